@@ -239,6 +239,7 @@ static void handle_notice(sh_membership *membership, const sh_membership_event *
                              event->notice->life <= SH_LIFE_FINISHED &&
                              event->notice->grains <= membership->grains &&
                              event->notice->differing <= membership->last_view &&
+                             event->notice->unsound <= membership->last_view &&
                              sh_ranges_valid(&event->notice->held, membership->grains);
     if (!makes_sense) {
         sh_membership_lose(membership, one, "it sent a notice that makes no sense",
@@ -258,9 +259,15 @@ static void handle_notice(sh_membership *membership, const sh_membership_event *
     handle_broken(membership, one, &before);
     if (one->present && one->seated && one->notice.differing != before.differing &&
         !sh_membership_is_done(membership)) {
-        if (!membership->differed || one->device == 0)
-            membership->differed_at = one->notice.position;
-        membership->differed = true;
+        if (!membership->faults.differed || one->device == 0)
+            membership->faults.differed_at = one->notice.position;
+        membership->faults.differed = true;
+        if (sh_membership_works(membership))
+            sh_membership_halt(membership);
+    }
+    if (one->present && one->seated && one->notice.unsound != before.unsound &&
+        !sh_membership_is_done(membership)) {
+        membership->faults.unsound = true;
         if (sh_membership_works(membership))
             sh_membership_halt(membership);
     }

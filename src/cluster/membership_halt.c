@@ -20,15 +20,9 @@
 
 #include "cluster/blame.h"
 #include "cluster/membership_losses.h"
+#include "cluster/membership_numbers.h"
 
 #define WRONG "its memory or processor computes wrongly"
-
-/* What a halt finds. */
-typedef enum finding {
-    FINDING_NOBODY, /* nobody has to go */
-    FINDING_OUT,    /* somebody was put out: judge the others anew */
-    FINDING_END,    /* the job has ended */
-} finding;
 
 /* Ends the job: nobody knows whose weights are right. */
 static void end_torn(sh_membership *membership)
@@ -58,22 +52,22 @@ static bool all_have_halted(const sh_membership *membership)
 }
 
 /* Counts that a device is wrong at this halt; what it is told where that is once too often. */
-static finding count_fault(sh_membership *membership, sh_roster_entry *one, const char *what)
+static sh_finding count_fault(sh_membership *membership, sh_roster_entry *one, const char *what)
 {
     const unsigned long long steps = membership->recovery.target.steps;
     char reason[SH_MEMBERSHIP_TEXT];
     if (one->blamed == membership->next.number)
-        return FINDING_NOBODY; /* and was not too often */
+        return SH_FINDING_NOBODY; /* and was not too often */
     one->blamed = membership->next.number;
     if (!sh_repairs_fault(&one->repairs, steps))
-        return FINDING_NOBODY;
+        return SH_FINDING_NOBODY;
     if (one->device == 0) {
         snprintf(reason, sizeof reason,
                  "%s differed from the other devices' %u times, at last at step %llu: " WRONG
                  "; go on from the checkpoint with --resume, on another device",
                  what, one->repairs.lately, steps);
         sh_membership_end(membership, SH_DIVERGED, reason);
-        return FINDING_END;
+        return SH_FINDING_END;
     }
     if (one->repairs.again)
         snprintf(reason, sizeof reason, "it came back, and %s differs again at step %llu: " WRONG,
@@ -82,11 +76,11 @@ static finding count_fault(sh_membership *membership, sh_roster_entry *one, cons
         snprintf(reason, sizeof reason, "%s differed %u times, at last at step %llu: " WRONG, what,
                  one->repairs.lately, steps);
     sh_membership_put_out(membership, one, reason, false);
-    return FINDING_OUT;
+    return SH_FINDING_OUT;
 }
 
 /* Those whose replica differs from the majority's. */
-static finding look_for_odd_replicas(sh_membership *membership, bool *odd)
+static sh_finding look_for_odd_replicas(sh_membership *membership, bool *odd)
 {
     for (uint32_t i = 0; i < membership->next.seat_count; i++) {
         sh_roster_entry *one = sh_membership_seated(membership, &membership->next, i);
@@ -94,8 +88,8 @@ static finding look_for_odd_replicas(sh_membership *membership, bool *odd)
         if (membership->recovery.standing[i] != SH_STANDING_ODD)
             continue;
         *odd = true;
-        const finding found = count_fault(membership, one, "its replica");
-        if (found != FINDING_NOBODY)
+        const sh_finding found = count_fault(membership, one, "its replica");
+        if (found != SH_FINDING_NOBODY)
             return found;
         if (!counted)
             sh_membership_note(
@@ -105,11 +99,11 @@ static finding look_for_odd_replicas(sh_membership *membership, bool *odd)
                 one->name, (unsigned long long)membership->recovery.target.steps,
                 one->repairs.faults > 1 ? "one of them alone" : "them");
     }
-    return FINDING_NOBODY;
+    return SH_FINDING_NOBODY;
 }
 
 /* Tries without the newest device for a while: nobody shows who is wrong. */
-static finding try_without_one(sh_membership *membership)
+static sh_finding try_without_one(sh_membership *membership)
 {
     sh_roster_entry *newest = NULL;
     for (uint32_t i = 0; i < membership->next.seat_count; i++) {
@@ -118,13 +112,13 @@ static finding try_without_one(sh_membership *membership)
             newest = one;
     }
     if (newest == NULL)
-        return FINDING_NOBODY;
-    snprintf(membership->suspect, sizeof membership->suspect, "%s", newest->name);
+        return SH_FINDING_NOBODY;
+    snprintf(membership->faults.suspect, sizeof membership->faults.suspect, "%s", newest->name);
     sh_membership_lose(membership, newest,
                        "the checks of the weights do not agree in the sums, though the weights do: "
                        "the others try without this device, which may come back",
                        SH_FAREWELL_FOR_NOW);
-    return FINDING_OUT;
+    return SH_FINDING_OUT;
 }
 
 /* What device number i of the next view says of the stage that differed. */
@@ -134,9 +128,9 @@ static sh_blame_word word_of(const sh_membership *membership, uint32_t i, uint32
     const bool at = membership->recovery.standing[i] == SH_STANDING_AT;
     return (sh_blame_word){
         .there = at && sh_position_same(notice->position, membership->recovery.target) &&
-                 !sh_position_before(membership->differed_at, notice->position),
+                 !sh_position_before(membership->faults.differed_at, notice->position),
         .passed = notice->whole && notice->differing < view &&
-                  sh_position_before(membership->differed_at, notice->position),
+                  sh_position_before(membership->faults.differed_at, notice->position),
         .differed = notice->differing >= view,
         .said = notice->said,
         .total = notice->total,
@@ -144,7 +138,7 @@ static sh_blame_word word_of(const sh_membership *membership, uint32_t i, uint32
 }
 
 /* Those whose word in the sum was wrong, where checks did not agree and weights do. */
-static finding look_for_odd_words(sh_membership *membership)
+static sh_finding look_for_odd_words(sh_membership *membership)
 {
     const uint32_t count = membership->next.seat_count;
     sh_blame_word words[SH_DEVICES_MAX];
@@ -156,17 +150,17 @@ static finding look_for_odd_words(sh_membership *membership)
             check = sh_membership_seated(membership, &membership->next, i)->notice.check;
     }
     if (sh_blame_find(odd, words, count, check, membership->now.seat_count) == 0) {
-        return sh_repairs_fault(&membership->unexplained, membership->recovery.target.steps)
+        return sh_repairs_fault(&membership->faults.unexplained, membership->recovery.target.steps)
                    ? try_without_one(membership)
-                   : FINDING_NOBODY;
+                   : SH_FINDING_NOBODY;
     }
     for (uint32_t i = 0; i < count; i++) {
         sh_roster_entry *one = sh_membership_seated(membership, &membership->next, i);
         const bool counted = one->blamed == membership->next.number;
         if (!odd[i])
             continue;
-        const finding found = count_fault(membership, one, "its check of the weights in a sum");
-        if (found != FINDING_NOBODY)
+        const sh_finding found = count_fault(membership, one, "its check of the weights in a sum");
+        if (found != SH_FINDING_NOBODY)
             return found;
         if (!counted)
             sh_membership_note(membership, SH_NEWS_REPAIRED, one->device,
@@ -174,11 +168,11 @@ static finding look_for_odd_words(sh_membership *membership)
                                "%llu: the stage is done again",
                                one->name, (unsigned long long)membership->recovery.target.steps);
     }
-    return FINDING_NOBODY;
+    return SH_FINDING_NOBODY;
 }
 
 /* Seats those that are left and judges where they stand. */
-static finding judge(sh_membership *membership, sh_survivor *survivors)
+static sh_finding judge(sh_membership *membership, sh_survivor *survivors)
 {
     sh_seating *next = &membership->next;
     next->seat_count = 0;
@@ -192,20 +186,21 @@ static finding judge(sh_membership *membership, sh_survivor *survivors)
             membership, SH_ABORTED,
             "the device that had the last whole replica was lost: go on from the checkpoint with "
             "--resume");
-        return FINDING_END;
+        return SH_FINDING_END;
     }
     if (membership->recovery.torn) {
         end_torn(membership);
-        return FINDING_END;
+        return SH_FINDING_END;
     }
     bool odd = false;
-    const finding found = look_for_odd_replicas(membership, &odd);
-    membership->differed = membership->differed && !odd;
-    if (found != FINDING_NOBODY || !membership->differed)
-        return found;
-    membership->differed = false; /* words are looked at once: of a sum of all that took part */
-    membership->afresh = true;
-    return look_for_odd_words(membership);
+    sh_finding found = look_for_odd_replicas(membership, &odd);
+    membership->faults.differed = membership->faults.differed && !odd;
+    if (found == SH_FINDING_NOBODY && membership->faults.differed) {
+        membership->faults.differed = false; /* a sum's words are looked at once */
+        membership->faults.afresh = true;
+        found = look_for_odd_words(membership);
+    }
+    return found != SH_FINDING_NOBODY ? found : sh_membership_check_numbers(membership);
 }
 
 void sh_membership_check_halted(sh_membership *membership)
@@ -213,23 +208,24 @@ void sh_membership_check_halted(sh_membership *membership)
     sh_seating *next = &membership->next;
     sh_survivor survivors[SH_DEVICES_MAX];
     sh_range shares[SH_DEVICES_MAX];
-    finding found = FINDING_OUT;
+    sh_finding found = SH_FINDING_OUT;
     if (!all_have_halted(membership))
         return;
     sh_membership_prove(membership); /* its last steps are told with the halt */
-    for (uint32_t out = 0; found == FINDING_OUT; out++) {
+    for (uint32_t out = 0; found == SH_FINDING_OUT; out++) {
         if (out == SH_MEMBERSHIP_LOST_MAX || membership->phase == SH_MEMBERSHIP_ENDED)
             return; /* to be gone on with at the next event */
         found = judge(membership, survivors);
     }
-    if (found == FINDING_END)
+    if (found == SH_FINDING_END)
         return;
     sh_membership_deal_shares(membership, next);
     for (uint32_t i = 0; i < next->seat_count; i++)
         shares[i] = next->seats[i].share;
+    sh_membership_spare_suspect(membership, shares);
     sh_recovery_deal(&membership->recovery, survivors, next->seat_count, shares, membership->grains,
-                     membership->afresh);
-    membership->differed = membership->afresh = false;
+                     membership->faults.afresh);
+    membership->faults.differed = membership->faults.afresh = false;
     membership->phase = SH_MEMBERSHIP_RECOVERING;
     sh_membership_touch_all(membership);
 }
@@ -243,12 +239,13 @@ void sh_membership_note_step(sh_membership *membership, uint64_t steps)
         one->failures = 0;
         sh_repairs_passed(&one->repairs, steps);
     }
-    sh_repairs_passed(&membership->unexplained, steps);
-    if (membership->suspect[0] == '\0')
+    sh_repairs_passed(&membership->faults.unexplained, steps);
+    sh_membership_numbers_passed(membership);
+    if (membership->faults.suspect[0] == '\0')
         return;
     sh_membership_note(membership, SH_NEWS_DEFECT, SH_MEMBERSHIP_ALL,
                        "without device %.64s the checks in the sums agree: " WRONG,
-                       membership->suspect);
-    sh_membership_remember(membership, membership->suspect, true);
-    membership->suspect[0] = '\0';
+                       membership->faults.suspect);
+    sh_membership_remember(membership, membership->faults.suspect, true);
+    membership->faults.suspect[0] = '\0';
 }

@@ -43,16 +43,17 @@ void sh_membership_remember(sh_membership *membership, const char *name, bool gu
 {
     sh_outcast *outcast = (sh_outcast *)sh_membership_outcast(membership, name);
     if (outcast == NULL)
-        outcast = &membership->outcasts[membership->outcast_count++ % SH_MEMBERSHIP_OUTCASTS];
+        outcast =
+            &membership->faults.outcasts[membership->faults.outcast_count++ % SH_FAULTS_OUTCASTS];
     outcast->guilty = guilty;
     snprintf(outcast->name, sizeof outcast->name, "%s", name);
 }
 
 const sh_outcast *sh_membership_outcast(const sh_membership *membership, const char *name)
 {
-    for (uint32_t i = 0; i < SH_MEMBERSHIP_OUTCASTS; i++)
-        if (name[0] != '\0' && strcmp(membership->outcasts[i].name, name) == 0)
-            return &membership->outcasts[i];
+    for (uint32_t i = 0; i < SH_FAULTS_OUTCASTS; i++)
+        if (name[0] != '\0' && strcmp(membership->faults.outcasts[i].name, name) == 0)
+            return &membership->faults.outcasts[i];
     return NULL;
 }
 

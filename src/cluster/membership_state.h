@@ -14,6 +14,7 @@
 #define SHOAL_CLUSTER_MEMBERSHIP_STATE_H
 
 #include "cluster/balance.h"
+#include "cluster/faults.h"
 #include "cluster/membership.h"
 #include "cluster/recovery.h"
 #include "cluster/roster.h"
@@ -21,7 +22,6 @@
 #define SH_MEMBERSHIP_ACTIONS_MAX 128 /* of one event */
 #define SH_MEMBERSHIP_LOST_MAX 32     /* in one tick; more wait for the next */
 #define SH_MEMBERSHIP_PAIRS_MAX 16
-#define SH_MEMBERSHIP_OUTCASTS 8
 /* Broken links of a pair, failed transfers of a device. */
 #define SH_MEMBERSHIP_PATIENCE 3
 
@@ -42,14 +42,8 @@ struct sh_membership {
     char version[SH_MEMBERSHIP_TEXT], fingerprint[SH_MEMBERSHIP_TEXT];
     char first_grain[SH_MEMBERSHIP_TEXT];
     sh_membership_phase phase;
-    bool differed;           /* the halt at hand is for checks that did not agree */
-    bool lacks_servers;      /* the user knows that none of those chosen takes part */
-    sh_position differed_at; /* the stage whose checks did not agree */
-    sh_repairs unexplained;  /* such halts that found nobody to be wrong */
-    bool afresh;             /* the stage begins anew: sums with a wrong word are no good */
-    char suspect[SH_MEMBERSHIP_TEXT]; /* is tried without since; "": nobody */
-    uint32_t outcast_count;           /* ever */
-    sh_outcast outcasts[SH_MEMBERSHIP_OUTCASTS];
+    sh_faults faults;
+    bool lacks_servers; /* the user knows that none of those chosen takes part */
     uint32_t last_view; /* highest number given */
     uint64_t serial, last_transfer;
     uint64_t clock_ms, ticked_ms; /* time as counted here; of the last tick */

@@ -68,6 +68,9 @@ typedef struct sh_notice {
                              there; 0: it passed, or was not made */
     uint64_t total;       /* of all checks, in the stage that `differing` is about */
 
+    uint32_t unsound; /* the highest view in which a sum had numbers that are not finite */
+    bool by_this;     /* its own part of the stage that ended last had some */
+
     uint64_t fetched; /* the highest transfer that made its replica whole; it may go on following */
     uint64_t failed;  /* the highest transfer that it took and that cannot go on */
     uint64_t coming;  /* the transfer whose rest takes left_ms, as far as can be told */

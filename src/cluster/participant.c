@@ -135,6 +135,7 @@ static void stage_ended(sh_participant *participant, const sh_participant_event 
     participant->under_way = SH_TASK_WAIT;
     participant->dealt = participant->keep = false;
     participant->notice.held.count = 0;
+    participant->notice.by_this = event->by_this;
     participant->notice.said = event->kind == SH_PARTICIPANT_PASSED ? 0 : event->said;
     if (event->held != NULL)
         participant->notice.held = *event->held;
@@ -227,6 +228,7 @@ void sh_participant_handle(sh_participant *participant, const sh_participant_eve
         break;
     case SH_PARTICIPANT_STOPPED:
     case SH_PARTICIPANT_DIFFERED:
+    case SH_PARTICIPANT_NOT_FINITE:
         assert(participant->under_way == SH_TASK_RUN);
         stage_ended(participant, event);
         participant->stalled = true;
@@ -234,6 +236,8 @@ void sh_participant_handle(sh_participant *participant, const sh_participant_eve
             notice->differing = notice->view;
             notice->total = event->total;
         }
+        if (event->kind == SH_PARTICIPANT_NOT_FINITE)
+            notice->unsound = notice->view;
         break;
     case SH_PARTICIPANT_CHECKED:
         assert(participant->under_way == SH_TASK_CHECK);

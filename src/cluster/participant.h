@@ -54,8 +54,9 @@ typedef enum sh_participant_event_kind {
     SH_PARTICIPANT_STOPPED,  /* the stage ended without a sum: held, all of the own part; said */
     SH_PARTICIPANT_DIFFERED, /* the checks in the sum differ, nothing was applied: held, said, total
                               */
-    SH_PARTICIPANT_CHECKED,  /* check */
-    SH_PARTICIPANT_LINKED,   /* view: its ring is linked on both sides */
+    SH_PARTICIPANT_NOT_FINITE,  /* likewise, for numbers that are not finite: held, by_this */
+    SH_PARTICIPANT_CHECKED,     /* check */
+    SH_PARTICIPANT_LINKED,      /* view: its ring is linked on both sides */
     SH_PARTICIPANT_LINK_BROKEN, /* view; peer: the device at the other end */
     /* transfer; position, grains: the replica is whole and stands there; again for each stage that
      * a live one follows. */
@@ -68,7 +69,7 @@ typedef enum sh_participant_event_kind {
 typedef struct sh_participant_event {
     sh_participant_event_kind kind;
     const sh_directive *directive; /* borrowed for the call */
-    bool whole, finished;
+    bool whole, finished, by_this;
     sh_position position;
     uint32_t grains;
     sh_speed speed;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the membership keeps of devices: of each member, of views and their seats, of links that
- * broke, of those that were put out.
+ * broke.
  *
  *     sh_roster_entry *one = sh_membership_find(membership, device);
  *     if (one != NULL && one->seated && one->notice.whole)
@@ -24,12 +24,13 @@ typedef struct sh_roster_entry {
     uint32_t device, failures;
     uint64_t serial; /* of its directive */
     sh_silence silence;
-    sh_credit credit;    /* what is believed of its speed */
-    sh_repairs repairs;  /* it was found wrong */
-    uint32_t blamed;     /* the view whose halt found it wrong last */
-    sh_standstill work;  /* what it does */
-    bool named;          /* the user knows that the others wait for it */
-    sh_position entered; /* where its view began when it was not proven yet */
+    sh_credit credit;       /* what is believed of its speed */
+    sh_repairs repairs;     /* it was found wrong */
+    uint32_t wrong_numbers; /* how often it alone had some that are not finite */
+    uint32_t blamed;        /* the view whose halt found it wrong last */
+    sh_standstill work;     /* what it does */
+    bool named;             /* the user knows that the others wait for it */
+    sh_position entered;    /* where its view began when it was not proven yet */
     sh_notice notice;
     char name[SH_MEMBERSHIP_TEXT];
 } sh_roster_entry;
@@ -47,11 +48,5 @@ typedef struct sh_broken_pair {
     uint32_t a, b, count;
     uint64_t broke_ms;
 } sh_broken_pair;
-
-/* A device that was put out. No name: none. */
-typedef struct sh_outcast {
-    char name[SH_MEMBERSHIP_TEXT];
-    bool guilty; /* refused; else it gets in, and is put out again at its first fault */
-} sh_outcast;
 
 #endif

@@ -403,6 +403,14 @@ sh_sum_totals sh_sum_read_totals(const sh_sum *sum)
     };
 }
 
+bool sh_sum_own_is_finite(const sh_sum *sum)
+{
+    uint64_t not_finite = sum->own.trailer[WORD_LOSS_NOT_FINITE];
+    for (uint32_t t = 0; t < sum->tensors; t++)
+        not_finite += tensor_words(sum->own.trailer, t)[WORD_NOT_FINITE];
+    return not_finite == 0;
+}
+
 /* Whether no element of a tensor's total has wrapped. */
 static bool is_proven(const sh_sum *sum, uint32_t tensor)
 {

@@ -89,7 +89,6 @@ sh_sum_block sh_sum_own(const sh_sum *sum);
 sh_sum_block sh_sum_total(const sh_sum *sum);
 /* Where tensors and buckets lie in a block; borrowed until sh_sum_free. */
 const sh_sum_layout *sh_sum_layout_of(const sh_sum *sum);
-
 /* The range of one tensor in the accumulator. */
 size_t sh_sum_first_element(const sh_sum *sum, uint32_t tensor);
 size_t sh_sum_elements(const sh_sum *sum, uint32_t tensor);
@@ -104,6 +103,7 @@ typedef struct sh_sum_totals {
 
 /* Of the total: after the reduction. Alone, of what has been added so far. */
 sh_sum_totals sh_sum_read_totals(const sh_sum *sum);
+bool sh_sum_own_is_finite(const sh_sum *sum); /* all that was added to the own part */
 /* Puts loss, samples and score into the own trailer. */
 void sh_sum_set_totals(sh_sum *sum, const sh_sum_totals *totals);
 

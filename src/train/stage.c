@@ -321,7 +321,7 @@ sh_status sh_stage_reduce(sh_stage *stage, const sh_part *part)
 
     /* Keep what is held in the sum, clear the rest, prepare the weights. */
     stage->part = part;
-    stage->said = false;
+    stage->said = stage->not_finite = false;
     stage->turn.failure = SH_OK;
     SH_TRY(sh_stage_share_sum(stage, part->engine));
     if (stage->held.count == 0 || !training)

@@ -80,8 +80,9 @@ typedef struct sh_stage {
     const sh_part *part;                /* of the stage under way */
     sh_ranges held;                     /* units in the own part of the sum */
     sh_position held_at;                /* the stage that they are of */
-    uint64_t check; /* of the replica and its exponents, in the last stage that compared it */
-    bool said;      /* the own trailer has the check of the replica as it stands */
+    uint64_t check;  /* of the replica and its exponents, in the last stage that compared it */
+    bool not_finite; /* the last stage's sum has numbers that are not */
+    bool said;       /* the own trailer has the check of the replica as it stands */
     sh_stage_task task;
     sh_stage_spans spans;
     sh_stage_turn turn;

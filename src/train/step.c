@@ -314,6 +314,7 @@ sh_status sh_step_together(sh_trainer *trainer, const sh_part *part, sh_step_res
         else if (verdict == SH_VERDICT_APPLY)
             finish_step(trainer, before, result);
         sh_replica_unlock(replica);
+        stage->not_finite = verdict == SH_VERDICT_NOT_FINITE;
         if (verdict == SH_VERDICT_NOT_FINITE)
             return sh_step_fail_not_finite(trainer, tensor);
         if (verdict == SH_VERDICT_REDO)

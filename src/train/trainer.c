@@ -226,13 +226,6 @@ void sh_trainer_forget(sh_trainer *trainer)
     sh_stage_forget(&trainer->stage);
 }
 
-void sh_trainer_checks(const sh_trainer *trainer, uint64_t *said, uint64_t *total)
-{
-    const sh_sum_totals totals = sh_sum_read_totals(trainer->stage.replica->sum);
-    *said = trainer->stage.said ? totals.own_check : 0;
-    *total = totals.check;
-}
-
 sh_speed sh_trainer_speed(const sh_trainer *trainer)
 {
     return sh_pace_speed(&trainer->stage.times.pace, sh_lanes_count(trainer->stage.lanes));

@@ -123,8 +123,6 @@ sh_status sh_trainer_evaluate(sh_trainer *trainer, const sh_part *part,
 const sh_ranges *sh_trainer_held(const sh_trainer *trainer);
 void sh_trainer_forget(sh_trainer *trainer);
 
-/* Of a stage that failed: its own trailer's check, 0 before it has one; the last total's. */
-void sh_trainer_checks(const sh_trainer *trainer, uint64_t *said, uint64_t *total);
 /* Puts the replica at another phase, at SH_PHASE_VALIDATION where others have to validate again.
  * Where this changes it, nothing is held any more. */
 void sh_trainer_set_phase(sh_trainer *trainer, uint32_t phase);

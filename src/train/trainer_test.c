@@ -4,6 +4,7 @@
  * by an engine that adds their words up in memory. However the work is cut, the weights are the
  * same.
  */
+#include "train/aftermath.h"
 #include "train/trainer.h"
 
 #include <endian.h>
@@ -178,7 +179,8 @@ typedef struct experiment {
     char message[SH_MESSAGE_BYTES];
     fault fault; /* that device 1 has in step 3 and in validation */
     uint64_t check[MAX_DEVICES];
-    const sh_clock *pace; /* of a workshop */
+    sh_aftermath after[MAX_DEVICES]; /* of the step that failed */
+    const sh_clock *pace;            /* of a workshop */
 } experiment;
 
 typedef struct device {
@@ -209,11 +211,11 @@ static sh_status train(experiment *e, uint32_t index, sh_replica *replica, sh_tr
         if (now) { /* the odd one is mended and computes its part again; the others wait for it */
             assert_int_equal(status, SH_DIVERGED);
             assert_true(sh_position_same(sh_replica_position(replica), (sh_position){2, 1}));
-            uint64_t said, total;
-            sh_trainer_checks(trainer, &said, &total);
+            const sh_aftermath after = sh_trainer_aftermath(trainer);
             e->check[index] = trainer->stage.check;
-            assert_true(said == trainer->stage.check && said == sh_replica_check(replica));
-            assert_true(total != e->devices * said);
+            assert_true(after.said == trainer->stage.check);
+            assert_true(after.said == sh_replica_check(replica));
+            assert_true(after.total != e->devices * after.said && !after.not_finite);
             const sh_ranges share = {1, {part.share}}, nothing = {0};
             work = index == 1 ? share : nothing;
             part.work = &work;
@@ -223,6 +225,8 @@ static sh_status train(experiment *e, uint32_t index, sh_replica *replica, sh_tr
             }
             continue;
         }
+        if (status != SH_OK)
+            e->after[index] = sh_trainer_aftermath(trainer);
         SH_TRY(status);
         if (index == 0) {
             e->redone += result.redone;
@@ -479,6 +483,8 @@ static void not_a_number_names_step_and_tensor(void **state)
     e.job.lr = 1e30f;
     run(&e);
     assert_int_equal(e.status, SH_NUMERIC);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_true(e.after[i].not_finite && e.after[i].by_this);
     assert_non_null(strstr(e.message, "step "));
     assert_non_null(strstr(e.message, "fc"));
     assert_non_null(strstr(e.message, "learning rate of 1e+30"));

@@ -77,6 +77,7 @@ typedef enum sim_illness {
     ILLNESS_STUCK, /* bits of its memory: each replica that it has is wrong */
     ILLNESS_WORD,  /* what it puts into sums is not what its weights have, and it says so */
     ILLNESS_LIE,   /* the same, and it says that it is */
+    ILLNESS_NAN,   /* what it computes is not finite */
 } sim_illness;
 
 typedef struct sim_machine {

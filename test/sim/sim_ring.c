@@ -270,6 +270,7 @@ static void contribute(sim_world *world, sim_machine *machine)
     round->mask |= machine->own;
     round->sum += machine->own_sum;
     round->checks += stage->check;
+    round->not_finite = round->not_finite || (machine->illness == ILLNESS_NAN && machine->own != 0);
     round->count++;
     if (machine->device == 0 && draw(world, 2))
         announce(world, round);
@@ -382,6 +383,16 @@ static void pass_event(sim_world *world, sim_machine *machine, uint64_t number)
                                        .total = round->checks});
         return;
     }
+    if (round->not_finite && ring->count > 1) {
+        const bool by_this = machine->illness == ILLNESS_NAN && machine->own != 0;
+        if (by_this)
+            machine->own = 0;
+        inform(world, machine,
+               &(sh_participant_event){.kind = SH_PARTICIPANT_NOT_FINITE,
+                                       .held = by_this ? NULL : &held,
+                                       .by_this = by_this});
+        return;
+    }
     const bool redo = training && is_redo(world, round->position);
     bool finished = false;
     if (training && !redo)
@@ -414,13 +425,15 @@ static void stop_event(sim_world *world, sim_machine *machine, uint64_t round)
     if (!stage->on || stage->round != round)
         return;
     stage->on = false;
-    const bool forgets = draw(world, 10) == 0; /* as where ranges overflow */
+    const bool by_this = machine->illness == ILLNESS_NAN && machine->own != 0;
+    const bool forgets = by_this || draw(world, 10) == 0; /* as where ranges overflow */
     if (forgets)
         machine->own = 0;
     const sh_ranges held = ranges_of(machine->own);
     inform(world, machine,
            &(sh_participant_event){.kind = SH_PARTICIPANT_STOPPED,
                                    .held = forgets ? NULL : &held,
+                                   .by_this = by_this,
                                    .said = stage->contributed ? stage->said : 0});
 }
 

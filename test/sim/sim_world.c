@@ -140,6 +140,7 @@ uint32_t count_proven_right(sim_world *world, bool staying, sh_position position
         const sh_roster_entry *one = &world->membership->members[i];
         const sim_machine *machine = one->present ? machine_of(world, one->device) : NULL;
         count += machine != NULL && one->seated && one->proven && is_right(&machine->replica) &&
+                 machine->illness == ILLNESS_NONE &&
                  sh_position_same(machine->replica.position, position) &&
                  !(staying && machine->part.notice.leaving);
     }
@@ -395,7 +396,7 @@ sim_world *world_new(uint64_t seed, bool trace)
         machine->grain_us = 300u << draw(world, 4);
         machine->boasts = i > 0 && draw(world, 10) == 0;
         if (world->flips && i == 1 + seed % (MACHINES - 1))
-            machine->illness = (sim_illness)(seed / MACHINES % 4);
+            machine->illness = (sim_illness)(seed / MACHINES % 5);
         if (i < machines)
             later(world, i == 0 ? 0 : draw(world, draw(world, 3) ? 20000 : 500000), EVENT_START,
                   NULL)

@@ -51,7 +51,7 @@ typedef struct round_info {
     uint32_t view, count;
     sh_position position;
     uint32_t mask, next_view;
-    bool complete;
+    bool complete, not_finite;
     uint64_t sum, checks;
     bool cancelled[MACHINES];
 } round_info;
@@ -97,7 +97,8 @@ sim_world *world_new(uint64_t seed, bool trace);
 const char *world_run(sim_world *world);
 /* Whole, and no bit of it has flipped. */
 bool is_right(const sim_replica *replica);
-/* Seated devices at a position whose vote is right; `staying`: that do not want to leave. */
+/* Seated devices at a position whose vote is right, and that will not be put out; `staying`: that
+ * do not want to leave. */
 uint32_t count_proven_right(sim_world *world, bool staying, sh_position position);
 
 /* sim_course.c */

@@ -6,7 +6,10 @@
  */
 #include "node/job/course.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "train/aftermath.h"
 
 static const sh_schedule *schedule_of(const sh_course *course)
 {
@@ -102,12 +105,14 @@ static void tell(sh_course *course, sh_participant_event_kind kind, uint32_t nex
     const bool trains =
         replica->phase != SH_PHASE_VALIDATION && !sh_trainer_is_over(course->bench->trainer);
     const bool passed = kind == SH_PARTICIPANT_PASSED;
-    uint64_t said, total;
-    sh_trainer_checks(course->bench->trainer, &said, &total);
+    const sh_aftermath after = sh_trainer_aftermath(course->bench->trainer);
+    if (after.by_this) /* others compute it */
+        sh_trainer_forget(course->bench->trainer);
     const sh_participant_event event = {
         .kind = kind,
-        .said = said,
-        .total = total,
+        .said = after.said,
+        .total = after.total,
+        .by_this = after.by_this,
         .position = sh_replica_position(replica),
         .grains = trains ? sh_schedule_batch(schedule, replica->steps).grains : 0,
         .next_view = next_view,
@@ -134,6 +139,12 @@ static sh_status do_stage(sh_course *course, const sh_task *task)
         return SH_OK;
     case SH_DIVERGED:
         tell(course, SH_PARTICIPANT_DIFFERED, 0);
+        return SH_OK;
+    case SH_NUMERIC: /* another device may have other numbers */
+        if (task->devices == 1 || !sh_trainer_aftermath(course->bench->trainer).not_finite)
+            return status;
+        snprintf(course->not_finite, sizeof course->not_finite, "%s", sh_message());
+        tell(course, SH_PARTICIPANT_NOT_FINITE, 0);
         return SH_OK;
     default:
         return status;
@@ -174,6 +185,8 @@ sh_status sh_course_run(sh_course *course, sh_ending *ending)
 {
     const bool fixed = course->station == NULL;
     sh_status status = fixed ? SH_OK : do_tasks(course);
+    if (!fixed && status == SH_NUMERIC && course->not_finite[0] != '\0')
+        status = sh_fail(status, "%s", course->not_finite); /* it names step and tensor */
     while (fixed && status == SH_OK && !is_over(course)) {
         uint32_t next_view;
         const sh_task task = {

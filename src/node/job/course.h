@@ -55,6 +55,7 @@ typedef struct sh_course {
     /* The course's own: zero. */
     uint32_t view, devices;
     bool stopped;
+    char not_finite[SH_MESSAGE_BYTES]; /* what was not, in the last stage that failed by that */
 } sh_course;
 
 /* Runs from where the replica stands to the job's end. Afterwards the replica is the caller's; if

@@ -12,7 +12,7 @@
 /* clang-format off */
 #define NOTICE_FIELDS(X)                                                                           \
     X(serial) X(leaving) X(whole) X(grains) X(check) X(view) X(halted) X(linked) X(broken)         \
-    X(broken_peer) X(differing) X(said) X(total) X(fetched) X(failed) X(coming) X(left_ms)
+    X(broken_peer) X(differing) X(said) X(total) X(unsound) X(by_this) X(fetched) X(failed) X(coming) X(left_ms)
 /* clang-format on */
 
 /* ---- small parts ----------------------------------------------------------------------------- */

@@ -494,6 +494,8 @@ static sh_standing some_standing(void)
                    .broken = 9,
                    .broken_peer = 10,
                    .differing = 11,
+                   .unsound = 17,
+                   .by_this = true,
                    .said = UINT64_MAX - 8,
                    .total = UINT64_MAX - 9,
                    .fetched = UINT64_MAX - 4,
@@ -522,6 +524,7 @@ static void assert_same_notice(const sh_notice *a, const sh_notice *b)
     assert_memory_equal(a->held.items, b->held.items, a->held.count * sizeof *a->held.items);
     assert_true(a->broken == b->broken && a->broken_peer == b->broken_peer);
     assert_true(a->differing == b->differing && a->said == b->said && a->total == b->total);
+    assert_true(a->unsound == b->unsound && a->by_this == b->by_this);
     assert_true(a->fetched == b->fetched && a->failed == b->failed);
     assert_true(a->coming == b->coming && a->left_ms == b->left_ms);
 }

@@ -311,7 +311,8 @@ void sh_station_restarted(sh_station *station)
 void sh_station_tell(sh_station *station, const sh_participant_event *event)
 {
     const sh_trainer_work work = sh_trainer_work_done(station->bench->trainer);
-    if (event->kind == SH_PARTICIPANT_STOPPED || event->kind == SH_PARTICIPANT_DIFFERED)
+    if (event->kind == SH_PARTICIPANT_STOPPED || event->kind == SH_PARTICIPANT_DIFFERED ||
+        event->kind == SH_PARTICIPANT_NOT_FINITE)
         sh_station_restarted(station); /* what takers have of the stage is void */
     pthread_mutex_lock(&station->lock);
     const sh_notice before = station->participant.notice;

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/membership_numbers.h"
+
+#include <stdio.h>
+
+#include "cluster/membership_losses.h"
+
+/* Whether the device in a seat of the next view stands at the stage whose sum was not finite. */
+static bool is_there(const sh_membership *membership, uint32_t seat)
+{
+    const sh_roster_entry *one = sh_membership_seated(membership, &membership->next, seat);
+    return membership->recovery.standing[seat] == SH_STANDING_AT &&
+           sh_position_same(one->notice.position, membership->recovery.target);
+}
+
+static bool is_suspected(const sh_membership *membership, uint32_t device)
+{
+    return membership->faults.suspecting && membership->faults.suspected == device &&
+           sh_position_same(membership->faults.suspected_at, membership->recovery.target);
+}
+
+static sh_finding end(sh_membership *membership, const char *who)
+{
+    char text[2 * SH_MEMBERSHIP_TEXT];
+    snprintf(text, sizeof text,
+             "step %llu: what %.200s computed is not a finite number any more; the learning rate "
+             "may be too high",
+             (unsigned long long)membership->recovery.target.steps + 1, who);
+    sh_membership_end(membership, SH_NUMERIC, text);
+    return SH_FINDING_END;
+}
+
+/* One that has such numbers again, where others had none before. */
+static sh_finding put_out(sh_membership *membership, sh_roster_entry *one)
+{
+    char reason[SH_MEMBERSHIP_TEXT];
+    const char *remedy =
+        one->device == 0 ? "; go on from the checkpoint with --resume, on another device" : "";
+    snprintf(
+        reason, sizeof reason,
+        "%s had numbers that are not finite twice where others had none, at last in step %llu: "
+        "its memory or processor computes wrongly%s",
+        one->device == 0 ? "this device" : "it",
+        (unsigned long long)membership->recovery.target.steps + 1, remedy);
+    if (one->device == 0) {
+        sh_membership_end(membership, SH_DIVERGED, reason);
+        return SH_FINDING_END;
+    }
+    sh_membership_put_out(membership, one, reason, false);
+    return SH_FINDING_OUT;
+}
+
+sh_finding sh_membership_check_numbers(sh_membership *membership)
+{
+    sh_roster_entry *guilty = NULL;
+    uint32_t count = 0;
+    bool by_zero = false, explained = false;
+    if (!membership->faults.unsound)
+        return SH_FINDING_NOBODY;
+    membership->faults.unsound = false;
+    for (uint32_t i = 0; i < membership->next.seat_count; i++) {
+        sh_roster_entry *one = sh_membership_seated(membership, &membership->next, i);
+        explained = explained || (!is_there(membership, i) && one->notice.by_this);
+        if (!is_there(membership, i))
+            continue;
+        by_zero = by_zero || (one->device == 0 && one->notice.unsound >= membership->now.number);
+        count += one->notice.by_this;
+        guilty = one->notice.by_this ? one : guilty;
+    }
+    for (uint32_t i = 0; i < membership->now.seat_count; i++)
+        explained = explained || sh_membership_seated(membership, &membership->now, i) == NULL;
+    if (explained && count == 0)
+        return SH_FINDING_NOBODY; /* by one that is lost, or whose replica is replaced in any case
+                                   */
+    if (count > 1 || membership->next.seat_count == 1)
+        return end(membership, count > 1 ? "several devices" : "this device");
+    if (guilty == NULL) /* a sum beyond all floats, or one who only says so */
+        return by_zero ? end(membership, "all devices together") : SH_FINDING_NOBODY;
+    if (membership->faults.suspecting && !is_suspected(membership, guilty->device) &&
+        sh_position_same(membership->faults.suspected_at, membership->recovery.target))
+        return end(membership, "a second device");
+    if (guilty->wrong_numbers > 0 || is_suspected(membership, guilty->device))
+        return put_out(membership, guilty);
+    membership->faults.suspecting = true;
+    membership->faults.suspected = guilty->device;
+    membership->faults.suspected_at = membership->recovery.target;
+    sh_membership_note(membership, SH_NEWS_REPAIRED, guilty->device,
+                       "device %.64s alone has numbers that are not finite in step %llu: others "
+                       "compute its grains again",
+                       guilty->name, (unsigned long long)membership->recovery.target.steps + 1);
+    return SH_FINDING_NOBODY;
+}
+
+void sh_membership_spare_suspect(const sh_membership *membership, sh_range *shares)
+{
+    const sh_seating *next = &membership->next;
+    for (uint32_t i = 0; i < next->seat_count && next->seat_count > 1; i++) {
+        if (!is_suspected(membership, next->seats[i].device))
+            continue;
+        sh_range *heir = i > 0 ? &shares[i - 1] : &shares[1];
+        if (i == 0)
+            heir->first = shares[0].first;
+        else
+            shares[i].first += shares[i].count;
+        heir->count += shares[i].count;
+        shares[i].count = 0;
+    }
+}
+
+void sh_membership_numbers_passed(sh_membership *membership)
+{
+    sh_roster_entry *one = sh_membership_find(membership, membership->faults.suspected);
+    if (membership->faults.suspecting && one != NULL) {
+        one->wrong_numbers++;
+        sh_membership_note(membership, SH_NEWS_DEFECT, one->device,
+                           "device %.64s had numbers that are not finite in step %llu where others "
+                           "had none: if it has some again, it is put out",
+                           one->name,
+                           (unsigned long long)membership->faults.suspected_at.steps + 1);
+    }
+    membership->faults.suspecting = false;
+}
