@@ -49,6 +49,7 @@ MUTATIONS = [
      "!one->present || sh_silence_ms", "true || sh_silence_ms"),
     ("hears nothing in a notice that says nothing new", "membership.c",
      "    sh_silence_heard(&one->silence, membership->clock_ms);\n"
+     "    sh_membership_watch_notice(membership, one, &event->notice->doing);\n"
      "    if (event->notice->serial <= one->notice.serial)\n        return;",
      "    if (event->notice->serial <= one->notice.serial)\n        return;\n"
      "    sh_silence_heard(&one->silence, membership->clock_ms);"),
