@@ -154,6 +154,16 @@ static void they_do_not_need_the_main_thread(void **state)
     }
 }
 
+/* A thread that hangs in the midst of a message. */
+static void *hold_error_output(void *context)
+{
+    flockfile(stderr);
+    if (write(*(const int *)context, "", 1) == 1)
+        while (poll(NULL, 0, -1) < 0)
+            ;
+    return NULL;
+}
+
 /* What a call that hangs ends with: the line and the exit code, whoever holds standard error. */
 static void the_last_line_needs_no_lock(void **state)
 {
@@ -165,12 +175,17 @@ static void the_last_line_needs_no_lock(void **state)
     assert_true(child >= 0);
     if (child == 0) {
         sh_stop *stop;
+        pthread_t other;
+        int held[2];
+        char byte;
         dup2(ends[1], STDERR_FILENO);
-        if (sh_stop_new(&stop) != SH_OK)
+        if (sh_stop_new(&stop) != SH_OK || pipe(held) != 0)
             _exit(99);
         sh_signals_catch(stop, NULL, 0);
         raise(SIGHUP);
-        flockfile(stderr);
+        if (pthread_create(&other, NULL, hold_error_output, &held[1]) != 0 ||
+            read(held[0], &byte, 1) != 1)
+            _exit(99);
         sh_signals_end("it hangs\nhere");
     }
     int status = 0;

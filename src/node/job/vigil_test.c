@@ -46,7 +46,7 @@ static void save(void *context, sh_rescue *rescue)
     watched *w = context;
     atomic_fetch_add(&w->saves, 1);
     if (w->moves)
-        sh_vigil_note(w->vigil, SH_OCCUPATION_STEPS);
+        sh_vigil_note(w->vigil, SH_OCCUPATION_WAIT);
     if (w->hangs)
         sem_wait(&w->go);
     *rescue = (sh_rescue){.steps = 12, .text = "a checkpoint of step 12 was written"};
@@ -165,6 +165,7 @@ static void who_goes_on_is_not_told_of(void **state)
     sh_stop_request(w.stop);
     sem_wait(&w.told);
     end(&w);
+    assert_non_null(strstr(w.text, "nothing has come from the other devices"));
     assert_int_equal(w.saves, 1);
     assert_int_equal(w.events, 1);
 }
