@@ -36,6 +36,7 @@ typedef struct sh_join_options {
                              lost in the middle of the job; 0: not at all */
     uint32_t wait_s;  /* how long to wait, before the job has begun, for a coordinator that cannot
                          be reached yet; 0: not at all, SH_JOIN_WAIT_EVER: for any time */
+    uint16_t port;    /* where other devices reach this one; 0: any that is free */
     const char *save; /* a file that gets the job's last weights: ONNX or NumPy's arrays where
                          its name ends in .onnx or .npz, else safetensors; NULL: none */
     sh_stop *stop;

@@ -26,6 +26,7 @@
 typedef struct join_values {
     sh_join_options options;
     const char *events;
+    uint32_t port;
     bool local, quiet, verbose;
 } join_values;
 
@@ -49,6 +50,9 @@ static const sh_option options[] = {
      .offset = FIELD(options.name), .max = SH_NAME_BYTES - 1},
     {SH_OPTION_U32, .name = "lanes", .value = "N", .help = "cores to lend (default all)",
      .offset = FIELD(options.lanes), .min = 1, .max = 4096},
+    {SH_OPTION_U32, .name = "port", .value = "N",
+     .help = "where the others reach this device, for a firewall (default: any port)",
+     .offset = FIELD(port), .min = 1, .max = UINT16_MAX},
     {SH_OPTION_BYTES, .name = "memory", .value = "BYTES",
      .help = "most memory to take, such as 96M (default: any)", .offset = FIELD(options.memory),
      .min = 1},
@@ -134,6 +138,7 @@ static int run(const sh_arguments *arguments, void *values)
     sh_secrecy_begin();
     given->options.token = line;
     given->options.local = given->local;
+    given->options.port = (uint16_t)given->port;
     if (strcmp(arguments->positionals[0], "-") != 0) {
         take_token(line, arguments->positionals[0]);
     } else {

@@ -3,12 +3,13 @@
  * One view follows another in one of two ways. A planned change (a device joins or leaves, or
  * shares change) stops nobody:
  *
- *     STEADY     all devices of `now` work in it; joiners follow by live transfers
- *     LINKING    the devices of `next` link while `now` works on. Device 0 announces `next` once
- * all are linked and the joiners' replicas are whole, or nearly. Until then it can be given up for
- * one with a higher number COMMITTED  device 0 has `next` in its trailer: the view comes, or a
- * device is lost ENTERING   device 0 works in it, so it is `now`. Joiners get their GO. When all
- * have entered and those that leave have passed their last stage, these are dismissed: STEADY
+ *     STEADY      all devices of `now` work in it; joiners follow by live transfers
+ *     LINKING     the devices of `next` link while `now` works on. Device 0 announces `next` when
+ *                 all are linked and the joiners' replicas are whole, or nearly. Until then it can
+ *                 be given up for one with a higher number
+ *     COMMITTED   device 0 has `next` in its trailer: the view comes, or a device is lost
+ *     ENTERING    device 0 works in it, so it is `now`. Joiners get their GO. When all have entered
+ *                 and those that leave have passed their last stage, these are dismissed: STEADY
  *
  * An unplanned change follows a loss, a broken link or replicas that differ, and makes the first
  * view:
@@ -150,9 +151,9 @@ static void check_gathered(sh_membership *membership)
     sh_membership_halt(membership);
 }
 
-/* A link that broke. False: the reporter itself was dropped for it. */
+/* A link that broke: the view at hand halts, or the one in the making is given up. */
 static void handle_broken(sh_membership *membership, const sh_roster_entry *one,
-                          const sh_notice *before)
+                          const sh_notice *before, const char *way)
 {
     const sh_notice *notice = &one->notice;
     const uint32_t device = one->device;
@@ -176,7 +177,7 @@ static void handle_broken(sh_membership *membership, const sh_roster_entry *one,
         sh_membership_halt(membership);
     else
         sh_membership_give_up(membership);
-    sh_membership_count_broken(membership, device, peer);
+    sh_membership_count_broken(membership, device, peer, working ? NULL : way);
 }
 
 static void handle_failed(sh_membership *membership, sh_roster_entry *one)
@@ -256,7 +257,7 @@ static void handle_notice(sh_membership *membership, const sh_membership_event *
         sh_membership_note(membership, SH_NEWS_WHOLE, one->device,
                            "device %.64s has all of the replica, at step %llu", one->name,
                            (unsigned long long)one->notice.position.steps);
-    handle_broken(membership, one, &before);
+    handle_broken(membership, one, &before, event->way);
     if (one->present && one->seated && one->notice.differing != before.differing &&
         !sh_membership_is_done(membership)) {
         if (!membership->faults.differed || one->device == 0)

@@ -98,6 +98,8 @@ typedef struct sh_membership_event {
     const char *name, *version, *fingerprint, *first_grain, *reason;
     bool local;
     const sh_notice *notice;
+    const char
+        *way; /* of a NOTICE: where the device looks for notice->broken_peer; NULL: unknown */
     uint32_t view;
     uint64_t now_ms; /* of a clock that does not go back */
 } sh_membership_event;

@@ -72,7 +72,8 @@ static sh_broken_pair *pair_of(sh_membership *membership, uint32_t a, uint32_t b
     return found;
 }
 
-void sh_membership_count_broken(sh_membership *membership, uint32_t reporter, uint32_t peer)
+void sh_membership_count_broken(sh_membership *membership, uint32_t reporter, uint32_t peer,
+                                const char *way)
 {
     const uint32_t a = reporter < peer ? reporter : peer, b = reporter < peer ? peer : reporter;
     sh_broken_pair *pair = pair_of(membership, a, b);
@@ -85,8 +86,16 @@ void sh_membership_count_broken(sh_membership *membership, uint32_t reporter, ui
     char reason[SH_MEMBERSHIP_TEXT];
     if (later == NULL || other == NULL)
         return;
-    snprintf(reason, sizeof reason, "its link with device %.64s broke %d times: see to the network",
-             other->name, SH_MEMBERSHIP_PATIENCE);
+    if (way != NULL)
+        snprintf(reason, sizeof reason,
+                 "device %.40s cannot reach device %.40s at %.60s: let connections in there, or "
+                 "choose another port with shoal join --port N",
+                 reporter == a ? other->name : later->name,
+                 reporter == a ? later->name : other->name, way);
+    else
+        snprintf(reason, sizeof reason,
+                 "its link with device %.64s broke %d times: see to the network", other->name,
+                 SH_MEMBERSHIP_PATIENCE);
     sh_membership_lose(membership, later, reason, SH_FAREWELL_REFUSAL);
 }
 

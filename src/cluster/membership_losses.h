@@ -35,8 +35,10 @@ void sh_membership_remember(sh_membership *membership, const char *name, bool gu
 const sh_outcast *sh_membership_outcast(const sh_membership *membership, const char *name);
 
 /* Counts a broken link. Where that of two devices breaks SH_MEMBERSHIP_PATIENCE times without a
- * stage in between, the one with the higher number is lost. */
-void sh_membership_count_broken(sh_membership *membership, uint32_t reporter, uint32_t peer);
+ * stage in between, the one with the higher number is lost. `way`: the link was not there yet, and
+ * the reporter looked for the peer at this address; else NULL. */
+void sh_membership_count_broken(sh_membership *membership, uint32_t reporter, uint32_t peer,
+                                const char *way);
 
 /* Stops counting: a stage has passed. */
 void sh_membership_forget_broken(sh_membership *membership);

@@ -156,7 +156,7 @@ static bool watch_link(sh_membership *membership, sh_roster_entry *one)
                            "hardly anything came from device %.64s to device %.64s for %.1f s: "
                            "they are parted",
                            one->name, peer->name, seconds);
-        sh_membership_count_broken(membership, one->device, peer->device);
+        sh_membership_count_broken(membership, one->device, peer->device, NULL);
         sh_membership_halt(membership);
         return true;
     }

@@ -360,11 +360,12 @@ sh_status sh_listener_open(sh_listener **listener, sh_loop *loop,
     sh_status status;
     SH_TRY_DONE(sh_tls_server_new(&fresh->server, find_key, fresh));
     const char *host = options->host;
+    const char *option = options->option == NULL ? "--listen" : options->option;
     const unsigned port = options->port;
     sh_address found[SH_ADDRESS_FOUND_MAX], bound;
     size_t count = 0;
     SH_TRY_DONE(sh_fail_in(
-        sh_address_find(found, &count, host == NULL ? "::" : host, options->port), "--listen"));
+        sh_address_find(found, &count, host == NULL ? "::" : host, options->port), "%s", option));
     int error = listen_on(&fresh->fd, &found[0]);
     if (error != 0 && error != EADDRINUSE && error != EACCES && host == NULL) {
         /* A system without IPv6. */
@@ -372,14 +373,15 @@ sh_status sh_listener_open(sh_listener **listener, sh_loop *loop,
         error = listen_on(&fresh->fd, &found[0]);
     }
     if (error == EADDRINUSE)
-        SH_TRY_DONE(sh_fail(SH_NETWORK, "port %u is taken: choose another with --listen", port));
+        SH_TRY_DONE(sh_fail(SH_NETWORK, "port %u is taken: choose another with %s", port, option));
     if (error == EACCES)
         SH_TRY_DONE(sh_fail(SH_PERMISSION,
-                            "port %u needs special rights: choose one above 1023 with --listen",
-                            port));
+                            "port %u needs special rights: choose one above 1023 with %s", port,
+                            option));
     if (error == EADDRNOTAVAIL)
-        SH_TRY_DONE(sh_fail(
-            SH_NETWORK, "%s is not an address of this device: choose another with --listen", host));
+        SH_TRY_DONE(sh_fail(SH_NETWORK,
+                            "%s is not an address of this device: choose another with %s", host,
+                            option));
     if (error != 0)
         SH_TRY_DONE(sh_fail_errno(error, "listening on port %u", port));
     sh_address_of_socket(&bound, fresh->fd);
@@ -390,7 +392,7 @@ sh_status sh_listener_open(sh_listener **listener, sh_loop *loop,
         event_new(sh_loop_base(loop), fresh->fd, EV_READ | EV_PERSIST, accept_some, fresh);
     if (fresh->readable == NULL || event_add(fresh->readable, NULL) != 0)
         SH_TRY_DONE(sh_fail_memory(sizeof *fresh, "a listener"));
-    fresh->options.host = NULL; /* it was borrowed for the call */
+    fresh->options.host = fresh->options.option = NULL; /* borrowed for the call */
     *listener = fresh;
     return SH_OK;
 done:

@@ -31,8 +31,9 @@ typedef struct sh_listener sh_listener;
 typedef void sh_listener_accept(void *context, sh_channel *channel, const char *identity);
 
 typedef struct sh_listener_options {
-    const char *host; /* numeric address or name to listen on; NULL: all, IPv4 and IPv6 */
-    uint16_t port;    /* 0: any that is free */
+    const char *host;   /* numeric address or name to listen on; NULL: all, IPv4 and IPv6 */
+    uint16_t port;      /* 0: any that is free */
+    const char *option; /* that names the port, for messages; NULL: "--listen" */
     sh_listener_accept *on_accept;
     void *context;          /* borrowed until the listener is closed */
     uint32_t patience_ms;   /* for a handshake; 0: SH_CHANNEL_PATIENCE_MS */

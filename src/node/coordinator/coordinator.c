@@ -115,9 +115,13 @@ static void take_standing(sh_coordinator *coordinator, uint32_t device, const sh
     sh_device_reports_note(&coordinator->reports, device, &standing->done,
                            standing->notice.view != 0);
     pthread_mutex_unlock(&coordinator->lock);
-    handle(coordinator, &(sh_membership_event){
-                            SH_MEMBERSHIP_NOTICE, .device = device, .notice = &standing->notice,
-                            .fingerprint = fingerprint, .first_grain = first_grain});
+    char way[SH_ADDRESS_TEXT] = "";
+    if (standing->notice.broken != 0)
+        sh_coordinator_print_way(coordinator, device, standing->notice.broken_peer, way);
+    handle(coordinator,
+           &(sh_membership_event){SH_MEMBERSHIP_NOTICE, .device = device,
+                                  .notice = &standing->notice, .way = way[0] != '\0' ? way : NULL,
+                                  .fingerprint = fingerprint, .first_grain = first_grain});
 }
 
 /* Ends the connection of one that broke the rules; `from` may be gone afterwards. */

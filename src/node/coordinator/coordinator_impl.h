@@ -73,6 +73,10 @@ sh_status sh_coordinator_make_key(const sh_coordinator *coordinator,
                                   unsigned char key[SH_KEY_BYTES],
                                   const char *identity) SHOAL_CHECKED;
 
+/* "HOST:PORT" by which one device looks for another; "" where it is not to be had. */
+void sh_coordinator_print_way(const sh_coordinator *coordinator, uint32_t from, uint32_t to,
+                              char way[SH_ADDRESS_TEXT]);
+
 /* The next that return a status fail where a key cannot be made: the job cannot go on. */
 sh_status sh_entrant_welcome(sh_coordinator *coordinator, entrant *to) SHOAL_CHECKED;
 void sh_entrant_tell_end(entrant *to, sh_status status, const char *reason);

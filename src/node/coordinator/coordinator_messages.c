@@ -69,6 +69,17 @@ static void find_way(const sh_coordinator *coordinator, uint32_t from, uint32_t 
     snprintf(route->host, sizeof route->host, "%s", host);
 }
 
+void sh_coordinator_print_way(const sh_coordinator *coordinator, uint32_t from, uint32_t to,
+                              char way[SH_ADDRESS_TEXT])
+{
+    sh_route route;
+    find_way(coordinator, from, to, &route);
+    way[0] = '\0';
+    if (route.host[0] != '\0')
+        snprintf(way, SH_ADDRESS_TEXT, strchr(route.host, ':') != NULL ? "[%.80s]:%u" : "%.80s:%u",
+                 route.host, (unsigned)route.port);
+}
+
 sh_status sh_coordinator_make_key(const sh_coordinator *coordinator,
                                   unsigned char key[SH_KEY_BYTES], const char *identity)
 {

@@ -398,6 +398,7 @@ static sh_status connect_and_live(device *self)
                                                                  .token = &self->token,
                                                                  .name = self->name,
                                                                  .origin = self->origin,
+                                                                 .port = self->options->port,
                                                                  .local = self->options->local}));
     const sh_status status = live(self);
     char message[SH_MESSAGE_BYTES];

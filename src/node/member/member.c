@@ -89,8 +89,11 @@ static void on_open(void *context, sh_channel *channel)
     char host[SH_ADDRESS_TEXT];
     sh_channel_local_address(channel, host);
     if (sh_listener_open(&member->listener, member->options.loop,
-                         &(sh_listener_options){
-                             .host = host, .on_accept = on_accept, .context = member}) != SH_OK) {
+                         &(sh_listener_options){.host = host,
+                                                .port = member->options.port,
+                                                .option = "--port",
+                                                .on_accept = on_accept,
+                                                .context = member}) != SH_OK) {
         end(member, SH_NETWORK, sh_message());
         return;
     }

@@ -26,6 +26,7 @@ typedef struct sh_member_options {
     const char *name;
     const unsigned char *origin; /* SH_MESSAGE_ORIGIN_BYTES: the same for all connections of this
                                     process; borrowed until close */
+    uint16_t port;               /* of its own door; 0: any that is free */
     bool local;
 } sh_member_options;
 
