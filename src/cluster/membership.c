@@ -11,6 +11,9 @@
  *     ENTERING    device 0 works in it, so it is `now`. Joiners get their GO. When all have entered
  *                 and those that leave have passed their last stage, these are dismissed: STEADY
  *
+ * A joiner's links are tried before it takes a replica: it gets a seat in a `next` that is linked
+ * and then given up (`trying`). A change that does not wait for that comes first.
+ *
  * An unplanned change follows a loss, a broken link or replicas that differ, and makes the first
  * view:
  *
@@ -312,6 +315,8 @@ static void settle(sh_membership *membership)
             sh_membership_check_halted(membership);
         if (membership->phase == SH_MEMBERSHIP_LINKING && !sh_membership_plan_holds(membership))
             sh_membership_give_up(membership);
+        if (membership->phase == SH_MEMBERSHIP_LINKING)
+            sh_membership_check_tried(membership);
         sh_membership_dismiss_joiners(membership);
         sh_membership_begin_transfers(membership);
         if (membership->phase == SH_MEMBERSHIP_RECOVERING)
@@ -464,7 +469,7 @@ uint32_t sh_membership_announce(const sh_membership *membership)
 
 bool sh_membership_is_changing(const sh_membership *membership)
 {
-    return membership->phase == SH_MEMBERSHIP_LINKING ||
+    return (membership->phase == SH_MEMBERSHIP_LINKING && !membership->trying) ||
            (membership->phase == SH_MEMBERSHIP_STEADY && membership->transfer_count > 0);
 }
 

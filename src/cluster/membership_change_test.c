@@ -16,9 +16,9 @@ static void joins_while_the_others_work(void **state)
     fetch(2, (sh_position){1, SH_PHASE_FIRST}); /* up to date: all link, and work goes on */
     assert_int_equal(parts[0].directive.phase, SH_DIRECTIVE_LINK);
     assert_true(parts[0].directive.planned);
-    assert_int_equal(step(1, 2), 2);
-    assert_int_equal(parts[0].notice.view, 2);
-    assert_int_equal(parts[1].notice.view, 2);
+    assert_int_equal(step(1, 2), 3);
+    assert_int_equal(parts[0].notice.view, 3);
+    assert_int_equal(parts[1].notice.view, 3);
     assert_int_equal(parts[2].notice.view, 0); /* its replica is one step behind */
     assert_int_equal(sh_participant_take(&parts[2]).kind, SH_TASK_WAIT);
     inform(2, (sh_participant_event){.kind = SH_PARTICIPANT_FETCHED,
@@ -26,12 +26,12 @@ static void joins_while_the_others_work(void **state)
                                      .position = {2, SH_PHASE_FIRST},
                                      .grains = GRAINS});
     settle();
-    assert_int_equal(step(2, 3), 0);
+    assert_int_equal(step(3, 3), 0);
     assert_int_equal(parts[2].share.count, 4);
     assert_non_null(strstr(notes, "transfer: device d2 takes the replica from 2 others"));
     assert_non_null(strstr(notes, "whole: device d2 has all of the replica, at step 1"));
     assert_null(strstr(notes, "at step 2\n")); /* from then on it follows */
-    assert_non_null(strstr(notes, "view 2: 3 devices, from step 2, 0 of its grains dealt anew"));
+    assert_non_null(strstr(notes, "view 3: 3 devices, from step 2, 0 of its grains dealt anew"));
     assert_non_null(strstr(notes, "joined: device d2 joined with 4 of 12 grains"));
 }
 
@@ -64,21 +64,21 @@ static void is_announced_before_it_is_whole(void **state)
     assert_int_equal(parts[3].directive.phase, SH_DIRECTIVE_NONE);
     say_left(3, 200);
     assert_int_equal(parts[3].directive.phase, SH_DIRECTIVE_LINK);
-    assert_int_equal(parts[3].notice.linked, 2);
+    assert_int_equal(parts[3].notice.linked, 3);
     say_left(3, 1000);
     assert_int_equal(sh_membership_announce(membership), 0);
     say_left(3, 101);
     assert_int_equal(sh_membership_announce(membership), 0);
     say_left(3, 99);
-    assert_int_equal(step(1, 2), 2);
-    assert_int_equal(parts[0].notice.view, 2);
+    assert_int_equal(step(1, 2), 3);
+    assert_int_equal(parts[0].notice.view, 3);
     assert_int_equal(sh_participant_take(&parts[3]).kind, SH_TASK_WAIT);
     inform(3, (sh_participant_event){.kind = SH_PARTICIPANT_FETCHED,
                                      .transfer = parts[3].fetching,
                                      .position = {2, SH_PHASE_FIRST},
                                      .grains = GRAINS});
     settle();
-    assert_int_equal(step(2, 3), 0);
+    assert_int_equal(step(3, 3), 0);
     assert_int_equal(parts[3].notice.position.steps, 3);
     assert_false(sh_membership_is_changing(membership));
 }
@@ -90,9 +90,9 @@ static void is_announced_and_does_not_come(void **state)
     (void)state;
     come_to_three_that_work();
     say_left(3, 99);
-    assert_int_equal(step(1, 2), 2);
+    assert_int_equal(step(1, 2), 3);
     for (uint32_t i = 0; i < 3; i++)
-        (void)take_run(i, 2);
+        (void)take_run(i, 3);
     inform(3, (sh_participant_event){.kind = SH_PARTICIPANT_FETCH_FAILED,
                                      .transfer = parts[3].fetching});
     settle();
@@ -103,14 +103,14 @@ static void is_announced_and_does_not_come(void **state)
     fetch(3, (sh_position){2, SH_PHASE_FIRST});
     uint32_t grains = 0;
     for (uint32_t i = 0; i < 4; i++) {
-        const sh_task task = take_run(i, 3);
+        const sh_task task = take_run(i, 4);
         assert_int_equal(task.keep, i < 3);
         grains += sh_ranges_total(&task.work);
         pass(i, (sh_position){3, SH_PHASE_FIRST}, 0);
     }
     assert_int_equal(grains, 3);
     settle();
-    assert_int_equal(step(3, 4), 0);
+    assert_int_equal(step(4, 4), 0);
 }
 
 static void joins_although_another_dies_meanwhile(void **state)
@@ -120,14 +120,69 @@ static void joins_although_another_dies_meanwhile(void **state)
     come(2);
     settle();
     fetch(2, (sh_position){0, SH_PHASE_FIRST});
-    assert_int_equal(step(1, 1), 2);
+    assert_int_equal(step(1, 1), 3);
     assert_int_equal(parts[2].notice.view, 0); /* it has a seat, and is a step behind */
     go(1);
     settle();
     assert_null(strstr(notes, "joined"));
     fetch(2, (sh_position){1, SH_PHASE_FIRST});
-    assert_int_equal(parts[2].notice.view, 3);
+    assert_int_equal(parts[2].notice.view, 4);
     assert_non_null(strstr(notes, "joined: device d2 joined with 6 of 12 grains"));
+}
+
+/* Its links are tried first, and nobody stops for that. */
+static void who_cannot_be_reached_takes_no_replica(void **state)
+{
+    (void)state;
+    work_with(2);
+    unreached = 2;
+    come(2);
+    settle();
+    assert_false(present[2]);
+    assert_false(again);
+    assert_string_equal(refusal,
+                        "device d0 cannot reach device d2 at 10.0.0.2:4711: let connections in "
+                        "there, or choose another port with shoal join --port N");
+    assert_non_null(strstr(notes, "lost: device d2 was lost"));
+    assert_null(strstr(notes, "transfer: device d2"));
+    assert_int_equal(step(1, 1), 0);
+}
+
+/* The same before the first view. */
+static void who_cannot_be_reached_takes_none_to_begin_with(void **state)
+{
+    (void)state;
+    begin(2);
+    unreached = 1;
+    come(1);
+    settle();
+    assert_false(present[1]);
+    assert_non_null(strstr(refusal, "device d0 cannot reach device d1 at 10.0.0.2:4711"));
+    assert_null(strstr(notes, "transfer: "));
+    assert_int_equal(step(parts[0].notice.view, 1), 0);
+}
+
+static void nobody_waits_for_a_trial(void **state)
+{
+    (void)state;
+    work_with(3);
+    unreached = 3;
+    unanswered = true;
+    come(3);
+    settle();
+    assert_int_equal(parts[0].directive.phase, SH_DIRECTIVE_LINK);
+    assert_int_equal(parts[0].directive.seat_count, 4);
+    assert_false(sh_membership_is_changing(membership));
+    assert_int_equal(step(1, 1), 0);
+    inform(1, (sh_participant_event){.kind = SH_PARTICIPANT_LEAVE});
+    settle();
+    assert_int_equal(parts[0].directive.seat_count, 2);
+    assert_int_not_equal(step(1, 2), 0);
+    assert_int_equal(sh_participant_take(&parts[1]).kind, SH_TASK_END);
+    unreached = 0; /* it is tried again, and comes in */
+    assert_true(present[3]);
+    settle();
+    assert_non_null(strstr(notes, "transfer: device d3 takes the replica"));
 }
 
 static void leaves_at_the_next_boundary(void **state)
@@ -201,6 +256,9 @@ int main(void)
         cmocka_unit_test(is_announced_before_it_is_whole),
         cmocka_unit_test(is_announced_and_does_not_come),
         cmocka_unit_test(joins_although_another_dies_meanwhile),
+        cmocka_unit_test(who_cannot_be_reached_takes_no_replica),
+        cmocka_unit_test(who_cannot_be_reached_takes_none_to_begin_with),
+        cmocka_unit_test(nobody_waits_for_a_trial),
         cmocka_unit_test(leaves_at_the_next_boundary),
         cmocka_unit_test(who_leaves_has_its_ring_until_it_is_through),
         cmocka_unit_test(a_liar_about_its_speed_does_not_get_all),

@@ -28,6 +28,8 @@ static uint32_t refused;
 static bool again; /* it may come back */
 static int ended;  /* 1: well, 2: failed */
 static sh_serving serving;
+static uint32_t unreached; /* a device that nobody can reach; 0: none */
+static bool unanswered;    /* device 0 does not hear that it cannot */
 
 static inline void inform(uint32_t device, sh_participant_event event)
 {
@@ -82,8 +84,14 @@ static inline void settle(void)
             if (!present[i])
                 continue;
             const uint32_t link = sh_participant_link(part);
-            if (link != 0)
+            const bool linked =
+                unreached == 0 ||
+                sh_seat_of(part->directive.seats, part->directive.seat_count, unreached) == NULL;
+            if (link != 0 && linked)
                 inform(i, (sh_participant_event){.kind = SH_PARTICIPANT_LINKED, .view = link});
+            else if (link != 0 && i == 0 && !unanswered)
+                inform(i, (sh_participant_event){
+                              .kind = SH_PARTICIPANT_LINK_BROKEN, .view = link, .peer = unreached});
             if (part->under_way == SH_TASK_WAIT && part->notice.halted < part->directive.view &&
                 !part->directive.planned && part->notice.view < part->directive.view &&
                 part->notice.whole) {
@@ -99,6 +107,7 @@ static inline void settle(void)
             coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_NOTICE,
                                               .device = i,
                                               .notice = &notice,
+                                              .way = "10.0.0.2:4711",
                                               .fingerprint = "data",
                                               .first_grain = i == 7 ? "other" : "hash"});
         }
@@ -141,7 +150,8 @@ static inline void begin(uint32_t min_devices)
     memset(speed_of, 0, sizeof speed_of);
     notes[0] = refusal[0] = ending[0] = '\0';
     ended = 0;
-    refused = 0;
+    refused = unreached = 0;
+    unanswered = false;
     come(0);
 }
 

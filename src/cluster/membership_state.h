@@ -42,6 +42,7 @@ struct sh_membership {
     char version[SH_MEMBERSHIP_TEXT], fingerprint[SH_MEMBERSHIP_TEXT];
     char first_grain[SH_MEMBERSHIP_TEXT];
     sh_membership_phase phase;
+    bool trying; /* LINKING is for that: `next` is given up once it is linked */
     sh_faults faults;
     bool lacks_servers; /* the user knows that none of those chosen takes part */
     uint32_t last_view; /* highest number given */

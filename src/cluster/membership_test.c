@@ -158,7 +158,7 @@ static void chosen_devices_serve_and_all_for_want_of_them(void **state)
     fetch(5, (sh_position){1, SH_PHASE_FIRST});
     assert_int_equal(who_serves(), 1u << 5);
     assert_null(strstr(notes, back)); /* not before it takes part */
-    assert_int_equal(step(2, 2), 3);
+    assert_int_equal(step(2, 2), 4);
     assert_non_null(strstr(notes, back));
     serving = (sh_serving){0};
 }

@@ -108,9 +108,19 @@ static void begin_transfer(sh_membership *membership, const sh_seating *view, ui
     }
 }
 
+static bool is_linked(const sh_membership *membership)
+{
+    const sh_seating *next = &membership->next;
+    for (uint32_t i = 0; i < next->seat_count; i++)
+        if (sh_membership_seated(membership, next, i)->notice.linked != next->number)
+            return false;
+    return true;
+}
+
+/* A replica is many bytes: it travels when the links are there. */
 void sh_membership_begin_transfers(sh_membership *membership)
 {
-    if (membership->phase == SH_MEMBERSHIP_RECOVERING)
+    if (membership->phase == SH_MEMBERSHIP_RECOVERING && is_linked(membership))
         for (uint32_t i = 0; i < membership->next.seat_count; i++) {
             const uint32_t device = membership->next.seats[i].device;
             if (membership->recovery.standing[i] != SH_STANDING_AT &&
@@ -121,7 +131,7 @@ void sh_membership_begin_transfers(sh_membership *membership)
         return;
     for (uint32_t i = 0; i < membership->slots && !sh_membership_is_done(membership); i++) {
         const sh_roster_entry *one = &membership->members[i];
-        if (one->present && one->ready && !one->seated && !one->dismissed &&
+        if (one->present && one->reached && !one->seated && !one->dismissed &&
             sh_membership_transfer_to(membership, one->device) == NULL)
             begin_transfer(membership, &membership->now, one->device, true);
     }
@@ -131,6 +141,7 @@ void sh_membership_begin_transfers(sh_membership *membership)
 
 static void clear_view(sh_membership *membership, sh_seating *view, bool planned)
 {
+    membership->trying = false;
     *view = (sh_seating){.number = ++membership->last_view, .planned = planned};
     view->ring = view->number;
 }
@@ -189,6 +200,19 @@ static bool is_to_stay(const sh_membership *membership, const sh_roster_entry *o
             (one->notice.coming == transfer->number && one->notice.left_ms <= AHEAD_MS));
 }
 
+/* Whether the links of a joiner are still to be tried. */
+static bool is_untried(const sh_roster_entry *one)
+{
+    return one->present && one->ready && !one->reached && !one->seated && !one->dismissed &&
+           !one->notice.leaving;
+}
+
+/* Whether it gets a seat in the planned view. */
+static bool is_to_sit(const sh_membership *membership, const sh_roster_entry *one)
+{
+    return is_to_stay(membership, one) || (membership->trying && is_untried(one));
+}
+
 /* Devices of the coordinator's machine come first: no device elsewhere then has to reach one that
  * may listen on the loopback alone. */
 void sh_membership_seat_all(sh_membership *membership, sh_seating *view)
@@ -196,7 +220,7 @@ void sh_membership_seat_all(sh_membership *membership, sh_seating *view)
     for (int elsewhere = 0; elsewhere < 2; elsewhere++)
         for (uint32_t i = 0; i < membership->slots; i++) {
             const sh_roster_entry *one = &membership->members[i];
-            const bool takes_part = view->planned ? is_to_stay(membership, one) : one->seated;
+            const bool takes_part = view->planned ? is_to_sit(membership, one) : one->seated;
             if (one->present && one->local == (elsewhere == 0) && takes_part)
                 view->seats[view->seat_count++] =
                     (sh_seat){.device = one->device, .local = one->local};
@@ -382,15 +406,17 @@ void sh_membership_plan(sh_membership *membership)
 {
     sh_seating *next = &membership->next;
     const sh_seating *now = &membership->now;
-    bool change = membership->rebalance;
+    bool change = membership->rebalance, untried = false;
     for (uint32_t i = 0; i < membership->slots; i++) {
         const sh_roster_entry *one = &membership->members[i];
+        untried = untried || is_untried(one);
         if (one->present && !one->dismissed)
             change = change || is_to_stay(membership, one) != one->seated;
     }
-    if (!change || sh_membership_is_done(membership))
+    if ((!change && !untried) || sh_membership_is_done(membership))
         return;
     clear_view(membership, next, true);
+    membership->trying = !change; /* nobody has to wait for a trial */
     sh_membership_seat_all(membership, next);
     sh_membership_deal_shares(membership, next);
     bool same = next->seat_count == now->seat_count;
@@ -416,9 +442,18 @@ void sh_membership_plan(sh_membership *membership)
 bool sh_membership_plan_holds(const sh_membership *membership)
 {
     for (uint32_t i = 0; i < membership->next.seat_count; i++)
-        if (!is_to_stay(membership, sh_membership_seated(membership, &membership->next, i)))
+        if (!is_to_sit(membership, sh_membership_seated(membership, &membership->next, i)))
             return false;
     return true;
+}
+
+void sh_membership_check_tried(sh_membership *membership)
+{
+    if (!membership->trying || !is_linked(membership))
+        return;
+    for (uint32_t i = 0; i < membership->next.seat_count; i++)
+        sh_membership_seated(membership, &membership->next, i)->reached = true;
+    sh_membership_give_up(membership);
 }
 
 /* How much less time a step's computing takes in the next view than in this one. */

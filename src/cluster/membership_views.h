@@ -35,6 +35,9 @@ void sh_membership_plan(sh_membership *membership);
 /* LINKING: whether all devices of the next view can still be in it. */
 bool sh_membership_plan_holds(const sh_membership *membership);
 
+/* LINKING to try the links of joiners: where all are linked, these may take their replicas. */
+void sh_membership_check_tried(sh_membership *membership);
+
 /* Whether `one` may be announced as a member of the next view. A joiner whose replica is not whole
  * may, if waiting for it makes no step longer than a step without it. */
 bool sh_membership_is_in_time(const sh_membership *membership, const sh_roster_entry *one);

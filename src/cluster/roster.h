@@ -20,6 +20,7 @@
 typedef struct sh_roster_entry {
     bool present, ready, local, seated, dismissed, changed;
     bool welcomed; /* its joining was told; that of the first members is not */
+    bool reached;  /* its links were tried, before it takes a replica */
     bool proven;   /* as sh_survivor has it */
     uint32_t device, failures;
     uint64_t serial; /* of its directive */

@@ -613,6 +613,14 @@ def _ip(*arguments):
     subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True)
 
 
+def in_namespace(spaces, device, *arguments):
+    """Runs ip for a device; the test is skipped where the system cannot do that."""
+    try:
+        _ip("-n", spaces.names[device + 1], *arguments)
+    except subprocess.CalledProcessError as error:
+        raise unittest.SkipTest("ip %s: %s" % (" ".join(arguments), error.stderr.strip())) from None
+
+
 def not_for_threads(reason):
     """Leaves a test out under the thread sanitizer: its threads are those of another test that is there."""
     return unittest.skipIf(THREADS, "not under the thread sanitizer: " + reason)

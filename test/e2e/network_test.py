@@ -104,6 +104,29 @@ class Network(harness.Case):
         self.assertRegex(result.err, r"(?m)^shoal: .*10\.99\.0\.1:7700.*Network is unreachable")
 
 
+    def test_who_cannot_be_reached_takes_nothing(self):
+        """Its links are tried first; the message says who looked where, and --port is the remedy."""
+        spaces = self.namespaces(2)
+        train, token = self.train_in(spaces, *JOB[:2], "--epochs", "1000000", *JOB[4:], "--listen", ":7700")
+        # To the guest goes only what the door answers, and what goes to one port of its.
+        for number, rule in enumerate(("sport 7700 lookup main", "dport 7800 lookup main", "to 10.213.0.2 unreachable")):
+            harness.in_namespace(spaces, 0, "rule", "add", "pref", str(10 + number), "ipproto", "tcp", *rule.split())
+        host = re.escape(os.uname().nodename)
+        said = (r"device %s cannot reach device guest at 10\.213\.0\.2:\d+: let connections in there, or choose another port "
+                r"with shoal join --port N$" % host)
+        result = self.join_in(spaces, 1, token, "--name", "guest").wait()
+        self.assertEqual(result.status, 1)
+        self.assertRegex(result.err, "(?m)^shoal: " + said)
+        train.wait_for("device guest was lost .*: " + said, stream="err")
+        joined = self.join_in(spaces, 1, token, "--name", "other", "--port", "7800")
+        train.wait_for("^device other joined with", stream="err")
+        train.signal(signal.SIGINT)
+        self.assertEqual(train.wait().status, 130)
+        self.assertEqual(joined.wait().status, 0)
+        transfers = [line for line in harness.Events(self.path("open")).lines() if " device.transfer " in line]
+        self.assertEqual([line.split('text="')[1] for line in transfers], ['device other takes the replica from 1 others"'])
+
+
 class Partition(harness.Case):
     """Devices that do not hear each other, while the coordinator hears both."""
 
