@@ -117,22 +117,38 @@ class Job(harness.Case):
 # ---- faults: each is brought about in a running job and returns what undoes it --------------------------------
 
 
+def loop_of(pid):
+    """The thread that waits for sockets and timers."""
+    for thread in threads.others(pid):
+        with open("/proc/%d/task/%d/syscall" % (pid, thread), encoding="ascii") as file:
+            if file.read().split()[0] in ("232", "281"):  # epoll_wait, epoll_pwait of x86-64
+                return thread
+    raise measure.Failure("no thread of process %d waits for sockets" % pid)
+
+
 def stop_thread(job, joiner=0, which=None):
     pid = job.process_of(joiner)
-    names = {"compute": [pid], "loop": threads.others(pid)[:1]}
-    return threads.stopped(pid, *names[which or "compute"]).release
+    return threads.stopped(pid, loop_of(pid) if which == "loop" else pid).release
+
+
+def hardware_address(namespace):
+    shown = subprocess.run(["ip", "-n", namespace, "link", "show", "eth0"], check=True, capture_output=True, text=True)
+    return re.search(r"link/ether (\S+)", shown.stdout).group(1)
 
 
 def trickle(job, here=1, there=2):
     """From one device to another by a second cable that carries a byte a second."""
     name, hub = job.net.names[here + 1], job.net.hub
     for command in (["ip", "-n", name, "link", "add", "eth1", "type", "veth", "peer", "name", "slow%d" % here, "netns", hub],
-                    ["ip", "-n", name, "link", "set", "eth1", "up"],
+                    ["ip", "-n", name, "link", "set", "eth1", "arp", "off", "up"],
                     ["ip", "-n", hub, "link", "set", "slow%d" % here, "master", "bridge"],
                     ["ip", "-n", hub, "link", "set", "slow%d" % here, "up"],
                     ["tc", "-n", name, "qdisc", "replace", "dev", "eth1", "root", "tbf", "rate", "8bit", "burst", "1600",
                      "limit", "30000"],
-                    ["ip", "-n", name, "route", "add", job.net.addresses[there], "dev", "eth1"]):
+                    ["ip", "-n", name, "neighbour", "add", job.net.addresses[there], "lladdr",
+                     hardware_address(job.net.names[there + 1]), "dev", "eth1"],
+                    ["ip", "-n", name, "route", "add", job.net.addresses[there], "dev", "eth1", "src",
+                     job.net.addresses[here]]):
         subprocess.run(command, check=True)
     return lambda: None
 
@@ -177,13 +193,15 @@ def one_turn(fault, known):
         begin = dict(fault.begin)
         data = DIGITS
         if begin.pop("disk", False):
-            source = os.path.join(os.environ.get("SHOAL_TEST_DATA", ""), "mnist")
-            data = "mnist:" + source
-            begin["joiners_data"] = "mnist:" + mount_disk(job, source)
+            source = os.path.join(os.environ.get("SHOAL_TEST_DATA", ""), "cifar10")
+            data = "cifar10:" + source
+            begin["joiners_data"] = "cifar10:" + mount_disk(job, source)
         job.begin(data, **begin)
         usual = statistics.median(job.watch(20))
         undo = fault.bring(job)
         longest = max(job.watch(max(60, int(2 / usual))))
+        if os.environ.get("HANGS_SHOW"):
+            print("\n".join(job.events.lines()))
         for each in undo:
             each()
         summary = job.finish()

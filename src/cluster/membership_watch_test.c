@@ -61,15 +61,15 @@ static void one_that_hangs_is_told_of_and_put_out(void **state)
 {
     (void)state;
     compute_with(3);
-    pass_time(2000);
+    pass_time(1600);
     assert_null(strstr(notes, "waited: "));
-    pass_time(700);
+    pass_time(600);
     assert_non_null(strstr(notes, "waited: the others wait for device d1: it computes"));
     assert_int_equal(refused, 0);
-    pass_time(2500);
+    pass_time(2000);
     assert_int_equal(refused, 1);
     assert_true(again); /* it may only have been stopped for a while */
-    assert_non_null(strstr(refusal, "it computes, and did not get on for 5.0 s"));
+    assert_non_null(strstr(refusal, "it computes, and did not get on for 4.0 s"));
     assert_non_null(strstr(notes, "lost: device d1 was lost"));
     follow();
     assert_int_equal(membership->phase, SH_MEMBERSHIP_STEADY);
@@ -82,11 +82,11 @@ static void one_that_is_slow_stays(void **state)
     (void)state;
     compute_with(3);
     for (int i = 0; i < 20; i++) {
-        pass_time(4000);
+        pass_time(3500);
         gets_on(1);
         assert_int_equal(refused, 0);
     }
-    pass_time(16300); /* four times as long as it ever took: no more */
+    pass_time(14000); /* four times as long as it ever took: no more */
     assert_int_equal(refused, 0);
     pass_time(1500);
     assert_int_equal(refused, 1);
@@ -196,7 +196,7 @@ static void one_that_does_not_follow_is_put_out(void **state)
     stop(0, 0, 0);
     stop(2, 0, 0);
     settle();
-    pass_time(9900);
+    pass_time(7900);
     assert_int_equal(refused, 0);
     pass_time(300);
     assert_int_equal(refused, 1);
@@ -208,15 +208,15 @@ static void of_a_stuck_link_the_later_end_is_put_out(void **state)
     (void)state;
     compute_with(3);
     says(1, SH_ACTIVITY_WAITS);
-    pass_time(5000);
-    is_stuck(2, 1, 4900);
+    pass_time(4000);
+    is_stuck(2, 1, 3900);
     pass_time(200);
     assert_int_equal(refused, 0);
-    is_stuck(2, 1, 5000);
+    is_stuck(2, 1, 4000);
     pass_time(100);
     assert_int_equal(refused, 2);
     assert_false(again);
-    assert_non_null(strstr(refusal, "from device d2 to device d1 for 5.0 s"));
+    assert_non_null(strstr(refusal, "from device d2 to device d1 for 4.0 s"));
 }
 
 /* The next one works, or has no room because its own link is stuck: no fault of this link. */
@@ -231,7 +231,7 @@ static void links_to_those_that_cannot_take_are_not_stuck(void **state)
     }
     assert_int_equal(refused, 0);
     says(1, SH_ACTIVITY_WAITS);
-    is_stuck(1, 2, 4000);
+    is_stuck(1, 2, 3000);
     pass_time(100);
     assert_int_equal(refused, 1); /* now it is this one's */
 }
@@ -254,11 +254,11 @@ static void more_devices_are_parted_first(void **state)
     (void)state;
     compute_with(4);
     says(1, SH_ACTIVITY_WAITS);
-    pass_time(5000);
-    is_stuck(1, 2, 5000);
+    pass_time(4000);
+    is_stuck(1, 2, 4000);
     pass_time(100);
     assert_int_equal(refused, 0);
-    assert_non_null(strstr(notes, "from device d1 to device d2 for 5.0 s: they are parted"));
+    assert_non_null(strstr(notes, "from device d1 to device d2 for 4.0 s: they are parted"));
     is_stuck(1, 0, 0);
     follow();
     assert_int_equal(membership->now.seat_count, 4);
@@ -275,12 +275,12 @@ static void a_link_is_judged_only_where_no_stage_passes(void **state)
     (void)state;
     compute_with(2);
     says(1, SH_ACTIVITY_WAITS);
-    is_stuck(0, 1, 5000);
-    pass_time(4000);
+    is_stuck(0, 1, 4000);
+    pass_time(3000);
     pass(0, (sh_position){1, SH_PHASE_FIRST}, 0);
     pass(1, (sh_position){1, SH_PHASE_FIRST}, 0);
     settle();
-    pass_time(4000);
+    pass_time(3000);
     assert_int_equal(refused, 0);
     pass_time(1200);
     assert_int_equal(refused, 1);
@@ -300,12 +300,12 @@ static void a_transfer_that_stands_still_begins_anew(void **state)
         assert_int_equal(task.kind, SH_TASK_FETCH);
         assert_int_equal(task.transfer.number, membership->last_transfer);
         says(1, SH_ACTIVITY_TAKES);
-        pass_time(4000);
+        pass_time(3000);
         gets_on(1); /* a piece comes, and nothing more */
         uint64_t waited_ms = 0;
         for (; refused == 0 && membership->last_transfer == task.transfer.number; waited_ms += 100)
             pass_time(100);
-        assert_in_range(waited_ms, 15000, 17000); /* four times as long as that piece took */
+        assert_in_range(waited_ms, 11000, 13000); /* four times as long as that piece took */
     }
     assert_int_equal(refused, 1);
     assert_non_null(strstr(refusal, "could not take a replica"));

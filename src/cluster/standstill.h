@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SH_STANDSTILL_LEAST_MS 5000   /* the least limit: longer than a disk or a swap takes */
+#define SH_STANDSTILL_LEAST_MS 4000   /* the least limit: longer than a disk or a swap takes */
 #define SH_STANDSTILL_TIMES 4         /* the limit, in longest pauses */
 #define SH_STANDSTILL_RECALL_MS 60000 /* pauses at work are remembered for this to twice this */
 

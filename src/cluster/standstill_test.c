@@ -47,7 +47,7 @@ static void one_that_gets_on_never_hangs(void **state)
         wait(300);
         assert_false(hangs());
     }
-    assert_int_equal(sh_standstill_limit_ms(&standstill), 5000);
+    assert_int_equal(sh_standstill_limit_ms(&standstill), 4000);
 }
 
 static void one_that_waits_for_others_never_hangs(void **state)
@@ -57,7 +57,7 @@ static void one_that_waits_for_others_never_hangs(void **state)
     wait(1000000);
     assert_false(hangs());
     assert_int_equal(sh_standstill_ms(&standstill, now_ms), 0);
-    work(4900, 0); /* its own time begins with its work */
+    work(3900, 0); /* its own time begins with its work */
     assert_false(hangs());
     work(200, 0);
     assert_true(hangs());
@@ -67,7 +67,7 @@ static void one_that_works_and_does_not_get_on_hangs(void **state)
 {
     (void)state;
     work(1000, 100);
-    work(4900, 0);
+    work(3900, 0);
     assert_false(hangs());
     work(100, 0);
     assert_true(hangs());
@@ -120,7 +120,7 @@ static void a_long_pause_is_forgotten_at_work(void **state)
     work(59000, 100);
     assert_int_equal(sh_standstill_limit_ms(&standstill), 12000);
     work(62000, 100);
-    assert_int_equal(sh_standstill_limit_ms(&standstill), 5000);
+    assert_int_equal(sh_standstill_limit_ms(&standstill), 4000);
 }
 
 int main(void)

@@ -77,7 +77,7 @@ typedef struct sh_engine_ops {
      * another engine follows. Links stay open and totals may be written until it is closed. */
     void (*abort)(sh_engine *engine, sh_status status, const char *reason);
 
-    /* The next four: required of an engine with links (reduce/engines.h), NULL in others. Links to
+    /* The next five: required of an engine with links (reduce/engines.h), NULL in others. Links to
      * a rank. What goes wrong later ends the rounds. Loop only. */
     sh_status (*connect)(sh_engine *engine, uint32_t rank, const sh_channel_target *target);
 
@@ -89,6 +89,8 @@ typedef struct sh_engine_ops {
 
     /* sh_channel_stuck_ms of the link that stands still the longest, to *rank; or 0. Loop only. */
     uint32_t (*stuck_ms)(sh_engine *engine, uint32_t *rank);
+
+    bool (*waits)(sh_engine *engine); /* sh_round_waits. Any thread */
 
     /* Ends and frees it; a round that is open is lost. */
     void (*close)(sh_engine *engine);
@@ -116,8 +118,7 @@ static inline sh_status sh_engine_wait(sh_engine *engine)
     return engine->ops->wait == NULL ? SH_OK : engine->ops->wait(engine);
 }
 
-/* False: the engine tells nobody, and totals are complete when wait returns. The step's
- * thread, between rounds. */
+/* False: it tells nobody, and totals are complete when wait returns. The step's, between rounds. */
 static inline bool sh_engine_watch(sh_engine *engine, const sh_engine_watcher *watcher)
 {
     if (engine->ops->watch == NULL)
@@ -126,8 +127,7 @@ static inline bool sh_engine_watch(sh_engine *engine, const sh_engine_watcher *w
     return true;
 }
 
-/* False where this device cannot be asked so late: then the word has to be in its own part. The
- * step's thread, between rounds. */
+/* False: it cannot be asked so late, the word has to be in its own part. The step's, likewise. */
 static inline bool sh_engine_decide(sh_engine *engine, const sh_engine_decider *decider)
 {
     return engine->ops->decide != NULL && engine->ops->decide(engine, decider);

@@ -133,7 +133,7 @@ static void check_end(sh_exchange *exchange)
     exchange->open = false;
     pthread_mutex_lock(&exchange->round->lock);
     exchange->over = true;
-    pthread_cond_broadcast(&exchange->round->ended);
+    sh_round_wake(exchange->round);
     pthread_mutex_unlock(&exchange->round->lock);
 }
 
@@ -160,7 +160,7 @@ static void have_weights(sh_exchange *exchange)
                float_bytes(ours));
     pthread_mutex_lock(&exchange->round->lock);
     exchange->granted = true;
-    pthread_cond_broadcast(&exchange->round->ended);
+    sh_round_wake(exchange->round);
     pthread_mutex_unlock(&exchange->round->lock);
 }
 
@@ -218,7 +218,7 @@ static void be_answered(sh_exchange *exchange)
 {
     pthread_mutex_lock(&exchange->round->lock);
     exchange->pushing = false;
-    pthread_cond_broadcast(&exchange->round->ended);
+    sh_round_wake(exchange->round);
     pthread_mutex_unlock(&exchange->round->lock);
     if (exchange->rank == exchange->dealer)
         finish(exchange, exchange->rank);
@@ -371,7 +371,7 @@ static sh_status wait_for(sh_exchange *exchange, const bool *flag, bool value)
     sh_round *round = exchange->round;
     pthread_mutex_lock(&round->lock);
     while (*flag != value && !exchange->over && round->failure == SH_OK)
-        pthread_cond_wait(&round->ended, &round->lock);
+        sh_round_await(round);
     const bool failed = *flag != value && !exchange->over;
     pthread_mutex_unlock(&round->lock);
     return failed ? sh_fail(round->failure, "%s", round->reason) : SH_OK;

@@ -131,6 +131,11 @@ sh_channel_stats sh_links_stats(sh_engine *engine)
     return question.answer;
 }
 
+bool sh_links_wait(sh_engine *engine)
+{
+    return sh_round_waits(&((sh_links *)engine)->round);
+}
+
 uint32_t sh_links_stuck_ms(sh_engine *engine, uint32_t *rank)
 {
     const sh_links *links = (sh_links *)engine;

@@ -271,6 +271,7 @@ static sh_status make(sh_engine **engine, const sh_engine_options *options)
         .take = take_previous,
         .stats = sh_links_stats,
         .stuck_ms = sh_links_stuck_ms,
+        .waits = sh_links_wait,
         .close = close_ring,
     };
     const uint32_t devices = options->devices, rank = options->rank;

@@ -33,7 +33,7 @@ void sh_round_fail(sh_round *round, sh_status status, const char *reason)
         round->failure = status;
         snprintf(round->reason, sizeof round->reason, "%s", reason);
     }
-    pthread_cond_broadcast(&round->ended);
+    sh_round_wake(round);
     pthread_mutex_unlock(&round->lock);
 }
 
@@ -104,7 +104,7 @@ void sh_round_leave(sh_round *round)
         return;
     pthread_mutex_lock(&round->lock);
     round->finished++;
-    pthread_cond_broadcast(&round->ended);
+    sh_round_wake(round);
     pthread_mutex_unlock(&round->lock);
 }
 
@@ -112,7 +112,7 @@ void sh_round_add_gathered(sh_round *round, size_t words)
 {
     pthread_mutex_lock(&round->lock);
     round->gathered += words;
-    pthread_cond_broadcast(&round->ended);
+    sh_round_wake(round);
     pthread_mutex_unlock(&round->lock);
 }
 
@@ -154,12 +154,32 @@ void sh_round_ready(sh_engine *engine, uint32_t span)
         sh_round_fail(round, SH_LIMIT, sh_message());
 }
 
+void sh_round_await(sh_round *round)
+{
+    round->waiting = true;
+    pthread_cond_wait(&round->ended, &round->lock);
+}
+
+void sh_round_wake(sh_round *round)
+{
+    round->waiting = false;
+    pthread_cond_broadcast(&round->ended);
+}
+
+bool sh_round_waits(sh_round *round)
+{
+    pthread_mutex_lock(&round->lock);
+    const bool waits = round->waiting;
+    pthread_mutex_unlock(&round->lock);
+    return waits;
+}
+
 sh_status sh_round_wait(sh_engine *engine)
 {
     sh_round *round = (sh_round *)engine;
     pthread_mutex_lock(&round->lock);
     while (round->finished != round->begun && round->failure == SH_OK)
-        pthread_cond_wait(&round->ended, &round->lock);
+        sh_round_await(round);
     const bool done = round->finished == round->begun;
     pthread_mutex_unlock(&round->lock);
     /* `failure` is set once and stays, so it may be read without the lock from here on. */
@@ -171,7 +191,7 @@ sh_status sh_round_gathered(sh_engine *engine, size_t have, size_t *words)
     sh_round *round = (sh_round *)engine;
     pthread_mutex_lock(&round->lock);
     while (round->gathered <= have && round->failure == SH_OK)
-        pthread_cond_wait(&round->ended, &round->lock);
+        sh_round_await(round);
     const size_t gathered = round->gathered;
     pthread_mutex_unlock(&round->lock);
     if (gathered <= have)

@@ -48,6 +48,7 @@ struct sh_round {
     pthread_cond_t ended; /* the round, by its end or by failure */
     uint32_t begun;       /* rounds that the step's thread has begun */
     uint32_t finished;    /* rounds that the loop has finished */
+    bool waiting;         /* a thread waits, and was not woken since */
     size_t gathered;      /* words of the span that is gathered */
     const sh_span *begun_spans;
     uint32_t begun_count;
@@ -75,6 +76,14 @@ sh_status sh_round_wait(sh_engine *engine) SHOAL_CHECKED;
 void sh_round_watch(sh_engine *engine, const sh_engine_watcher *watcher);
 void sh_round_abort(sh_engine *engine, sh_status status, const char *reason);
 void sh_round_decide(sh_round *round, const sh_engine_decider *decider);
+
+/* Under the lock: waits until woken; wakes all that wait. */
+void sh_round_await(sh_round *round);
+void sh_round_wake(sh_round *round);
+
+/* Whether a thread waits that nobody has woken: one that was woken and does not go on hangs. Any
+ * thread. */
+bool sh_round_waits(sh_round *round);
 
 /* Ends the open round, and all later ones, with this failure; the first one counts. Any thread. */
 void sh_round_fail(sh_round *round, sh_status status, const char *reason);

@@ -314,6 +314,7 @@ static sh_status make(sh_engine **engine, const sh_engine_options *options)
         .take = take,
         .stats = sh_links_stats,
         .stuck_ms = sh_links_stuck_ms,
+        .waits = sh_links_wait,
         .close = close_servers,
     };
     const uint32_t rank = options->rank, devices = options->devices;

@@ -245,6 +245,16 @@ void sh_rings_sweep(sh_rings *rings)
     }
 }
 
+bool sh_rings_wait(sh_rings *rings)
+{
+    bool any = false;
+    pthread_mutex_lock(&rings->lock);
+    for (const place *each = rings->first; each != NULL && !any; each = each->next)
+        any = each->engine->ops->waits(each->engine);
+    pthread_mutex_unlock(&rings->lock);
+    return any;
+}
+
 uint32_t sh_rings_stuck_ms(sh_rings *rings, uint32_t *device)
 {
     uint32_t longest_ms = 0, rank;

@@ -150,7 +150,7 @@ static sh_doing doing_now(const sh_station *station, uint64_t taken_bytes)
         doing.progress += sh_lanes_progress(station->lanes);
     if (station->participant.fetching != 0)
         doing.activity = SH_ACTIVITY_TAKES;
-    else if (station->waiting || station->lanes == NULL || sh_lanes_are_waiting(station->lanes))
+    else if (station->waiting || station->lanes == NULL || sh_rings_wait(station->rings))
         doing.activity = SH_ACTIVITY_WAITS;
     else if (sh_lanes_are_reading(station->lanes))
         doing.activity = SH_ACTIVITY_READS;
