@@ -96,6 +96,16 @@ static void a_slow_one_gets_the_time_that_it_takes(void **state)
     assert_true(hangs());
 }
 
+/* What it did last before it waited took its time as well. */
+static void a_pause_before_a_wait_counts(void **state)
+{
+    (void)state;
+    work(100, 100);
+    work(2900, 0);
+    wait(100);
+    assert_int_equal(sh_standstill_limit_ms(&standstill), 12000);
+}
+
 /* Slower and slower, each pause up to three times the one before: never past its limit. */
 static void one_that_becomes_slower_does_not_hang(void **state)
 {
@@ -131,6 +141,7 @@ int main(void)
         cmocka_unit_test_setup(one_that_works_and_does_not_get_on_hangs, begin),
         cmocka_unit_test_setup(silence_at_work_is_a_standstill, begin),
         cmocka_unit_test_setup(a_slow_one_gets_the_time_that_it_takes, begin),
+        cmocka_unit_test_setup(a_pause_before_a_wait_counts, begin),
         cmocka_unit_test_setup(one_that_becomes_slower_does_not_hang, begin),
         cmocka_unit_test_setup(a_long_pause_is_forgotten_at_work, begin),
     };
