@@ -25,13 +25,21 @@ void sh_membership_watch_notice(const sh_membership *membership, sh_roster_entry
                        membership->clock_ms);
 }
 
+/* Whether anybody but device 0 has a part in the view at hand, or in the one before. */
+static bool has_company(const sh_membership *membership)
+{
+    for (uint32_t i = 1; i < membership->slots; i++)
+        if (membership->members[i].present && membership->members[i].seated)
+            return true;
+    return false;
+}
+
 /* Whether the others cannot go on without it. */
 static bool is_awaited(const sh_membership *membership, const sh_roster_entry *one)
 {
-    const bool alone = membership->now.seat_count <= 1 && sh_membership_works(membership);
-    return one->present && !alone &&
-           (one->seated || (membership->phase == SH_MEMBERSHIP_RECOVERING &&
-                            sh_membership_expects(membership, one->device)));
+    const bool expected = membership->phase == SH_MEMBERSHIP_RECOVERING &&
+                          sh_membership_expects(membership, one->device);
+    return one->present && (one->seated || expected) && has_company(membership);
 }
 
 static const char *what_it_does(const sh_roster_entry *one)

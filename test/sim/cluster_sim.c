@@ -8,9 +8,9 @@
 
 static const char usage[] = "usage: cluster_sim [--first SEED] [--seeds N] [--trace]\n";
 
-static const char *const counted[] = {"stages passed",       "left",
-                                      "replicas taken",      "bits flipped",
-                                      "coordinators killed", "machines killed"};
+static const char *const counted[] = {
+    "stages passed",   "left", "replicas taken", "bits flipped", "coordinators killed",
+    "machines killed", "hung"};
 
 int main(int argc, char **argv)
 {
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
         free(world);
     }
     printf("%llu seeds hold", seeds);
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 7; i++)
         printf("%s %llu %s", i == 0 ? ":" : ",", (unsigned long long)counts[i], counted[i]);
     printf("\n");
     return 0;

@@ -45,6 +45,8 @@ MUTATIONS = [
      "one->notice.linked != membership->next.number ||", ""),
     ("judges before all have halted", "membership_halt.c",
      "one->notice.halted < membership->next.number", "one->device == 0"),
+    ("never misses who hangs", "membership_watch.c",
+     "still_ms < limit_ms || one->device == 0", "still_ms < limit_ms || true"),
     ("never misses the silent", "membership.c",
      "!one->present || sh_silence_ms", "true || sh_silence_ms"),
     ("hears nothing in a notice that says nothing new", "membership.c",

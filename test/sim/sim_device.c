@@ -46,6 +46,8 @@ void send_notice(sim_world *world, sim_machine *machine)
         if (message < 0)
             return;
         world->messages[message].notice = machine->part.notice;
+        world->messages[message].notice.doing = (sh_doing){
+            .activity = SH_ACTIVITY_COMPUTES, .progress = machine->hangs ? 0 : world->now_us};
         sim_event *event = later(world, travel_us(world, machine), EVENT_NOTICE, NULL);
         event->a = machine->device;
         event->message = message;
@@ -68,10 +70,21 @@ void send_directive(sim_world *world, sim_machine *machine)
 
 /* --- The step's thread --------------------------------------------------------------------- */
 
+bool hangs(sim_world *world, sim_machine *machine)
+{
+    if (machine->may_hang && machine->part.notice.view != 0 && draw(world, 20) == 0) {
+        tell(world, "device %u hangs", machine->device);
+        machine->may_hang = false;
+        machine->hangs = true;
+        world->counts[6]++;
+    }
+    return machine->hangs;
+}
+
 /* A task where the thread is free; it comes back with an event. */
 static void go_on(sim_world *world, sim_machine *machine)
 {
-    while (machine->on && machine->part.under_way == SH_TASK_WAIT) {
+    while (machine->on && machine->part.under_way == SH_TASK_WAIT && !hangs(world, machine)) {
         const sh_task task = sh_participant_take(&machine->part);
         switch (task.kind) {
         case SH_TASK_WAIT:
@@ -204,6 +217,7 @@ void start(sim_world *world, sim_machine *machine)
     machine->on = true;
     machine->life++;
     machine->frozen_us = 0;
+    machine->hangs = false;
     machine->replica.half = true;
     tell(world, "machine %u starts", machine->index);
     if (machine->index == 0)
@@ -259,10 +273,14 @@ void device_event(sim_world *world, sim_machine *machine, const sim_event *event
     case EVENT_CLOSED:
         if (is_cut(world, 0, machine->index))
             later(world, 20000, EVENT_CLOSED, machine);
+        else if (machine->hangs) /* nobody comes back before somebody ends the process */
+            crash(world, machine, true);
         else
             connect_again(world, machine);
         break;
     case EVENT_CHECK:
+        if (hangs(world, machine))
+            break;
         if (machine->replica.half)
             fail(world, "never-half-applied", "device %u checks half a replica", machine->device);
         inform(world, machine,

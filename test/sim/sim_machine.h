@@ -83,7 +83,9 @@ typedef enum sim_illness {
 typedef struct sim_machine {
     bool on, connected;
     sim_illness illness;
-    bool boasts; /* of any speed */
+    bool boasts;   /* of any speed */
+    bool may_hang; /* its step's thread stands still one day, in the midst of anything */
+    bool hangs;
     uint32_t life, device, index;
     uint64_t frozen_us, heard_us;
     uint32_t grain_us;

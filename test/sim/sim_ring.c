@@ -280,7 +280,7 @@ static void contribute(sim_world *world, sim_machine *machine)
 static void grain_event(sim_world *world, sim_machine *machine)
 {
     sim_stage *stage = &machine->stage;
-    if (!stage->on || stage->contributed)
+    if (!stage->on || stage->contributed || hangs(world, machine))
         return;
     if (stage->todo != 0) {
         const uint32_t grain = (uint32_t)__builtin_ctz(stage->todo);
@@ -366,7 +366,8 @@ static void pass_event(sim_world *world, sim_machine *machine, uint64_t number)
     const round_info *round = round_of(world, number);
     sim_stage *stage = &machine->stage;
     sim_replica *replica = &machine->replica;
-    if (round == NULL || !stage->on || stage->round != number || stage->aborted)
+    if (round == NULL || !stage->on || stage->round != number || stage->aborted ||
+        hangs(world, machine))
         return;
     if (round->cancelled[machine->index])
         return; /* stuck, until the ring is aborted */
@@ -422,7 +423,7 @@ static void pass_event(sim_world *world, sim_machine *machine, uint64_t number)
 static void stop_event(sim_world *world, sim_machine *machine, uint64_t round)
 {
     sim_stage *stage = &machine->stage;
-    if (!stage->on || stage->round != round)
+    if (!stage->on || stage->round != round || hangs(world, machine))
         return;
     stage->on = false;
     const bool by_this = machine->illness == ILLNESS_NAN && machine->own != 0;

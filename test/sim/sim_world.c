@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEALED_S 20    /* the job has so long to end after the last fault */
+#define HEALED_S 40    /* the job has so long to end after the last fault */
 #define WELL_US 700000 /* after what can make a device seem silent, none does */
 #define EVENTS_LIMIT 2000000
 
@@ -200,6 +200,9 @@ static void act(sim_world *world, const sh_membership_action *action)
         if (machine != NULL && world->now_us > world->trouble_us + WELL_US &&
             strstr(action->text, "nothing was heard") != NULL)
             fail(world, "progress-when-healed", "device %u was lost while all was well",
+                 action->device);
+        if (machine != NULL && !machine->hangs && strstr(action->text, "did not get on") != NULL)
+            fail(world, "progress-when-healed", "device %u was put out, and got on",
                  action->device);
         if (machine != NULL)
             later(world, 300 + draw(world, 1000), EVENT_CLOSED, machine);
@@ -395,6 +398,7 @@ sim_world *world_new(uint64_t seed, bool trace)
         machine->index = i;
         machine->grain_us = 300u << draw(world, 4);
         machine->boasts = i > 0 && draw(world, 10) == 0;
+        machine->may_hang = i > 0 && !world->flips && draw(world, 12) == 0;
         if (world->flips && i == 1 + seed % (MACHINES - 1))
             machine->illness = (sim_illness)(seed / MACHINES % 5);
         if (i < machines)

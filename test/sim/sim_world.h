@@ -17,7 +17,7 @@
  *                                  that nobody has had the chance to find
  *     never-back                   an older notice never takes the place of a newer one
  *     progress-when-healed         once faults have stopped the job ends, and well, whoever is ill
- *                                  for good
+ *                                  for good or hangs; and who gets on is not put out
  *
  * Threads: one a world.
  */
@@ -120,6 +120,8 @@ void device_event(sim_world *world, sim_machine *machine, const sim_event *event
 void disconnect(sim_world *world, sim_machine *machine);
 void crash(sim_world *world, sim_machine *machine, bool silent);
 void start(sim_world *world, sim_machine *machine);
+/* Whether the step's thread of a machine stands still, now or from now on: it does nothing. */
+bool hangs(sim_world *world, sim_machine *machine);
 
 /* sim_ring.c */
 void look_at_rings(sim_world *world, sim_machine *machine);
