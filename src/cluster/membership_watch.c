@@ -81,10 +81,11 @@ static void put_out_hung(sh_membership *membership, sh_roster_entry *one, uint64
     sh_membership_lose(membership, one, reason, SH_FAREWELL_FOR_NOW);
 }
 
-/* Whether one was put out, or had its transfer taken from it. */
+/* Whether one was put out, or had its transfer taken from it. What it does while nothing is heard
+ * of it nobody knows: that is the silence's. */
 static bool watch_work(sh_membership *membership, sh_roster_entry *one)
 {
-    const uint64_t still_ms = sh_standstill_ms(&one->work, membership->clock_ms);
+    const uint64_t still_ms = sh_standstill_ms(&one->work, one->silence.heard_ms);
     const uint64_t limit_ms = sh_standstill_limit_ms(&one->work);
     if (still_ms < limit_ms / 2) {
         one->named = false;

@@ -132,6 +132,26 @@ static void those_that_wait_are_not_put_out(void **state)
     assert_null(strstr(notes, "waited: "));
 }
 
+/* A device of which nothing is heard is lost by its silence, which may last longer. */
+static void the_silent_do_not_count_as_hung(void **state)
+{
+    (void)state;
+    compute_with(3);
+    for (int i = 0; i < 3; i++) { /* of late it was heard every 1.5 s */
+        present[1] = false;
+        pass_time(1500);
+        present[1] = true;
+        gets_on(1);
+        pass_time(100);
+    }
+    present[1] = false; /* for pass_time: it says nothing */
+    pass_time(5900);
+    assert_int_equal(refused, 0);
+    pass_time(600);
+    assert_int_equal(refused, 1);
+    assert_string_equal(refusal, "nothing was heard of it");
+}
+
 static void the_words_say_what_it_did(void **state)
 {
     (void)state;
@@ -318,6 +338,7 @@ int main(void)
         cmocka_unit_test(one_that_is_slow_stays),
         cmocka_unit_test(one_that_was_slow_before_the_job_stays),
         cmocka_unit_test(those_that_wait_are_not_put_out),
+        cmocka_unit_test(the_silent_do_not_count_as_hung),
         cmocka_unit_test(the_words_say_what_it_did),
         cmocka_unit_test(device_0_is_told_of_and_stays),
         cmocka_unit_test(two_hang_at_once),
