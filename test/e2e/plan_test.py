@@ -87,12 +87,12 @@ class Plan(harness.Case):
         self.assertGreater(len(after["operations"]), len(before["operations"]))
 
     def test_bench_refuses(self):
-        for arguments, message in (
-                (("--models", "flounder"), "--models: unknown model 'flounder'; there is: "),
-                (("--models", "lenet,,mlp"), "--models: expected names with commas between them"),
-                (("--models", "lenet,mlp:7"), "model mlp:7: "),
+        for models, status, message in (
+                ("flounder", 2, "--models: unknown model 'flounder'; there is: "),
+                ("lenet,,mlp", 2, "--models: expected names with commas between them"),
+                ("lenet,mlp:7", 1, "model mlp:7: "),
         ):
-            result = self.shoal("bench", *arguments, status=1, env=self.env)
+            result = self.shoal("bench", "--models", models, status=status, env=self.env)
             self.assertIn("shoal: " + message, result.err)
             self.assertFalse(os.path.exists(self.device))
         result = self.shoal("bench", "--seconds", "0", status=2, env=self.env)
