@@ -4,6 +4,7 @@
 #include <linux/sockios.h>
 #include <linux/tcp.h> /* the C library's knows fewer counters */
 #include <netinet/in.h>
+#include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -31,12 +32,15 @@ bool sh_socket_is_cut_off(int fd)
            info.tcpi_retransmits + info.tcpi_probes >= SH_SOCKET_TRIES;
 }
 
+#define ACKED_END (offsetof(struct tcp_info, tcpi_bytes_acked) + sizeof(uint64_t))
+
 void sh_socket_look(int fd, sh_socket_crawl *crawl)
 {
     struct tcp_info info = {0};
     socklen_t bytes = sizeof info;
     int unacknowledged = 0;
     const bool known = getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0 &&
+                       bytes >= ACKED_END && /* an emulator, or an old kernel, tells less */
                        ioctl(fd, SIOCOUTQ, &unacknowledged) == 0;
     const bool crawls = known && unacknowledged > 0 &&
                         info.tcpi_bytes_acked - crawl->acknowledged < SH_SOCKET_CRUMB;

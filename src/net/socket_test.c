@@ -83,8 +83,13 @@ static void a_connection_crawls_where_hardly_anything_is_taken(void **state)
 {
     (void)state;
     sh_socket_crawl crawl = {0};
+    unsigned char info[512];
+    socklen_t told = sizeof info;
     int ends[2];
     connect_two(ends);
+    assert_int_equal(getsockopt(ends[0], IPPROTO_TCP, TCP_INFO, info, &told), 0);
+    if (told < 128) /* the end of tcpi_bytes_acked */
+        skip_because("this system, or its emulation, does not say what was acknowledged");
     for (int i = 0; i < 3; i++)
         sh_socket_look(ends[0], &crawl);
     assert_int_equal(crawl.looks, 0); /* nothing waits */
