@@ -334,11 +334,11 @@ class Silence(Elastic):
         training.wait_for_joined("sleeps")
         training.advance(1)
         devices = self.finish(LENET, training, (stays, sleeps), exact=False)["devices"]
-        self.assertEqual([device["name"] for device in devices][1:], ["stays", "sleeps"])
+        self.assertEqual(sorted(device["name"] for device in devices[1:]), ["sleeps", "stays"])
         self.assertLessEqual(sum(device["grains"] for device in devices), self.alone["grains"] + 8)  # a step was in hand
         with contextlib.closing(sqlite3.connect(os.path.join(training.run, "run.db"))) as database:
-            self.assertEqual(database.execute("SELECT name, lanes FROM devices ORDER BY device").fetchall()[1:],
-                             [("stays", 1), ("sleeps", 1)])
+            rows = database.execute("SELECT name, lanes FROM devices WHERE device > 0 ORDER BY name").fetchall()
+            self.assertEqual(rows, [("sleeps", 1), ("stays", 1)])
             worked = dict(database.execute("SELECT name, sum(grains) FROM work JOIN devices USING (device) GROUP BY device"))
             self.assertGreater(worked["sleeps"], 0)
 
