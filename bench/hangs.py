@@ -119,10 +119,12 @@ class Job(harness.Case):
 
 def loop_of(pid):
     """The thread that waits for sockets and timers."""
-    for thread in threads.others(pid):
-        with open("/proc/%d/task/%d/syscall" % (pid, thread), encoding="ascii") as file:
-            if file.read().split()[0] in ("232", "281"):  # epoll_wait, epoll_pwait of x86-64
-                return thread
+    for _ in range(1000):
+        for thread in threads.others(pid):
+            with open("/proc/%d/task/%d/syscall" % (pid, thread), encoding="ascii") as file:
+                if file.read().split()[0] in ("232", "281", "441"):  # epoll_wait and its kin on x86-64
+                    return thread
+        time.sleep(0.002)
     raise measure.Failure("no thread of process %d waits for sockets" % pid)
 
 
