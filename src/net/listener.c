@@ -218,8 +218,8 @@ static struct stranger *oldest_stranger(const sh_listener *listener, const char 
     return oldest;
 }
 
-/* Sends the oldest stranger away, of those from `host` first where it is not NULL. False: none is
- * there. */
+/* Closes the connection of the oldest stranger from `host`, or of the oldest of all if none is from
+ * there or `host` is NULL. False: there are no strangers. */
 static bool displace(sh_listener *listener, const char *host, const char *reason)
 {
     struct stranger *gone = oldest_stranger(listener, host);

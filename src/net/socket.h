@@ -30,8 +30,8 @@ bool sh_socket_is_cut_off(int fd);
 
 #define SH_SOCKET_CRUMB 16384 /* bytes: hardly anything */
 
-/* For how many looks in a row something has waited to be acknowledged, of which less than
- * SH_SOCKET_CRUMB was. Zeroed to begin with. */
+/* Counts looks in a row that found unacknowledged bytes, while the peer acknowledged less than
+ * SH_SOCKET_CRUMB bytes in all of them. Zeroed to begin with. */
 typedef struct sh_socket_crawl {
     uint64_t acknowledged; /* bytes, when the count began */
     uint32_t looks;

@@ -24,8 +24,8 @@
 
 #define TICK_MS 500
 #define LOST_TICKS 20   /* without any source, until it is given up */
-#define LULL_TICKS 4    /* of a source that owes something, until others are asked */
-#define SILENT_TICKS 20 /* where there are no others, until it is connected to anew */
+#define LULL_TICKS 4    /* after so many ticks in a lull, other sources are asked */
+#define SILENT_TICKS 20 /* if there are no others, the connection is made anew after so many */
 #define FORGIVE_TICKS 2 /* between two times that a refused block is asked for again */
 #define TRIES 4         /* of a block that a reader waits for, with all sources */
 #define FAILURES 3      /* in connecting to another source than the first */

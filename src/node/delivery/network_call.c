@@ -15,7 +15,7 @@
 #include "node/delivery/lull.h"
 
 #define TICK_MS 50
-#define SILENT_TICKS 200 /* of a source that was reached, of which hardly anything comes */
+#define SILENT_TICKS 200 /* after so many ticks in a lull, another source is asked */
 #define PAUSE_TICKS 10   /* between two rounds through the sources */
 #define ROUNDS 20        /* at most */
 

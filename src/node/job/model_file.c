@@ -106,7 +106,8 @@ static sh_status add_job(properties *p, const sh_job *job)
 }
 
 /* The figures of one name that numbers are normalised by: of an array by feature or channel, of a
- * series by column. Owned; NULL where there are none. A table's do not stand for one input each. */
+ * series by column. Owned. NULL if there are none; also for a table, whose
+ * figures do not belong to one input each. */
 static json_t *find_figures(const model_facts *m, const char *name)
 {
     size_t i;
