@@ -21,7 +21,7 @@ build_packages=(
 optional_packages=(libjs-chart.js)
 test_packages=(
     libcmocka-dev python3 git binutils iproute2 universal-ctags dpkg-dev file openssl
-    clang clang-format clang-tidy libclang-rt-dev
+    clang clang-format clang-tidy libclang-rt-dev pocl-opencl-icd
 )
 # Large for what most have no use for, so who wants --engine mpi installs them; tests and checks want all.
 # debootstrap makes the bare system of the stage `bare`.

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Graphics processors, each through the driver that its owner has: that of NVIDIA or one of OpenCL.
+ * (opencl.c).
+ *
+ *     SH_TRY(sh_gpu_open(&gpu, 0));
+ *     SH_TRY(sh_gpu_module_new(&module, gpu, &(sh_gpu_source){.opencl = text, .ptx = ptx}));
+ *     SH_TRY(sh_gpu_kernel_get(&kernel, module, "double_all"));
+ *     SH_TRY(sh_gpu_memory_new(&memory, gpu, bytes));
+ *     const sh_gpu_range x = {memory, 0, bytes};
+ *     SH_TRY(sh_gpu_write(x, values));
+ *     SH_TRY(sh_gpu_launch(kernel, (uint32_t[]){groups, 1, 1}, (uint32_t[]){64, 1, 1},
+ *                          (sh_gpu_argument[]){sh_gpu_pointer(x), sh_gpu_u32(count)}, 2));
+ *     SH_TRY(sh_gpu_read(values, x));
+ *     SH_TRY(sh_gpu_finish(gpu));                     // now the values are there
+ *
+ * What a GPU is told to do it does in order, and mostly later: writes, clears, launches and reads
+ * only queue, and their failure may be told by any later call, sh_gpu_finish at the latest. After a
+ * failure other than SH_NO_MEMORY of sh_gpu_memory_new a GPU is of no more use: close it.
+ *
+ * A driver is loaded when the GPUs are first counted, described or opened, and not before.
+ *
+ * Failures: SH_UNSUPPORTED where there is no driver or the GPU cannot compute what is needed,
+ * SH_PERMISSION where the system keeps the GPU from the user, SH_NO_MEMORY where the GPU's memory
+ * is exhausted, SH_IO where the GPU was lost or failed; each names the GPU and what it was doing.
+ *
+ * Threads: counting and describing from any; a GPU and all that was made on it are of one thread at
+ * a time (caller locks), which need not be the same.
+ */
+#ifndef SHOAL_GPU_DEVICE_H
+#define SHOAL_GPU_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+
+#define SH_GPU_MAX 16           /* GPUs of a machine; more are not seen */
+#define SH_GPU_ALIGNMENT 4096   /* of a range's offset in its memory */
+#define SH_GPU_ARGUMENTS_MAX 32 /* of a kernel */
+
+typedef struct sh_gpu sh_gpu;
+typedef struct sh_gpu_module sh_gpu_module;
+typedef struct sh_gpu_kernel sh_gpu_kernel;
+typedef struct sh_gpu_memory sh_gpu_memory;
+
+typedef struct sh_gpu_description {
+    char name[96];
+    char driver[8];       /* "cuda" or "opencl" */
+    char version[64];     /* the driver's */
+    uint64_t memory;      /* bytes; where it is `unified`, of the machine's */
+    uint32_t vendor;      /* its number on PCI, 0x10de for NVIDIA */
+    uint32_t units;       /* multiprocessors or compute units */
+    uint32_t group_items; /* the most work items of a group */
+    uint32_t group_bytes; /* of a group's memory */
+    bool unified;         /* shares its memory with the processor */
+    bool processor;       /* is the processor itself (PoCL): for tests, never chosen by itself */
+    bool usable;
+    char why_not[192]; /* "" where it is usable */
+} sh_gpu_description;
+
+/*
+ * The GPUs of this machine, numbered from 0: those of NVIDIA's driver first, then OpenCL's others,
+ * processors last. Describing one that there is not is SH_NOT_FOUND and says what each driver said.
+ */
+uint32_t sh_gpu_count(void);
+sh_status sh_gpu_describe(sh_gpu_description *description, uint32_t number) SHOAL_CHECKED;
+
+/* Owned: sh_gpu_close it, after all that was made on it was freed. NULL is fine. */
+sh_status sh_gpu_open(sh_gpu **gpu, uint32_t number) SHOAL_CHECKED;
+void sh_gpu_close(sh_gpu *gpu);
+
+/* Its description, as when it was opened; borrowed until sh_gpu_close. */
+const sh_gpu_description *sh_gpu_describe_open(const sh_gpu *gpu);
+
+/* The same kernels in the two languages of drivers; either may be NULL, for whom there is none. */
+typedef struct sh_gpu_source {
+    const char *opencl; /* OpenCL C 1.2; no multiply-add is contracted */
+    const char *ptx;    /* ends with a zero byte */
+} sh_gpu_source;
+
+/*
+ * Compiles kernels, which may take seconds. SH_FORMAT has the first lines of what the compiler
+ * said. Owned; the source is not needed any more. NULL is fine.
+ */
+sh_status sh_gpu_module_new(sh_gpu_module **module, sh_gpu *gpu,
+                            const sh_gpu_source *source) SHOAL_CHECKED;
+void sh_gpu_module_free(sh_gpu_module *module);
+
+/* A kernel by its name; SH_NOT_FOUND names it. Borrowed until sh_gpu_module_free. */
+sh_status sh_gpu_kernel_get(sh_gpu_kernel **kernel, sh_gpu_module *module,
+                            const char *name) SHOAL_CHECKED;
+
+/* The most work items that a group of this kernel may have. */
+uint32_t sh_gpu_kernel_items(const sh_gpu_kernel *kernel);
+
+/* A block of the GPU's memory, of any content. Owned; free it when nothing queued uses it. NULL is
+ * fine. */
+sh_status sh_gpu_memory_new(sh_gpu_memory **memory, sh_gpu *gpu, size_t bytes) SHOAL_CHECKED;
+void sh_gpu_memory_free(sh_gpu_memory *memory);
+
+/* A part of a memory; a value. The offset is a multiple of SH_GPU_ALIGNMENT. */
+typedef struct sh_gpu_range {
+    sh_gpu_memory *memory; /* borrowed */
+    size_t offset, bytes;
+} sh_gpu_range;
+
+/* Queues: copies `range.bytes` from or to the host's memory, which is borrowed until the next
+ * sh_gpu_finish; fills with zeros (bytes: a multiple of 4). */
+sh_status sh_gpu_write(sh_gpu_range range, const void *host) SHOAL_CHECKED;
+sh_status sh_gpu_read(void *host, sh_gpu_range range) SHOAL_CHECKED;
+sh_status sh_gpu_clear(sh_gpu_range range) SHOAL_CHECKED;
+
+/* What a kernel is given for one of its parameters: a value of its size, or a pointer to the first
+ * byte of a range, of which it touches nothing outside. */
+typedef struct sh_gpu_argument {
+    enum { SH_GPU_POINTER, SH_GPU_U32, SH_GPU_F32, SH_GPU_U64 } kind;
+    union {
+        sh_gpu_range range; /* memory NULL: a null pointer */
+        uint32_t u32;
+        float f32;
+        uint64_t u64;
+    };
+} sh_gpu_argument;
+
+static inline sh_gpu_argument sh_gpu_pointer(sh_gpu_range range)
+{
+    return (sh_gpu_argument){.kind = SH_GPU_POINTER, .range = range};
+}
+static inline sh_gpu_argument sh_gpu_u32(uint32_t value)
+{
+    return (sh_gpu_argument){.kind = SH_GPU_U32, .u32 = value};
+}
+static inline sh_gpu_argument sh_gpu_f32(float value)
+{
+    return (sh_gpu_argument){.kind = SH_GPU_F32, .f32 = value};
+}
+
+/*
+ * Queues a kernel: grid[0] * grid[1] * grid[2] groups, each of group[0] * group[1] * group[2] work
+ * items (at most sh_gpu_kernel_items). One in which a number is 0 does nothing. All is copied.
+ */
+sh_status sh_gpu_launch(sh_gpu_kernel *kernel, const uint32_t grid[3], const uint32_t group[3],
+                        const sh_gpu_argument *arguments, uint32_t count) SHOAL_CHECKED;
+
+/* Waits until everything queued is done, and tells what failed of it. */
+sh_status sh_gpu_finish(sh_gpu *gpu) SHOAL_CHECKED;
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a driver of GPUs does: one table of operations, which gpu/device.c calls for gpu/device.h.
+ *
+ *     static const sh_gpu_driver driver = {.name = "opencl", .list = list_devices, ...};
+ *     const sh_gpu_driver *sh_gpu_opencl(void) { return &driver; }
+ *
+ * All operations are required. Only `finish` waits for the GPU; `list`, `open` and `module_new` may
+ * take long for other reasons. Threads as in gpu/device.h. A driver's own structs begin with these.
+ */
+#ifndef SHOAL_GPU_DRIVER_H
+#define SHOAL_GPU_DRIVER_H
+
+#include "gpu/device.h"
+
+typedef struct sh_gpu_driver {
+    const char *name; /* "cuda", "opencl" */
+    /* Describes its GPUs, in an order that stays; loads the library. A failure says why there are
+     * none to be had. */
+    sh_status (*list)(sh_gpu_description *list, uint32_t max, uint32_t *count);
+    /* Number `index` of its list, which is usable. The caller sets driver and description. */
+    sh_status (*open)(sh_gpu **gpu, uint32_t index);
+    void (*close)(sh_gpu *gpu);
+    sh_status (*module_new)(sh_gpu_module **module, sh_gpu *gpu, const sh_gpu_source *source);
+    void (*module_free)(sh_gpu_module *module);
+    sh_status (*kernel_get)(sh_gpu_kernel **kernel, sh_gpu_module *module, const char *name);
+    sh_status (*memory_new)(sh_gpu_memory **memory, sh_gpu *gpu, size_t bytes);
+    void (*memory_free)(sh_gpu_memory *memory);
+    sh_status (*write)(sh_gpu_range range, const void *host);
+    sh_status (*read)(void *host, sh_gpu_range range);
+    sh_status (*clear)(sh_gpu_range range);
+    sh_status (*launch)(sh_gpu_kernel *kernel, const uint32_t grid[3], const uint32_t group[3],
+                        const sh_gpu_argument *arguments, uint32_t count);
+    sh_status (*finish)(sh_gpu *gpu);
+} sh_gpu_driver;
+
+struct sh_gpu {
+    const sh_gpu_driver *driver;
+    sh_gpu_description description;
+};
+
+struct sh_gpu_module {
+    sh_gpu *gpu;
+};
+
+struct sh_gpu_kernel {
+    sh_gpu *gpu;
+    uint32_t items; /* the most of a group */
+};
+
+struct sh_gpu_memory {
+    sh_gpu *gpu;
+    size_t bytes;
+};
+
+const sh_gpu_driver *sh_gpu_opencl(void);
+
+/* The size of an argument's value; of a pointer: 0. */
+static inline size_t sh_gpu_argument_bytes(const sh_gpu_argument *argument)
+{
+    switch (argument->kind) {
+    case SH_GPU_U32:
+    case SH_GPU_F32:
+        return 4;
+    case SH_GPU_U64:
+        return 8;
+    case SH_GPU_POINTER:
+        break;
+    }
+    return 0;
+}
+
+#endif
