@@ -6,10 +6,12 @@ and files. Each time the job has to go on within ten seconds, or ten usual steps
 one device. Needs root, and python3-fuse (Debian) for the disk that hangs.
 
 A thread is stopped as a debugger does. A link is led over a second cable that carries one byte a second. A disk is a
-FUSE file system that stops answering. Bits flip in the replica (src/train/flip.h).
+FUSE file system that stops answering. Bits flip in the replica, or in what a donor gives of it (src/train/flip.h). A source
+of data stops while it gives them to a device that has none, over a link of 60 Mbit/s.
 """
 
 import collections
+import glob
 import os
 import re
 import statistics
@@ -59,24 +61,31 @@ class Job(harness.Case):
     def runTest(self):
         pass
 
-    def begin(self, data=DIGITS, joiners_data=None, flip=None):
+    def begin(self, data=DIGITS, joiners_data=None, flip=None, late=False, folder="."):
+        """Starts the job. `joiners_data`: where d1 finds its data. `late`: d3 is started by the fault. `folder`: where the
+        others work, who find relative paths there."""
         self.net = self.namespaces(DEVICES)
         self.env = {"SHOAL_TEST_FLIP": flip} if flip else {}
         self.run_folder = self.path("run")
         self.coordinator = self.start(argv=self.net.argv(
-            0, harness.SHOAL, "train", JOB[0], data, *JOB[1:], "--listen", self.net.addresses[0] + ":7700", "--run",
+            0, "env", "-C", folder, harness.SHOAL, "train", JOB[0], data, *JOB[1:], "--listen", self.net.addresses[0] + ":7700", "--run",
             self.run_folder, "--json", self.path("summary.json"), "--events", self.path("steps"), "--quiet"),
             env=self.env)
         self.events = harness.Events(self.run_folder, new=True)
-        token = harness.Token(self.coordinator.wait_for_token(60))
+        self.token = harness.Token(self.coordinator.wait_for_token(60))
         self.joiners = []
-        for i in range(1, DEVICES):
-            more = ("--data", joiners_data) if joiners_data and i == 1 else ()
-            self.joiners.append(self.start(argv=self.net.argv(
-                i, harness.SHOAL, "join", token.text, "--name", "d%d" % i, "--lanes", "1", "--quiet", *more),
-                env=self.env))
-        for i in range(1, DEVICES):
+        for i in range(1, DEVICES - late):
+            self.join(i, folder, *(("--data", joiners_data) if joiners_data and i == 1 else ()))
+        for i in range(1, DEVICES - late):
             self.events.find(r'device\.joined .*text="device d%d joined with ' % i, 60)
+
+    def join(self, i, folder, *more):
+        self.joiners.append(self.start(argv=self.net.argv(
+            i, "env", "-C", folder, harness.SHOAL, "join", self.token.text, "--name", "d%d" % i, "--lanes", "1", "--quiet",
+            *more), env={**self.env, "XDG_CACHE_HOME": self.path("cache%d" % i)}))
+
+    def has_joined(self, i):
+        return any('text="device d%d joined with ' % i in line for line in self.events.lines())
 
     def process_of(self, joiner):
         """`ip netns exec` becomes the program."""
@@ -86,11 +95,11 @@ class Job(harness.Case):
         with open(self.path("steps"), "rb") as file:
             return len(re.findall(rb'"event": ?"step"', file.read()))
 
-    def watch(self, steps, patience=90):
-        """Until so many more steps are done: the times between two of them, as they are seen."""
+    def watch(self, steps, joins=None, patience=90):
+        """Until so many more steps are done, and this device has joined: the times between two steps, as they are seen."""
         pauses, last, done = [], time.monotonic(), self.count()
         goal = done + steps
-        while done < goal:
+        while done < goal or (joins and not self.has_joined(joins)):
             time.sleep(0.005)
             now, seen = time.monotonic(), self.count()
             if seen > done:
@@ -155,6 +164,26 @@ def trickle(job, here=1, there=2):
     return lambda: None
 
 
+def come(job):
+    """d3 joins, and takes the replica from d1 too."""
+    job.join(3, ".")
+    return lambda: None
+
+
+def stop_source(job):
+    """d3 joins without data, and who gives it a part of them stops."""
+    subprocess.run(["tc", "-n", job.net.hub, "qdisc", "add", "dev", "port3", "root", "tbf", "rate", "60mbit", "burst", "16kb",
+                    "limit", "200kb"], check=True)
+    os.makedirs(job.path("empty"), exist_ok=True)
+    job.join(3, job.path("empty"))
+    deadline = time.monotonic() + 60
+    while not sum(map(os.path.getsize, glob.glob(job.path("cache3", "shoal", "mirrors", "*", "*")))):
+        if time.monotonic() > deadline:
+            raise measure.Failure("d3 fetches no data")
+        time.sleep(0.01)
+    return stop_thread(job, 0, "loop")
+
+
 Fault = collections.namedtuple("Fault", "name begin bring")
 FAULTS = [
     Fault("compute thread stopped", {}, lambda job: [stop_thread(job)]),
@@ -162,7 +191,9 @@ FAULTS = [
     Fault("link at 1 byte a second", {}, lambda job: [trickle(job)]),
     Fault("a bit flips", {"flip": "d1@40"}, lambda job: []),
     Fault("stuck bit", {"flip": "d1@40+"}, lambda job: []),
+    Fault("donor flips a bit", {"flip": "d1@gift", "late": True}, lambda job: [come(job)]),
     Fault("disk hangs", {"disk": True}, lambda job: [job.hang()]),
+    Fault("data source hangs", {"source": True, "late": True}, lambda job: [stop_source(job)]),
     Fault("two compute threads at once", {}, lambda job: [stop_thread(job, 0), stop_thread(job, 1)]),
     Fault("compute thread and link at once", {}, lambda job: [stop_thread(job, 2), trickle(job, 0, 1)]),
 ]
@@ -187,7 +218,7 @@ def mount_disk(job, source):
     return mount
 
 
-def one_turn(fault, known):
+def one_turn(fault, known, folder):
     """(longest pause, usual step, what was said, whether the weights are right)"""
     job = Job()
     job.setUp()
@@ -195,13 +226,15 @@ def one_turn(fault, known):
         begin = dict(fault.begin)
         data = DIGITS
         if begin.pop("disk", False):
-            source = os.path.join(os.environ.get("SHOAL_TEST_DATA", ""), "cifar10")
+            source = os.path.join(folder, "cifar10")
             data = "cifar10:" + source
             begin["joiners_data"] = "cifar10:" + mount_disk(job, source)
+        if begin.pop("source", False):
+            begin["folder"], data = folder, "cifar10:cifar10"
         job.begin(data, **begin)
         usual = statistics.median(job.watch(20))
         undo = fault.bring(job)
-        longest = max(job.watch(max(60, int(2 / usual))))
+        longest = max(job.watch(max(60, int(2 / usual)), joins=3 if fault.begin.get("late") else None))
         if os.environ.get("HANGS_SHOW"):
             print("\n".join(job.events.lines()))
         for each in undo:
@@ -209,7 +242,8 @@ def one_turn(fault, known):
         summary = job.finish()
         steps = summary["steps"]
         if (data, steps) not in known:
-            alone = job.train(JOB[0], data, *JOB[1:-2], "--steps", str(steps), "--quiet", timeout=600)
+            where = data.replace(":", ":%s/" % begin["folder"]) if "folder" in begin else data
+            alone = job.train(JOB[0], where, *JOB[1:-2], "--steps", str(steps), "--quiet", timeout=600)
             known[data, steps] = alone.summary["weights_hash"]
         return longest, usual, job.said(), known[data, steps] == summary["weights_hash"]
     finally:
@@ -229,7 +263,7 @@ def benchmark(options, result):
             continue
         pauses, usual, right, said = [], [], 0, collections.Counter()
         for _ in range(options.turns):
-            pause, step, words, same = one_turn(fault, known)
+            pause, step, words, same = one_turn(fault, known, os.path.abspath(options.data))
             pauses.append(pause)
             usual.append(step)
             right += same

@@ -8,6 +8,7 @@
 
 #define VARIABLE "SHOAL_TEST_FLIP"
 #define FIRST_GRAIN "first-grain"
+#define GIFT "gift"
 #define BIT 22 /* the highest of a float's fraction: it counts, and is finite */
 
 sh_status sh_flip_arm(sh_flip *flip, const char *device)
@@ -21,13 +22,15 @@ sh_status sh_flip_arm(sh_flip *flip, const char *device)
     const unsigned long long steps =
         at != NULL && at[1] >= '0' && at[1] <= '9' ? strtoull(at + 1, &end, 10) : 0;
     const bool sticks = end != NULL && strcmp(end, "+") == 0;
-    if (end == NULL || (*end != '\0' && !sticks))
+    const bool in_gifts = at != NULL && strcmp(at + 1, GIFT) == 0;
+    if (!in_gifts && (end == NULL || (*end != '\0' && !sticks)))
         return sh_fail(
             SH_INVALID,
             VARIABLE " '%.64s': must be DEVICE@STEPS, such as laptop@12, or " FIRST_GRAIN, text);
     const size_t length = (size_t)(at - text);
     if (strlen(device) == length && memcmp(device, text, length) == 0)
-        *flip = (sh_flip){.armed = true, .steps = steps, .sticks = sticks};
+        *flip = (sh_flip){
+            .armed = !in_gifts, .steps = steps, .sticks = sticks, .in_gifts = in_gifts};
     return SH_OK;
 }
 

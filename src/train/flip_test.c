@@ -13,12 +13,13 @@ static void arms_the_device_that_is_named(void **state)
         const char *text, *device;
         bool armed;
         uint64_t steps;
-        bool sticks;
+        bool sticks, in_gifts;
     } cases[] = {
         {NULL, "laptop", false, 0, false},      {"laptop@12", "laptop", true, 12, false},
         {"laptop@0", "laptop", true, 0, false}, {"laptop@12", "lap", false, 0, false},
         {"lap@12", "laptop", false, 0, false},  {"host/2@7", "host/2", true, 7, false},
         {"a@b@3", "a@b", true, 3, false},       {"laptop@12+", "laptop", true, 12, true},
+        {"a@gift", "a", false, 0, false, true}, {"a@gift", "b", false, 0, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sh_flip flip;
@@ -30,14 +31,15 @@ static void arms_the_device_that_is_named(void **state)
         assert_int_equal(flip.armed, cases[i].armed);
         assert_int_equal(flip.steps, cases[i].steps);
         assert_int_equal(flip.sticks, cases[i].sticks);
+        assert_int_equal(flip.in_gifts, cases[i].in_gifts);
     }
 }
 
 static void other_words_are_refused(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"",          "12",         "laptop",     "laptop@",
-                                        "laptop@-1", "laptop@12x", "laptop@12++"};
+    static const char *const texts[] = {"",          "12",         "laptop",      "laptop@",
+                                        "laptop@-1", "laptop@12x", "laptop@12++", "laptop@gifts"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         sh_flip flip;
         char message[128];

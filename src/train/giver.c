@@ -31,6 +31,7 @@ struct sh_giver {
     uint32_t transfer;
     sh_chunks chunks;
     uint32_t first, end; /* of the stripe */
+    bool spoils;         /* a bit of what comes next */
     size_t window_bytes, limit_bytes;
 
     pthread_mutex_t lock; /* guards all below */
@@ -102,12 +103,14 @@ static unsigned char *append(sh_giver *giver, sh_frame head, size_t bytes)
     return fresh->body;
 }
 
-static void append_words(sh_giver *giver, sh_frame head, const void *words, uint32_t count,
-                         size_t word_bytes)
+/* Appends an array of words and returns the copy, or NULL. */
+static unsigned char *append_words(sh_giver *giver, sh_frame head, const void *words,
+                                   uint32_t count, size_t word_bytes)
 {
     unsigned char *body = append(giver, head, count * word_bytes);
     if (body != NULL)
         sh_words_copy(body, words, count, word_bytes);
+    return body;
 }
 
 static void append_sum(sh_giver *giver, uint32_t index, const void *totals)
@@ -156,6 +159,7 @@ sh_status sh_giver_new(sh_giver **giver, const sh_giver_options *options)
         return sh_fail_memory(sizeof *fresh, "the hand-over of a replica");
     fresh->replica = options->replica;
     fresh->transfer = options->transfer;
+    fresh->spoils = options->spoils;
     fresh->position = sh_replica_position(options->replica);
     pthread_mutex_init(&fresh->lock, NULL);
     SH_TRY_DONE(sh_chunks_init(&fresh->chunks, options->replica, options->chunk_elements));
@@ -222,8 +226,12 @@ void sh_giver_fill(sh_giver *giver)
         for (uint32_t array = 0; array < chunk->arrays; array++) {
             const sh_frame head = {
                 .kind = SH_FRAME_STATE, .bucket = (uint16_t)index, .hop = (uint16_t)array};
-            append_words(giver, head, sh_chunk_data(giver->replica, chunk, array), chunk->elements,
-                         sizeof(float));
+            unsigned char *copy =
+                append_words(giver, head, sh_chunk_data(giver->replica, chunk, array),
+                             chunk->elements, sizeof(float));
+            if (giver->spoils && copy != NULL)
+                copy[0] ^= 1;
+            giver->spoils = false;
         }
         if (giver->totals[index] != NULL)
             append_sum(giver, index, giver->totals[index]);

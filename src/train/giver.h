@@ -34,6 +34,7 @@ typedef struct sh_giver_options {
     uint32_t stripe, stripes;  /* at most SH_TRANSFER_STREAMS_MAX */
     uint32_t chunk_elements;   /* as the taker has it; 0: SH_CHUNK_ELEMENTS */
     size_t window_bytes;       /* 0: SH_GIVER_WINDOW_BYTES */
+    bool spoils;               /* for tests: a bit of the first chunk is wrong (train/flip.h) */
     size_t limit_bytes;        /* 0: the window and the sums of two stages, or 8 MiB of them */
 } sh_giver_options;
 

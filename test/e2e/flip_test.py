@@ -59,6 +59,19 @@ class Flip(harness.Case):
         text = "its replica differed 4 times, at last at step %d: its memory or processor computes wrongly" % (EPOCH + 1)
         self.assertEqual(result.err.count("device %s is put out: %s" % (name, text)), 1, result.err)
 
+    def test_of_three_a_donor_spoils_what_it_gives(self):
+        """The newcomer, whose replica came from two devices in part, differs: the next one comes from one of them alone."""
+        training = harness.Training(self, *JOB[:-2], "--epochs", "1000000", "--devices", "2", "--lanes", "1",
+                                    env={"SHOAL_TEST_FLIP": self.names(2)[1] + "@gift"})
+        training.join("newcomer")
+        training.wait_for_joined("newcomer")
+        training.events.find(r' WARN device\.repaired .*text="the replica of device newcomer differed')
+        training.advance(10)
+        summary = training.stop()
+        self.assertEqual([line for line in training.events.lines() if " device.lost " in line], [])
+        alone = self.train(*JOB[:-2], "--steps", str(summary["steps"]), "--quiet", "--run", "alone").summary
+        self.assertEqual(summary["weights_hash"], alone["weights_hash"])
+
     def test_of_two_nobody_knows_and_the_job_ends(self):
         """What was saved before is whole, and goes on to the right weights."""
         for name in self.names(2):

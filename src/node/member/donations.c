@@ -30,6 +30,7 @@ struct sh_donations {
     sh_loop *loop;
     sh_listener *door;
     sh_replica *replica;
+    bool spoils; /* for tests: what is given has a wrong bit */
     donation *first;
     atomic_bool pumping;    /* a look is on its way */
     sh_channel_stats stats; /* of channels that are gone */
@@ -53,6 +54,7 @@ void sh_donations_set_door(sh_donations *donations, sh_listener *door)
 void sh_donations_begin(sh_donations *donations, const sh_workbench *bench)
 {
     donations->replica = bench->replica;
+    donations->spoils = bench->flip.in_gifts;
 }
 
 /* The channel goes; what it had of the giver is free again. */
@@ -150,6 +152,7 @@ bool sh_donations_accept(sh_donations *donations, sh_channel *channel, const cha
                                                            .transfer = (uint32_t)one->number,
                                                            .stripe = one->stripe,
                                                            .stripes = one->stripes,
+                                                           .spoils = donations->spoils,
                                                        });
     sh_replica_unlock(donations->replica);
     if (status != SH_OK) {
