@@ -7,7 +7,7 @@ one device. Needs root, and python3-fuse (Debian) for the disk that hangs.
 
 A thread is stopped as a debugger does. A link is led over a second cable that carries one byte a second. A disk is a
 FUSE file system that stops answering. Bits flip in the replica, or in what a donor gives of it (src/train/flip.h). A source
-of data stops while it gives them to a device that has none, over a link of 60 Mbit/s.
+of data stops while it gives them to a device that has none, over a link of 400 Mbit/s.
 """
 
 import collections
@@ -172,7 +172,7 @@ def come(job):
 
 def stop_source(job):
     """d3 joins without data, and who gives it a part of them stops."""
-    subprocess.run(["tc", "-n", job.net.hub, "qdisc", "add", "dev", "port3", "root", "tbf", "rate", "60mbit", "burst", "16kb",
+    subprocess.run(["tc", "-n", job.net.hub, "qdisc", "add", "dev", "port3", "root", "tbf", "rate", "400mbit", "burst", "64kb",
                     "limit", "200kb"], check=True)
     os.makedirs(job.path("empty"), exist_ok=True)
     job.join(3, job.path("empty"))
@@ -273,6 +273,7 @@ def benchmark(options, result):
                    "weights of one device" % (max(pauses), statistics.median(pauses), statistics.median(usual), right,
                                               options.turns),
                    target="at most %.0f s" % bound, met=max(pauses) <= bound and right == options.turns)
+        print("%s: %s s" % (fault.name, " ".join("%.1f" % pause for pause in pauses)), flush=True)
         for words, count in said.most_common(6):
             print("    %d times %s" % (count, words))
 
