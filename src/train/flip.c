@@ -29,8 +29,8 @@ sh_status sh_flip_arm(sh_flip *flip, const char *device)
             VARIABLE " '%.64s': must be DEVICE@STEPS, such as laptop@12, or " FIRST_GRAIN, text);
     const size_t length = (size_t)(at - text);
     if (strlen(device) == length && memcmp(device, text, length) == 0)
-        *flip = (sh_flip){
-            .armed = !in_gifts, .steps = steps, .sticks = sticks, .in_gifts = in_gifts};
+        *flip =
+            (sh_flip){.armed = !in_gifts, .steps = steps, .sticks = sticks, .in_gifts = in_gifts};
     return SH_OK;
 }
 
