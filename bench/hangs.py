@@ -68,8 +68,9 @@ class Job(harness.Case):
         self.env = {"SHOAL_TEST_FLIP": flip} if flip else {}
         self.run_folder = self.path("run")
         self.coordinator = self.start(argv=self.net.argv(
-            0, "env", "-C", folder, harness.SHOAL, "train", JOB[0], data, *JOB[1:], "--listen", self.net.addresses[0] + ":7700", "--run",
-            self.run_folder, "--json", self.path("summary.json"), "--events", self.path("steps"), "--quiet"),
+            0, "env", "-C", folder, harness.SHOAL, "train", JOB[0], data, *JOB[1:], "--listen",
+            self.net.addresses[0] + ":7700", "--run", self.run_folder, "--json", self.path("summary.json"), "--events",
+            self.path("steps"), "--quiet"),
             env=self.env)
         self.events = harness.Events(self.run_folder, new=True)
         self.token = harness.Token(self.coordinator.wait_for_token(60))
