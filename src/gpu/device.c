@@ -2,6 +2,8 @@
 #include "gpu/device.h"
 
 #include <assert.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "gpu/devices.h"
 #include "gpu/driver.h"
@@ -39,13 +41,33 @@ sh_status sh_gpu_module_new(sh_gpu_module **module, sh_gpu *gpu, const sh_gpu_so
 
 void sh_gpu_module_free(sh_gpu_module *module)
 {
-    if (module != NULL)
-        module->gpu->driver->module_free(module);
+    if (module == NULL)
+        return;
+    const sh_gpu_driver *driver = module->gpu->driver;
+    while (module->kernels != NULL) {
+        sh_gpu_kernel *kernel = module->kernels;
+        module->kernels = kernel->next;
+        driver->kernel_free(kernel);
+    }
+    driver->module_free(module);
 }
 
 sh_status sh_gpu_kernel_get(sh_gpu_kernel **kernel, sh_gpu_module *module, const char *name)
 {
-    return module->gpu->driver->kernel_get(kernel, module, name);
+    for (sh_gpu_kernel *each = module->kernels; each != NULL; each = each->next)
+        if (strcmp(each->name, name) == 0) {
+            *kernel = each;
+            return SH_OK;
+        }
+    sh_gpu_kernel *made;
+    assert(strlen(name) < sizeof made->name);
+    SH_TRY(module->gpu->driver->kernel_new(&made, module, name));
+    snprintf(made->name, sizeof made->name, "%s", name);
+    made->gpu = module->gpu;
+    made->next = module->kernels;
+    module->kernels = made;
+    *kernel = made;
+    return SH_OK;
 }
 
 uint32_t sh_gpu_kernel_items(const sh_gpu_kernel *kernel)
@@ -100,6 +122,7 @@ sh_status sh_gpu_launch(sh_gpu_kernel *kernel, const uint32_t grid[3], const uin
     for (int i = 0; i < 3; i++)
         if (grid[i] == 0 || group[i] == 0)
             return SH_OK;
+    assert(grid[1] <= UINT16_MAX && grid[2] <= UINT16_MAX);
     assert((uint64_t)group[0] * group[1] * group[2] <= kernel->items);
     for (uint32_t i = 0; i < count; i++)
         if (arguments[i].kind == SH_GPU_POINTER && arguments[i].range.memory != NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Graphics processors, each through the driver that its owner has: that of NVIDIA or one of OpenCL.
- * (opencl.c).
+ * Graphics processors, each through the driver that its owner has: NVIDIA's (cuda.c) or one of
+ * OpenCL (opencl.c).
  *
  *     SH_TRY(sh_gpu_open(&gpu, 0));
  *     SH_TRY(sh_gpu_module_new(&module, gpu, &(sh_gpu_source){.opencl = text, .ptx = ptx}));
@@ -16,9 +16,8 @@
  *
  * What a GPU is told to do it does in order, and mostly later: writes, clears, launches and reads
  * only queue, and their failure may be told by any later call, sh_gpu_finish at the latest. After a
- * failure other than SH_NO_MEMORY of sh_gpu_memory_new a GPU is of no more use: close it.
- *
- * A driver is loaded when the GPUs are first counted, described or opened, and not before.
+ * failure other than SH_NO_MEMORY of sh_gpu_memory_new a GPU is of no more use: close it. A driver
+ * is loaded when the GPUs are first counted, described or opened, and not before.
  *
  * Failures: SH_UNSUPPORTED where there is no driver or the GPU cannot compute what is needed,
  * SH_PERMISSION where the system keeps the GPU from the user, SH_NO_MEMORY where the GPU's memory
@@ -74,7 +73,7 @@ void sh_gpu_close(sh_gpu *gpu);
 /* Its description, as when it was opened; borrowed until sh_gpu_close. */
 const sh_gpu_description *sh_gpu_describe_open(const sh_gpu *gpu);
 
-/* The same kernels in the two languages of drivers; either may be NULL, for whom there is none. */
+/* The same kernels in the two languages of drivers; NULL: none in that one. */
 typedef struct sh_gpu_source {
     const char *opencl; /* OpenCL C 1.2; no multiply-add is contracted */
     const char *ptx;    /* ends with a zero byte */
@@ -139,7 +138,8 @@ static inline sh_gpu_argument sh_gpu_f32(float value)
 
 /*
  * Queues a kernel: grid[0] * grid[1] * grid[2] groups, each of group[0] * group[1] * group[2] work
- * items (at most sh_gpu_kernel_items). One in which a number is 0 does nothing. All is copied.
+ * items (at most sh_gpu_kernel_items); grid[1] and grid[2] have 16 bits. Where a number is 0 it
+ * does nothing. All is copied.
  */
 sh_status sh_gpu_launch(sh_gpu_kernel *kernel, const uint32_t grid[3], const uint32_t group[3],
                         const sh_gpu_argument *arguments, uint32_t count) SHOAL_CHECKED;

@@ -13,6 +13,8 @@ static const sh_gpu_driver *driver_at(uint32_t number)
 {
     switch (number) {
     case 0:
+        return sh_gpu_cuda();
+    case 1:
         return sh_gpu_opencl();
     default:
         return NULL;

@@ -23,7 +23,9 @@ typedef struct sh_gpu_driver {
     void (*close)(sh_gpu *gpu);
     sh_status (*module_new)(sh_gpu_module **module, sh_gpu *gpu, const sh_gpu_source *source);
     void (*module_free)(sh_gpu_module *module);
-    sh_status (*kernel_get)(sh_gpu_kernel **kernel, sh_gpu_module *module, const char *name);
+    /* Sets `items`; gpu/device.c keeps it, and frees it before its module. */
+    sh_status (*kernel_new)(sh_gpu_kernel **kernel, sh_gpu_module *module, const char *name);
+    void (*kernel_free)(sh_gpu_kernel *kernel);
     sh_status (*memory_new)(sh_gpu_memory **memory, sh_gpu *gpu, size_t bytes);
     void (*memory_free)(sh_gpu_memory *memory);
     sh_status (*write)(sh_gpu_range range, const void *host);
@@ -41,11 +43,14 @@ struct sh_gpu {
 
 struct sh_gpu_module {
     sh_gpu *gpu;
+    sh_gpu_kernel *kernels; /* that were asked for */
 };
 
 struct sh_gpu_kernel {
     sh_gpu *gpu;
-    uint32_t items; /* the most of a group */
+    sh_gpu_kernel *next; /* of its module */
+    uint32_t items;      /* the most of a group */
+    char name[60];
 };
 
 struct sh_gpu_memory {
@@ -53,6 +58,7 @@ struct sh_gpu_memory {
     size_t bytes;
 };
 
+const sh_gpu_driver *sh_gpu_cuda(void);
 const sh_gpu_driver *sh_gpu_opencl(void);
 
 /* The size of an argument's value; of a pointer: 0. */

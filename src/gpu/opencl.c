@@ -12,7 +12,6 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "gpu/driver.h"
@@ -31,18 +30,15 @@ typedef struct opencl_gpu {
     cl_command_queue queue;
 } opencl_gpu;
 
-typedef struct opencl_kernel {
-    sh_gpu_kernel base;
-    cl_kernel handle;
-    struct opencl_kernel *next; /* of its module */
-    char name[];
-} opencl_kernel;
-
 typedef struct opencl_module {
     sh_gpu_module base;
     cl_program program;
-    opencl_kernel *kernels; /* that were asked for */
 } opencl_module;
+
+typedef struct opencl_kernel {
+    sh_gpu_kernel base;
+    cl_kernel handle;
+} opencl_kernel;
 
 typedef struct sub_buffer {
     size_t offset, bytes;
@@ -248,12 +244,6 @@ static void free_module(sh_gpu_module *base)
 {
     opencl_module *module = (opencl_module *)(void *)base;
     const opencl_calls *cl = &gpu_of(base->gpu)->cl;
-    while (module->kernels != NULL) {
-        opencl_kernel *kernel = module->kernels;
-        module->kernels = kernel->next;
-        cl->clReleaseKernel(kernel->handle);
-        free(kernel);
-    }
     if (module->program != NULL)
         cl->clReleaseProgram(module->program);
     free(module);
@@ -289,47 +279,42 @@ static sh_status new_module(sh_gpu_module **out, sh_gpu *gpu, const sh_gpu_sourc
     return status;
 }
 
-static sh_status make_kernel(opencl_kernel *kernel, const opencl_module *module)
+static void free_kernel(sh_gpu_kernel *base)
+{
+    const opencl_kernel *kernel = (const opencl_kernel *)(const void *)base;
+    if (kernel->handle != NULL)
+        gpu_of(base->gpu)->cl.clReleaseKernel(kernel->handle);
+    free(base);
+}
+
+static sh_status make_kernel(opencl_kernel *kernel, const opencl_module *module, const char *name)
 {
     const opencl_gpu *gpu = gpu_of(module->base.gpu);
     cl_int error;
-    kernel->handle = gpu->cl.clCreateKernel(module->program, kernel->name, &error);
+    kernel->handle = gpu->cl.clCreateKernel(module->program, name, &error);
     if (error == CL_INVALID_KERNEL_NAME)
         return sh_fail(SH_NOT_FOUND, "GPU %s: there is no kernel '%s'", gpu->base.description.name,
-                       kernel->name);
-    SH_TRY(judge(gpu, error, kernel->name));
+                       name);
+    SH_TRY(judge(gpu, error, name));
     size_t items = 0;
     error = gpu->cl.clGetKernelWorkGroupInfo(kernel->handle, gpu->device, CL_KERNEL_WORK_GROUP_SIZE,
                                              sizeof items, &items, NULL);
     kernel->base.items = (uint32_t)items;
-    return judge(gpu, error, kernel->name);
+    return judge(gpu, error, name);
 }
 
-static sh_status get_kernel(sh_gpu_kernel **out, sh_gpu_module *base, const char *name)
+static sh_status new_kernel(sh_gpu_kernel **out, sh_gpu_module *base, const char *name)
 {
-    opencl_module *module = (opencl_module *)(void *)base;
-    for (opencl_kernel *kernel = module->kernels; kernel != NULL; kernel = kernel->next)
-        if (strcmp(kernel->name, name) == 0) {
-            *out = &kernel->base;
-            return SH_OK;
-        }
     void *block;
-    const size_t length = strlen(name);
-    SH_TRY(sh_block_new(&block, sizeof(opencl_kernel) + length + 1, "a kernel of a GPU"));
+    SH_TRY(sh_block_new(&block, sizeof(opencl_kernel), "a kernel of a GPU"));
     opencl_kernel *kernel = block;
     kernel->base.gpu = base->gpu;
-    memcpy(kernel->name, name, length + 1);
-    const sh_status status = make_kernel(kernel, module);
-    if (status != SH_OK) {
-        if (kernel->handle != NULL)
-            gpu_of(base->gpu)->cl.clReleaseKernel(kernel->handle);
-        free(kernel);
-        return status;
-    }
-    kernel->next = module->kernels;
-    module->kernels = kernel;
-    *out = &kernel->base;
-    return SH_OK;
+    const sh_status status = make_kernel(kernel, (opencl_module *)(void *)base, name);
+    if (status != SH_OK)
+        free_kernel(&kernel->base);
+    else
+        *out = &kernel->base;
+    return status;
 }
 
 /* Memory */
@@ -470,11 +455,11 @@ static sh_status set_argument(const opencl_gpu *gpu, const opencl_kernel *kernel
     cl_mem buffer = NULL;
     if (bytes != 0)
         return judge(gpu, gpu->cl.clSetKernelArg(kernel->handle, index, bytes, &argument->u64),
-                     kernel->name);
+                     kernel->base.name);
     if (argument->range.memory != NULL && argument->range.bytes != 0)
         SH_TRY(find_buffer(&buffer, argument->range));
     return judge(gpu, gpu->cl.clSetKernelArg(kernel->handle, index, sizeof buffer, &buffer),
-                 kernel->name);
+                 kernel->base.name);
 }
 
 static sh_status launch(sh_gpu_kernel *base, const uint32_t grid[3], const uint32_t group[3],
@@ -492,7 +477,7 @@ static sh_status launch(sh_gpu_kernel *base, const uint32_t grid[3], const uint3
     return judge(gpu,
                  gpu->cl.clEnqueueNDRangeKernel(gpu->queue, kernel->handle, 3, NULL, items,
                                                 group_items, 0, NULL, NULL),
-                 kernel->name);
+                 kernel->base.name);
 }
 
 static sh_status finish(sh_gpu *base)
@@ -510,7 +495,8 @@ const sh_gpu_driver *sh_gpu_opencl(void)
         .close = close_gpu,
         .module_new = new_module,
         .module_free = free_module,
-        .kernel_get = get_kernel,
+        .kernel_new = new_kernel,
+        .kernel_free = free_kernel,
         .memory_new = new_memory,
         .memory_free = free_memory,
         .write = write_range,

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * For tests: a libcuda.so.1 without a GPU, which computes with the processor and fails as it is
+ * told.
+ *
+ *     fake_cuda *fake = ...;                       // fake_cuda_state of the loaded library
+ *     fake->failing = "cuMemAlloc_v2";
+ *     fake->error = 2;
+ *
+ * The library is loaded by its path before gpu/cuda.c loads it by its name, which finds it then.
+ * Thread of the test only.
+ */
+#ifndef SHOAL_GPU_FAKE_CUDA_H
+#define SHOAL_GPU_FAKE_CUDA_H
+
+#include <stddef.h>
+
+typedef struct fake_cuda {
+    const char *failing; /* the call that fails, with `error`; NULL: none */
+    int error;
+    int devices, capability, version, compute_mode; /* capability 70: 7.0 */
+    size_t memory;                                  /* bytes of a device */
+    size_t used;                                    /* of them, at the moment */
+    int contexts, streams, modules;                 /* open now */
+    int outside; /* calls that need a context and had none, or another's stream */
+} fake_cuda;
+
+#endif
