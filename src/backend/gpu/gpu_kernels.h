@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernels' source, which cmake has put into the program, and the module that is made of it.
+ *
+ *     SH_TRY(sh_gpu_kernels_find(&kernel, kernels, "relu"));
+ *
+ * Threads: as gpu_program.h.
+ */
+#ifndef SHOAL_BACKEND_GPU_GPU_KERNELS_H
+#define SHOAL_BACKEND_GPU_GPU_KERNELS_H
+
+#include "backend/gpu/gpu_program.h"
+
+/* Both end with a zero byte. sh_gpu_kernels_ptx is empty where the build had no clang that makes
+ * PTX. */
+extern const char sh_gpu_kernels_opencl[], sh_gpu_kernels_ptx[];
+
+/* Borrowed until sh_gpu_kernels_free. */
+sh_status sh_gpu_kernels_find(sh_gpu_kernel **kernel, sh_gpu_kernels *kernels,
+                              const char *name) SHOAL_CHECKED;
+sh_gpu *sh_gpu_kernels_device(const sh_gpu_kernels *kernels);
+
+#endif

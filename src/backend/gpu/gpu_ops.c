@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The operators, each as launches of kernels. Convolutions and products are merged over grains
+ * where these share their weights: then all samples are those of one grain. What goes by grain
+ * (norms, gradients of weights) never is.
+ */
+#include <string.h>
+
+#include "backend/drop.h"
+#include "backend/gpu/gpu_call.h"
+
+#define TILE 64 /* as in product.cl and convolution.cl */
+#define PRODUCT_ITEMS 256
+#define WEIGHT_TILE 32
+#define WEIGHT_ITEMS 64
+#define GROUP_ITEMS 64 /* of bias_grad, moments and batch_norm_sums */
+#define DEPTHWISE_MAX                                                                              \
+    64 /* taps each way: beyond, the gradient of the weights is that of other convolutions */
+
+static uint32_t tiles(size_t elements, uint32_t tile)
+{
+    return (uint32_t)((elements + tile - 1) / tile);
+}
+
+static uint32_t elements(const sh_type *type)
+{
+    return (uint32_t)sh_shape_count(&type->shape);
+}
+
+static const sh_attributes *attributes_of(const sh_gpu_call *call)
+{
+    return &call->node->attributes;
+}
+
+/* ---- element by element ---------------------------------------------------------------------- */
+
+static sh_status each(const sh_gpu_call *call)
+{
+    const sh_gpu_work work = sh_gpu_work_of(call);
+    return sh_gpu_append_each(call, sh_op_about(call->node->op)->name, &work,
+                              call->node->input_count);
+}
+
+static sh_status scale(const sh_gpu_call *call)
+{
+    sh_gpu_work work = sh_gpu_work_of(call);
+    work.inner = elements(&call->in[0]) / elements(&call->in[1]);
+    return sh_gpu_append_each(call, "scale", &work, 2);
+}
+
+static sh_status statistic(const sh_gpu_call *call)
+{
+    sh_gpu_work work = sh_gpu_work_of(call);
+    work.samples = elements(&call->in[1]);
+    return sh_gpu_append_each(call, "statistic", &work, 2);
+}
+
+static sh_status dropout(const sh_gpu_call *call)
+{
+    const sh_drop drop = sh_drop_of(attributes_of(call));
+    const sh_drop_extent extent = sh_drop_extent_of(&call->in[0].shape, false);
+    sh_gpu_work work = sh_gpu_work_of(call);
+    work.channels = (uint32_t)extent.channels;
+    work.inner = (uint32_t)extent.positions;
+    work.layer = drop.layer;
+    work.threshold = drop.threshold;
+    work.numbers[0] = drop.scale;
+    return sh_gpu_append_each(call, "dropout", &work, 2);
+}
+
+/* Work that goes over a shape, with the steps of input 0 by its dimensions. */
+static sh_gpu_work walk_of(const sh_gpu_call *call, const sh_shape *shape, const size_t *steps)
+{
+    sh_gpu_work work = sh_gpu_work_of(call);
+    work.rank = (uint32_t)shape->rank;
+    for (size_t d = 0; d < shape->rank; d++) {
+        work.dim[d] = (uint32_t)shape->dim[shape->rank - 1 - d];
+        work.a_step[d] = (uint32_t)steps[shape->rank - 1 - d];
+    }
+    return work;
+}
+
+static void strides_of(size_t strides[SH_MAX_RANK], const sh_shape *shape)
+{
+    size_t stride = 1;
+    for (size_t d = shape->rank; d-- > 0; stride *= shape->dim[d])
+        strides[d] = stride;
+}
+
+static sh_status transpose(const sh_gpu_call *call)
+{
+    size_t strides[SH_MAX_RANK], steps[SH_MAX_RANK];
+    strides_of(strides, &call->in[0].shape);
+    for (size_t d = 0; d < call->out[0].shape.rank; d++)
+        steps[d] = strides[attributes_of(call)->order[d]];
+    const sh_gpu_work work = walk_of(call, &call->out[0].shape, steps);
+    return sh_gpu_append_each(call, "move", &work, 1);
+}
+
+static sh_status slice(const sh_gpu_call *call)
+{
+    size_t strides[SH_MAX_RANK];
+    strides_of(strides, &call->in[0].shape);
+    sh_gpu_work work = walk_of(call, &call->out[0].shape, strides);
+    for (size_t d = 0; d < call->in[0].shape.rank; d++)
+        work.offset += (uint32_t)(attributes_of(call)->before[d] * strides[d]);
+    return sh_gpu_append_each(call, "move", &work, 1);
+}
+
+static sh_status pad(const sh_gpu_call *call)
+{
+    const sh_shape *x = &call->in[0].shape;
+    size_t strides[SH_MAX_RANK];
+    strides_of(strides, x);
+    sh_gpu_work work = walk_of(call, &call->out[0].shape, strides);
+    for (size_t d = 0; d < x->rank; d++) {
+        work.before[x->rank - 1 - d] = (uint32_t)attributes_of(call)->before[d];
+        work.extent[x->rank - 1 - d] = (uint32_t)x->dim[d];
+    }
+    return sh_gpu_append_each(call, "pad", &work, 1);
+}
+
+/* A launch for each input. */
+static sh_status concat(const sh_gpu_call *call)
+{
+    const size_t axis = attributes_of(call)->axis;
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < call->node->input_count; i++) {
+        const sh_shape *x = &call->in[i].shape;
+        sh_gpu_work work = sh_gpu_work_of(call);
+        work.outer = work.inner = 1;
+        for (size_t d = 0; d < x->rank; d++)
+            *(d < axis ? &work.outer : d > axis ? &work.inner : &work.K) *= (uint32_t)x->dim[d];
+        work.middle = (uint32_t)call->out[0].shape.dim[axis];
+        work.offset = before;
+        work.K = (uint32_t)x->dim[axis] * work.inner;
+        work.count = elements(&call->in[i]);
+        work.total = work.count * work.grains;
+        work.step[0] = call->step[i];
+        before += (uint32_t)x->dim[axis];
+        SH_TRY(sh_gpu_append(call, "join", &work,
+                             (uint32_t[]){tiles(work.total, SH_GPU_ITEMS), 1, 1}, SH_GPU_ITEMS,
+                             (sh_value_id[]){call->node->in[i], call->node->out[0]}, 2));
+    }
+    return SH_OK;
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+/* values: a, b, bias, c. */
+static sh_status product(const sh_gpu_call *call, sh_gpu_work *work, const sh_value_id values[4])
+{
+    work->has_bias = values[2] != SH_NO_VALUE;
+    const uint32_t batches = work->grains * work->batch;
+    const uint32_t grid[3] = {tiles(work->N, TILE), tiles(work->M, TILE), batches};
+    return sh_gpu_append(call, "product", work, grid, PRODUCT_ITEMS, values, 4);
+}
+
+/* Takes all samples for those of one grain where only input 0 is not shared. */
+static void merge(sh_gpu_work *work, uint32_t *samples)
+{
+    if (work->step[0] == 0 || work->step[1] != 0 || work->step[2] != 0)
+        return;
+    *samples *= work->grains;
+    work->grains = 1;
+    work->step[0] = 0;
+}
+
+/* y [n, o] of x [n, k] and w [o, k]. */
+static sh_status linear(const sh_gpu_call *call)
+{
+    const sh_node *node = call->node;
+    sh_gpu_work work = sh_gpu_work_of(call);
+    work.M = (uint32_t)call->in[0].shape.dim[0];
+    work.N = (uint32_t)call->in[1].shape.dim[0];
+    work.K = work.a_row = work.b_column = (uint32_t)call->in[0].shape.dim[1];
+    work.a_column = work.b_row = work.batch = 1;
+    merge(&work, &work.M);
+    return product(call, &work,
+                   (sh_value_id[]){node->in[0], node->in[1],
+                                   node->input_count > 2 ? node->in[2] : SH_NO_VALUE,
+                                   node->out[0]});
+}
+
+/* dx [n, k] of dy [n, o] and w [o, k]. */
+static sh_status linear_grad_input(const sh_gpu_call *call)
+{
+    const sh_node *node = call->node;
+    sh_gpu_work work = sh_gpu_work_of(call);
+    work.M = (uint32_t)call->in[0].shape.dim[0];
+    work.N = work.b_row = (uint32_t)call->in[1].shape.dim[1];
+    work.K = work.a_row = (uint32_t)call->in[0].shape.dim[1];
+    work.a_column = work.b_column = work.batch = 1;
+    merge(&work, &work.M);
+    return product(call, &work,
+                   (sh_value_id[]){node->in[0], node->in[1], SH_NO_VALUE, node->out[0]});
+}
+
+/* The sum of each channel of dy [samples, channels, inner], which is input `input`, into `out`. */
+static sh_status sum_channels(const sh_gpu_call *call, uint32_t input, sh_value_id out)
+{
+    const sh_shape *dy = &call->in[input].shape;
+    sh_gpu_work work = sh_gpu_work_of(call);
+    work.count = (uint32_t)dy->dim[1];
+    work.samples = (uint32_t)dy->dim[0];
+    work.inner = elements(&call->in[input]) / (work.samples * work.count);
+    work.chains = work.count > 256 ? 1 : 256 / work.count;
+    work.step[0] = work.step[input];
+    return sh_gpu_append(call, "bias_grad", &work, (uint32_t[]){work.count * work.grains, 1, 1},
+                         GROUP_ITEMS, (sh_value_id[]){call->node->in[input], out}, 2);
+}
+
+static sh_status bias_grad(const sh_gpu_call *call)
+{
+    return sum_channels(call, 0, call->node->out[0]);
+}
+
+/* dw [o, k] of dy [n, o] and x [n, k]. */
+static sh_status linear_grad_weight(const sh_gpu_call *call)
+{
+    const sh_node *node = call->node;
+    sh_gpu_work work = sh_gpu_work_of(call);
+    work.M = work.a_column = (uint32_t)call->in[1].shape.dim[1];
+    work.N = work.b_row = (uint32_t)call->in[0].shape.dim[1];
+    work.K = (uint32_t)call->in[0].shape.dim[0];
+    work.a_row = work.b_column = work.batch = 1;
+    work.step[0] = call->step[1];
+    work.step[1] = call->step[0];
+    SH_TRY(
+        product(call, &work, (sh_value_id[]){node->in[1], node->in[0], SH_NO_VALUE, node->out[0]}));
+    return attributes_of(call)->no_bias ? SH_OK : sum_channels(call, 1, node->out[1]);
+}
+
+/* a [batch, m, k] b [batch, k, n], either of them transposed. */
+static sh_status matmul(const sh_gpu_call *call)
+{
+    const sh_node *node = call->node;
+    const sh_shape *a = &call->in[0].shape, *y = &call->out[0].shape;
+    const bool *transposed = attributes_of(call)->transposed;
+    sh_gpu_work work = sh_gpu_work_of(call);
+    work.batch = y->rank == 3 ? (uint32_t)y->dim[0] : 1;
+    work.M = (uint32_t)y->dim[y->rank - 2];
+    work.N = (uint32_t)y->dim[y->rank - 1];
+    work.K = (uint32_t)a->dim[transposed[0] ? y->rank - 2 : y->rank - 1];
+    work.a_row = transposed[0] ? 1 : work.K;
+    work.a_column = transposed[0] ? work.M : 1;
+    work.b_row = transposed[1] ? 1 : work.N;
+    work.b_column = transposed[1] ? work.K : 1;
+    return product(call, &work,
+                   (sh_value_id[]){node->in[0], node->in[1], SH_NO_VALUE, node->out[0]});
+}
+
+/* ---- images ---------------------------------------------------------------------------------- */
+
+/* x and y are the images before and behind the windows, taps the extent of a window. */
+static sh_gpu_work image_work(const sh_gpu_call *call, const sh_type *x, const sh_type *y,
+                              const size_t *taps)
+{
+    const sh_attributes *a = attributes_of(call);
+    sh_gpu_work work = sh_gpu_work_of(call);
+    work.samples = (uint32_t)x->shape.dim[0];
+    work.channels = (uint32_t)x->shape.dim[1];
+    work.outputs = (uint32_t)y->shape.dim[1];
+    work.groups = (uint32_t)a->groups;
+    work.inside = a->inside;
+    for (int i = 0; i < 2; i++) {
+        work.image[i] = (uint32_t)x->shape.dim[2 + i];
+        work.windows[i] = (uint32_t)y->shape.dim[2 + i];
+        work.taps[i] = (uint32_t)taps[i];
+        work.stride[i] = (uint32_t)a->stride[i];
+        work.padding[i] = (uint32_t)a->padding[i];
+        work.end_padding[i] = (uint32_t)a->end_padding[i];
+        work.dilation[i] = (uint32_t)a->dilation[i];
+    }
+    return work;
+}
+
+/* As the processor's kernels choose it (backend/lower/conv2d.c): it decides what lies outside of
+ * the image. */
+static bool is_depthwise(const sh_gpu_work *work)
+{
+    return work->groups > 1 && work->channels == work->groups && work->outputs == work->groups &&
+           work->taps[0] <= DEPTHWISE_MAX && work->taps[1] <= DEPTHWISE_MAX;
+}
+
+/* M channels are made of K in each group, at `positions` of each sample. */
+static sh_status convolve(const sh_gpu_call *call, bool backward, sh_gpu_work *work)
+{
+    const sh_node *node = call->node;
+    const uint32_t places = work->taps[0] * work->taps[1], in = work->channels / work->groups;
+    const sh_value_id values[4] = {node->in[0], node->in[1],
+                                   node->input_count > 2 ? node->in[2] : SH_NO_VALUE, node->out[0]};
+    work->has_bias = values[2] != SH_NO_VALUE;
+    if (is_depthwise(work))
+        return sh_gpu_append(call, backward ? "depthwise_grad_input" : "depthwise", work,
+                             (uint32_t[]){tiles(work->total, SH_GPU_ITEMS), 1, 1}, SH_GPU_ITEMS,
+                             values, 4);
+    work->w_place = 1;
+    work->w_in = places;
+    work->w_out = places * in;
+    work->M = backward ? in : work->outputs / work->groups;
+    work->K = backward ? work->outputs / work->groups : in;
+    merge(work, &work->samples);
+    work->N = work->samples *
+              (backward ? work->image[0] * work->image[1] : work->windows[0] * work->windows[1]);
+    const uint32_t grid[3] = {tiles(work->N, TILE), tiles(work->M, TILE),
+                              work->grains * work->groups};
+    return sh_gpu_append(call, backward ? "conv2d_grad_input" : "conv2d", work, grid, PRODUCT_ITEMS,
+                         values, 4);
+}
+
+static sh_status conv2d(const sh_gpu_call *call)
+{
+    sh_gpu_work work = image_work(call, &call->in[0], &call->out[0], &call->in[1].shape.dim[2]);
+    return convolve(call, false, &work);
+}
+
+static sh_status conv2d_grad_input(const sh_gpu_call *call)
+{
+    sh_gpu_work work = image_work(call, &call->out[0], &call->in[0], &call->in[1].shape.dim[2]);
+    return convolve(call, true, &work);
+}
+
+static sh_status conv2d_grad_weight(const sh_gpu_call *call)
+{
+    const sh_node *node = call->node;
+    sh_gpu_work work = image_work(call, &call->in[0], &call->in[1], &call->out[0].shape.dim[2]);
+    const sh_value_id values[3] = {node->in[0], node->in[1], node->out[0]};
+    work.M = work.outputs / work.groups;
+    work.N = work.channels / work.groups * work.taps[0] * work.taps[1];
+    work.K = work.samples * work.windows[0] * work.windows[1];
+    const uint32_t grid[3] = {tiles(work.N, WEIGHT_TILE), tiles(work.M, WEIGHT_TILE),
+                              work.grains * work.groups};
+    if (is_depthwise(&work))
+        SH_TRY(sh_gpu_append_each(call, "depthwise_grad_weight", &work, 2));
+    else
+        SH_TRY(sh_gpu_append(call, "conv2d_grad_weight", &work, grid, WEIGHT_ITEMS, values, 3));
+    return attributes_of(call)->no_bias ? SH_OK : sum_channels(call, 1, node->out[1]);
+}
+
+static sh_status max_pool(const sh_gpu_call *call)
+{
+    const sh_gpu_work work =
+        image_work(call, &call->in[0], &call->out[0], attributes_of(call)->kernel);
+    return sh_gpu_append(
+        call, "max_pool", &work, (uint32_t[]){tiles(work.total, SH_GPU_ITEMS), 1, 1}, SH_GPU_ITEMS,
+        (sh_value_id[]){call->node->in[0], call->node->out[0], call->node->out[1]}, 3);
+}
+
+static sh_status pool(const sh_gpu_call *call)
+{
+    const sh_gpu_work work =
+        image_work(call, &call->in[0], &call->out[0], attributes_of(call)->kernel);
+    return sh_gpu_append_each(call, "avg_pool", &work, 1);
+}
+
+static sh_status pool_grad(const sh_gpu_call *call)
+{
+    const sh_gpu_work work =
+        image_work(call, &call->out[0], &call->in[0], attributes_of(call)->kernel);
+    return sh_gpu_append_each(call, sh_op_about(call->node->op)->name, &work,
+                              call->node->input_count);
+}
+
+/* x is [outer, middle, inner] around what the mean is over. */
+static sh_status mean_of(const sh_gpu_call *call, const sh_shape *x)
+{
+    const sh_attributes *a = attributes_of(call);
+    sh_gpu_work work = sh_gpu_work_of(call);
+    work.outer = work.middle = work.inner = 1;
+    for (size_t i = 0; i < x->rank; i++)
+        *(i < a->axis             ? &work.outer
+          : i < a->axis + a->axes ? &work.middle
+                                  : &work.inner) *= (uint32_t)x->dim[i];
+    const bool image = x->rank == 4 && a->axis == 2 && a->axes == 2;
+    work.function = work.inner > 1 || image; /* in order; else in 16 parts */
+    return sh_gpu_append_each(call, sh_op_about(call->node->op)->name, &work, 1);
+}
+
+static sh_status mean(const sh_gpu_call *call)
+{
+    return mean_of(call, &call->in[0].shape);
+}
+
+static sh_status mean_grad(const sh_gpu_call *call)
+{
+    return mean_of(call, &call->out[0].shape);
+}
+
+/* ---- batch normalisation ----------------------------------------------------------------------
+ */
+
+static sh_gpu_work norm_work(const sh_gpu_call *call, const sh_shape *x)
+{
+    sh_gpu_work work = sh_gpu_work_of(call);
+    work.samples = (uint32_t)x->dim[0];
+    work.channels = (uint32_t)x->dim[1];
+    work.inner = (uint32_t)(sh_shape_count(x) / (x->dim[0] * x->dim[1]));
+    work.chains = work.channels > 512 ? 1 : 512 / work.channels;
+    if (work.chains > 16)
+        work.chains -= work.chains % 16;
+    return work;
+}
+
+static sh_status moments(const sh_gpu_call *call)
+{
+    const sh_gpu_work work = norm_work(call, &call->in[0].shape);
+    return sh_gpu_append(
+        call, "moments", &work, (uint32_t[]){work.channels * work.grains, 1, 1}, GROUP_ITEMS,
+        (sh_value_id[]){call->node->in[0], call->node->out[0], call->node->out[1]}, 3);
+}
+
+static sh_status batch_norm(const sh_gpu_call *call)
+{
+    const sh_value_id *in = call->node->in;
+    sh_gpu_work work = norm_work(call, &call->in[0].shape);
+    work.has_bias = call->node->input_count > 5;
+    const sh_value_id values[7] = {
+        in[0], in[1], in[2], in[3], in[4], work.has_bias ? in[5] : SH_NO_VALUE, call->node->out[0]};
+    return sh_gpu_append(call, "batch_norm", &work,
+                         (uint32_t[]){tiles(work.total, SH_GPU_ITEMS), 1, 1}, SH_GPU_ITEMS, values,
+                         7);
+}
+
+static sh_status batch_norm_sums(const sh_gpu_call *call)
+{
+    const sh_value_id *in = call->node->in, *out = call->node->out;
+    const sh_gpu_work work = norm_work(call, &call->in[0].shape);
+    return sh_gpu_append(
+        call, "batch_norm_sums", &work, (uint32_t[]){work.channels * work.grains, 1, 1},
+        GROUP_ITEMS,
+        (sh_value_id[]){in[0], in[1], in[2], in[3], in[4], in[5], out[0], out[1], out[2]}, 9);
+}
+
+static sh_status batch_norm_grad(const sh_gpu_call *call)
+{
+    const sh_gpu_work work = norm_work(call, &call->in[0].shape);
+    return sh_gpu_append_each(call, "batch_norm_grad", &work, 7);
+}
+
+/* ---- losses ---------------------------------------------------------------------------------- */
+
+/* An item a sample of logits [N, K]. */
+static sh_status loss(const sh_gpu_call *call)
+{
+    sh_gpu_work work = sh_gpu_work_of(call);
+    work.count = (uint32_t)call->in[0].shape.dim[0];
+    work.total = work.count * work.grains;
+    work.middle = (uint32_t)call->in[0].shape.dim[1];
+    return sh_gpu_append_each(call, sh_op_about(call->node->op)->name, &work,
+                              call->node->input_count);
+}
+
+/* ---- the list -------------------------------------------------------------------------------- */
+
+typedef sh_status lowering(const sh_gpu_call *call);
+
+static lowering *const lowerings[SH_OP_COUNT] = {
+    [SH_OP_relu] = each,
+    [SH_OP_relu6] = each,
+    [SH_OP_relu_grad] = each,
+    [SH_OP_relu6_grad] = each,
+    [SH_OP_relu_sum_grad] = each,
+    [SH_OP_leaky_relu] = each,
+    [SH_OP_leaky_relu_grad] = each,
+    [SH_OP_sigmoid] = each,
+    [SH_OP_sigmoid_grad] = each,
+    [SH_OP_tanh] = each,
+    [SH_OP_tanh_grad] = each,
+    [SH_OP_silu] = each,
+    [SH_OP_silu_grad] = each,
+    [SH_OP_gelu] = each,
+    [SH_OP_gelu_grad] = each,
+    [SH_OP_hard_sigmoid] = each,
+    [SH_OP_hard_sigmoid_grad] = each,
+    [SH_OP_hard_swish] = each,
+    [SH_OP_hard_swish_grad] = each,
+    [SH_OP_add] = each,
+    [SH_OP_subtract] = each,
+    [SH_OP_negate] = each,
+    [SH_OP_multiply] = each,
+    [SH_OP_scale] = scale,
+    [SH_OP_statistic] = statistic,
+    [SH_OP_transpose] = transpose,
+    [SH_OP_slice] = slice,
+    [SH_OP_dropout] = dropout,
+    [SH_OP_pad] = pad,
+    [SH_OP_concat] = concat,
+    [SH_OP_linear] = linear,
+    [SH_OP_linear_grad_input] = linear_grad_input,
+    [SH_OP_linear_grad_weight] = linear_grad_weight,
+    [SH_OP_matmul] = matmul,
+    [SH_OP_bias_grad] = bias_grad,
+    [SH_OP_conv2d] = conv2d,
+    [SH_OP_conv2d_grad_input] = conv2d_grad_input,
+    [SH_OP_conv2d_grad_weight] = conv2d_grad_weight,
+    [SH_OP_max_pool] = max_pool,
+    [SH_OP_max_pool_grad] = pool_grad,
+    [SH_OP_avg_pool] = pool,
+    [SH_OP_avg_pool_grad] = pool_grad,
+    [SH_OP_mean] = mean,
+    [SH_OP_mean_grad] = mean_grad,
+    [SH_OP_moments] = moments,
+    [SH_OP_batch_norm] = batch_norm,
+    [SH_OP_batch_norm_sums] = batch_norm_sums,
+    [SH_OP_batch_norm_grad] = batch_norm_grad,
+    [SH_OP_cross_entropy] = loss,
+    [SH_OP_cross_entropy_grad] = loss,
+    [SH_OP_argmax] = loss,
+};
+
+bool sh_gpu_can(sh_op op)
+{
+    return op == SH_OP_reshape || lowerings[op] != NULL;
+}
+
+sh_status sh_gpu_lower(const sh_gpu_call *call)
+{
+    if (lowerings[call->node->op] == NULL)
+        return sh_fail(SH_UNSUPPORTED, "the operator %s cannot be computed by a GPU yet",
+                       sh_op_about(call->node->op)->name);
+    return lowerings[call->node->op](call);
+}

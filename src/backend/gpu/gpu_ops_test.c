@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each case of op_cases.h whose operators a GPU can compute, on several grains at once: the bits of
+ * the processor. */
+#include "backend/gpu/gpu_call.h"
+#include "backend/gpu/gpu_fixture.h"
+#include "backend/op_subject.h"
+#include "backend/program.h"
+
+#define GRAINS 3 /* that a program is made for */
+
+static bool can_compute(const subject *s)
+{
+    for (size_t i = 0; i < s->graph->node_count; i++)
+        if (!sh_gpu_can(s->graph->nodes[i].op))
+            return false;
+    return true;
+}
+
+/* What the processor makes of one grain's inputs: all outputs one behind the other. */
+static void compute(const subject *s, uint32_t grain, unsigned char *const *outputs)
+{
+    const sh_kernels *kernels;
+    sh_program *program;
+    sh_execution *execution;
+    void *lane, *shared;
+    assert_ok(sh_kernels_choose(&kernels, "plain"));
+    assert_ok(sh_program_compile(&program, s->graph, kernels));
+    assert_ok(sh_block_new(&lane, sh_program_lane_bytes(program), "lane memory"));
+    assert_ok(sh_block_new(&shared, sh_program_shared_bytes(program), "shared memory"));
+    assert_ok(sh_execution_new(&execution, program, lane, shared, NULL));
+    for (size_t i = 0; i < s->graph->input_count; i++)
+        fill_input(s, i, grain, sh_execution_input(execution, i));
+    assert_ok(sh_execution_run(execution, NULL, NULL));
+    for (size_t i = 0; i < s->graph->output_count; i++) {
+        const size_t bytes = sh_type_bytes(sh_graph_type(s->graph, s->graph->outputs[i]));
+        memcpy(outputs[i] + grain * bytes, sh_execution_output(execution, i), bytes);
+    }
+    sh_execution_free(execution);
+    sh_program_free(program);
+    free(lane);
+    free(shared);
+}
+
+/* Memory for a value of all grains. */
+static unsigned char *room_for(const subject *s, sh_value_id value)
+{
+    return calloc(GRAINS, sh_type_bytes(sh_graph_type(s->graph, value)));
+}
+
+static void compare(const subject *s, size_t number, uint32_t grains)
+{
+    unsigned char *in[SH_MAX_INPUTS + 2], *out[32], *expected[32];
+    sh_gpu_program *program;
+    assert_true(s->graph->input_count <= SH_MAX_INPUTS + 2 && s->graph->output_count <= 32);
+    assert_ok(sh_gpu_program_new(&program, s->graph, gpu_kernels, GRAINS));
+    for (size_t i = 0; i < s->graph->input_count; i++) {
+        in[i] = room_for(s, s->graph->inputs[i]);
+        for (uint32_t g = 0; g < grains; g++)
+            fill_input(s, i, g,
+                       in[i] + g * sh_type_bytes(sh_graph_type(s->graph, s->graph->inputs[i])));
+        assert_ok(sh_gpu_program_set_input(program, i, grains, in[i]));
+    }
+    for (size_t i = 0; i < s->graph->output_count; i++) {
+        out[i] = room_for(s, s->graph->outputs[i]);
+        expected[i] = room_for(s, s->graph->outputs[i]);
+    }
+    assert_ok(sh_gpu_program_run(program, grains, NULL));
+    for (size_t i = 0; i < s->graph->output_count; i++)
+        assert_ok(sh_gpu_program_read_output(program, i, grains, out[i]));
+    assert_ok(sh_gpu_finish(gpu));
+    for (uint32_t g = 0; g < grains; g++)
+        compute(s, g, expected);
+    for (size_t i = 0; i < s->graph->output_count; i++) {
+        const size_t bytes = grains * sh_type_bytes(sh_graph_type(s->graph, s->graph->outputs[i]));
+        for (size_t at = 0; at < bytes; at += 4)
+            if (memcmp(out[i] + at, expected[i] + at, 4) != 0) {
+                float got, right;
+                memcpy(&got, out[i] + at, 4);
+                memcpy(&right, expected[i] + at, 4);
+                fail_msg("case %zu, %s: output %zu of %u grains: element %zu of %zu is %a, not %a",
+                         number, s->about->name, i, grains, at / 4, bytes / 4, (double)got,
+                         (double)right);
+            }
+    }
+    sh_gpu_program_free(program);
+    for (size_t i = 0; i < s->graph->input_count; i++)
+        free(in[i]);
+    for (size_t i = 0; i < s->graph->output_count; i++) {
+        free(out[i]);
+        free(expected[i]);
+    }
+}
+
+static void each_operator_has_the_bits_of_the_processor(void **state)
+{
+    (void)state;
+    need_gpu();
+    size_t compared = 0;
+    for (size_t i = 0; i < OP_CASE_COUNT; i++) {
+        subject s = build(&op_cases[i]);
+        if (can_compute(&s)) {
+            compare(&s, i, i % 2 == 0 ? GRAINS : 2);
+            compared++;
+        }
+        sh_graph_free(s.graph);
+    }
+    print_message("compared %zu of %zu cases\n", compared, (size_t)OP_CASE_COUNT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_operator_has_the_bits_of_the_processor),
+    };
+    return cmocka_run_group_tests(tests, open_any_gpu, close_gpu);
+}
