@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How many images a second a GPU computes: forward, backward and the gradients' sums as integers,
+ * with samples and weights in its memory.
+ *
+ *     gpu_speed MODEL CHANNELS HEIGHT WIDTH CLASSES BATCH GRAIN [kernels]
+ *
+ * Prints a line of JSON; with `kernels` also what each kind of kernel takes when each is waited
+ * for.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/gpu/gpu_program.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "model/model.h"
+
+#define LEAST_NS UINT64_C(1000000000) /* that are measured */
+
+static void must(sh_status status)
+{
+    if (status == SH_OK)
+        return;
+    fprintf(stderr, "gpu_speed: %s\n", sh_message());
+    exit(1);
+}
+
+static void fill_inputs(sh_gpu_program *program, const sh_graph *graph, uint32_t grains,
+                        size_t classes, sh_gpu *gpu)
+{
+    for (size_t i = 0; i < graph->input_count; i++) {
+        const sh_type *type = sh_graph_type(graph, graph->inputs[i]);
+        const size_t count = sh_shape_count(&type->shape) * grains;
+        float *values = malloc(count * sizeof *values);
+        sh_random random = sh_random_for(1, SH_RANDOM_TEST, (uint32_t)i, 0);
+        if (values == NULL)
+            exit(1);
+        for (size_t k = 0; k < count; k++)
+            if (type->dtype == SH_F32)
+                values[k] = i == SH_MODEL_LOSS_WEIGHTS ? 0x1p-8f : sh_random_unit(&random);
+            else
+                ((int32_t *)values)[k] = (int32_t)sh_random_below(&random, (uint32_t)classes);
+        must(sh_gpu_program_set_input(program, i, grains, values));
+        must(sh_gpu_finish(gpu));
+        free(values);
+    }
+}
+
+static void set_weights(sh_gpu_program *program, const sh_graph *graph, sh_gpu *gpu)
+{
+    float *weights = malloc(sh_model_weights(graph) * sizeof *weights), *at = weights;
+    if (weights == NULL)
+        exit(1);
+    sh_model_initialise(graph, 1, weights);
+    for (size_t p = 0; p < graph->parameter_count; p++) {
+        must(sh_gpu_program_set_parameter(program, p, at));
+        at += sh_shape_count(&sh_graph_type(graph, graph->parameters[p].value)->shape);
+    }
+    must(sh_gpu_finish(gpu));
+    free(weights);
+}
+
+/* Sums up by kernel; prints each with its share. */
+static void print_kernels(sh_gpu_program *program, uint32_t grains, const float *units)
+{
+    const size_t launches = sh_gpu_program_launches(program);
+    sh_gpu_time *times = calloc(launches, sizeof *times);
+    uint64_t all = 0;
+    if (times == NULL)
+        exit(1);
+    must(sh_gpu_program_measure(program, grains, units, sh_clock_system(), times));
+    for (size_t i = 0; i < launches; i++)
+        all += times[i].ns;
+    for (size_t i = 0; i < launches; i++) {
+        uint64_t ns = 0, count = 0;
+        for (size_t k = 0; k < launches && times[i].ns > 0; k++)
+            if (k >= i && strcmp(times[k].kernel, times[i].kernel) == 0) {
+                ns += times[k].ns;
+                count++;
+                if (k > i)
+                    times[k].ns = 0;
+            }
+        if (count > 0)
+            printf("  %-24s %4llu launches %10.3f ms %5.1f %%\n", times[i].kernel,
+                   (unsigned long long)count, (double)ns * 1e-6, 100 * (double)ns / (double)all);
+    }
+    free(times);
+}
+
+int main(int argc, char **argv)
+{
+    sh_gpu *gpu;
+    sh_gpu_kernels *kernels;
+    sh_gpu_program *program;
+    sh_graph *graph;
+    if (argc < 8)
+        return 2;
+    const sh_clock *clock = sh_clock_system();
+    const size_t classes = strtoul(argv[5], NULL, 10);
+    const sh_problem problem = {strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10),
+                                strtoul(argv[4], NULL, 10), classes, SH_TARGET_CLASS};
+    const uint32_t batch = (uint32_t)strtoul(argv[6], NULL, 10),
+                   grain = (uint32_t)strtoul(argv[7], NULL, 10);
+    const uint32_t grains = batch / grain;
+    must(sh_gpu_open(&gpu, 0));
+    const uint64_t begin = sh_clock_now_ns(clock);
+    must(sh_gpu_kernels_new(&kernels, gpu));
+    const uint64_t compiled = sh_clock_now_ns(clock);
+    must(sh_model_build(&graph, &(sh_model_options){.spec = argv[1], .problem = problem}, grain,
+                        SH_MODEL_TRAIN));
+    must(sh_gpu_program_new(&program, graph, kernels, grains));
+    set_weights(program, graph, gpu);
+    fill_inputs(program, graph, grains, classes, gpu);
+    float *units = malloc(graph->parameter_count * sizeof *units);
+    for (size_t p = 0; p < graph->parameter_count; p++)
+        units[p] = 0x1p40f;
+    must(sh_gpu_program_clear_sums(program));
+    for (int i = 0; i < 3; i++)
+        must(sh_gpu_program_run(program, grains, units));
+    must(sh_gpu_finish(gpu));
+    uint64_t steps = 0;
+    const uint64_t start = sh_clock_now_ns(clock);
+    uint64_t now = start;
+    while (now - start < LEAST_NS) {
+        for (int i = 0; i < 5; i++, steps++)
+            must(sh_gpu_program_run(program, grains, units));
+        must(sh_gpu_finish(gpu));
+        now = sh_clock_now_ns(clock);
+    }
+    const double seconds = (double)(now - start) * 1e-9;
+    printf("{\"device\": \"%s\", \"model\": \"%s\", \"image\": %zu, \"batch\": %u, \"grain\": %u, "
+           "\"images_s\": %.0f, "
+           "\"step_ms\": %.3f, \"launches\": %zu, \"bytes\": %zu, \"compile_s\": %.2f}\n",
+           sh_gpu_describe_open(gpu)->name, argv[1], problem.height, batch, grain,
+           (double)(steps * batch) / seconds, seconds / (double)steps * 1e3,
+           sh_gpu_program_launches(program), sh_gpu_program_bytes(program),
+           (double)(compiled - begin) * 1e-9);
+    if (argc > 8)
+        print_kernels(program, grains, units);
+    free(units);
+    sh_gpu_program_free(program);
+    sh_gpu_kernels_free(kernels);
+    sh_gpu_close(gpu);
+    sh_graph_free(graph);
+    return 0;
+}
