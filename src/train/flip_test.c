@@ -15,11 +15,16 @@ static void arms_the_device_that_is_named(void **state)
         uint64_t steps;
         bool sticks, in_gifts;
     } cases[] = {
-        {NULL, "laptop", false, 0, false},      {"laptop@12", "laptop", true, 12, false},
-        {"laptop@0", "laptop", true, 0, false}, {"laptop@12", "lap", false, 0, false},
-        {"lap@12", "laptop", false, 0, false},  {"host/2@7", "host/2", true, 7, false},
-        {"a@b@3", "a@b", true, 3, false},       {"laptop@12+", "laptop", true, 12, true},
-        {"a@gift", "a", false, 0, false, true}, {"a@gift", "b", false, 0, false},
+        {NULL, "laptop", false, 0, false, false},
+        {"laptop@12", "laptop", true, 12, false, false},
+        {"laptop@0", "laptop", true, 0, false, false},
+        {"laptop@12", "lap", false, 0, false, false},
+        {"lap@12", "laptop", false, 0, false, false},
+        {"host/2@7", "host/2", true, 7, false, false},
+        {"a@b@3", "a@b", true, 3, false, false},
+        {"laptop@12+", "laptop", true, 12, true, false},
+        {"a@gift", "a", false, 0, false, true},
+        {"a@gift", "b", false, 0, false, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sh_flip flip;
