@@ -326,6 +326,39 @@ void sh_sum_add(sh_sum *sum, uint32_t tensor, uint32_t grain, const float *gradi
     sh_sum_add_part(sum, tensor, grain, &whole, &parts);
 }
 
+/* Modulo 2^32, chunk by chunk. */
+static void add_wide(sh_sum *sum, size_t start, const int32_t *integers, size_t count)
+{
+    int32_t *sums = (int32_t *)sum->own.accumulator + start; /* those of 32 bits come first */
+    for (size_t i = 0, end; i < count; i = end) {
+        const size_t chunk = (start + i) / CHUNK_ELEMENTS;
+        end = (chunk + 1) * CHUNK_ELEMENTS - start;
+        end = end < count ? end : count;
+        pthread_mutex_lock(&sum->chunk_locks[chunk]);
+        for (size_t k = i; k < end; k++)
+            sums[k] = (int32_t)((uint32_t)sums[k] + (uint32_t)integers[k]);
+        pthread_mutex_unlock(&sum->chunk_locks[chunk]);
+    }
+}
+
+void sh_sum_add_integers(sh_sum *sum, uint32_t tensor, const int32_t *integers,
+                         const sh_sum_grain *grains, uint32_t count)
+{
+    const struct tensor *t = &sum->tensor[tensor];
+    uint64_t bound = 0, not_finite = 0;
+    assert(is_wide(t));
+    add_wide(sum, t->place->first_element, integers, t->place->elements);
+    for (uint32_t g = 0; g < count; g++) {
+        bound += bound_of(grains[g].top, t->exponent - t->place->form->bound_shift);
+        not_finite += grains[g].not_finite;
+    }
+    uint64_t *words = tensor_words(sum->own.trailer, tensor);
+    pthread_mutex_lock(&sum->trailer_lock);
+    words[WORD_BOUND] += bound;
+    words[WORD_NOT_FINITE] += not_finite;
+    pthread_mutex_unlock(&sum->trailer_lock);
+}
+
 void sh_sum_add_loss(sh_sum *sum, const float *loss, uint32_t count, uint64_t score)
 {
     uint64_t total = 0, not_finite = 0;

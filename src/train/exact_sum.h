@@ -15,7 +15,7 @@
  * It has two blocks: grains are added to `own`; what engines make of the own parts of all devices
  * is `total`, which verdict, totals, values and exponents read. Alone, both are the same memory.
  *
- * Threads: sh_sum_add and sh_sum_add_loss from any thread at once; the rest while nobody adds.
+ * Threads: sh_sum_add... from any thread at once; the rest while nobody adds.
  */
 #ifndef SHOAL_TRAIN_EXACT_SUM_H
 #define SHOAL_TRAIN_EXACT_SUM_H
@@ -33,24 +33,22 @@ typedef struct sh_sum sh_sum;
 sh_status sh_sum_new(sh_sum **sum, const sh_sum_options *options) SHOAL_CHECKED;
 void sh_sum_free(sh_sum *sum);
 
-/* Allocates memory for a total beside the own part, once. */
+/* Allocates memory for a total beside the own part, once. The next makes it `total`, for several
+ * devices, or makes `own` that, as at first. Both keep what they hold. */
 sh_status sh_sum_share(sh_sum *sum) SHOAL_CHECKED;
-/* Makes `total` that memory (after sh_sum_share), for several devices, or `own`, as at first. Both
- * keep what they hold. */
 void sh_sum_set_shared(sh_sum *sum, bool shared);
 
-/* Zero the own part for a new step or a redo; exponents stay. Several threads may zero disjoint
- * ranges at once. */
+/* Zero the own part for a new step or a redo; exponents stay. Threads may zero disjoint ranges. */
 void sh_sum_clear_trailer(sh_sum *sum);
 void sh_sum_clear_range(sh_sum *sum, size_t first_element, size_t elements);
 
 /* The step of the gradients to come, from 0: rounding by chance depends on it. */
 void sh_sum_set_step(sh_sum *sum, uint64_t step);
 
-/* Adds one grain's gradient of one tensor, g * 2^e as an integer, modulo 2 to the power of the
- * width. Raises the tensor's bound, its check, and its count of elements that are not finite, which
- * add 0. 32 bits round to nearest, ties to even. Fewer bits round down or up by chance, with the
- * product as mean, alike for the same seed, step, `grain` of the step, tensor and element. */
+/* Adds one grain's gradient of one tensor, g * 2^e as an integer modulo 2^width. Raises the
+ * tensor's bound, its check, and its count of elements that are not finite, which add 0. 32 bits
+ * round to nearest, ties to even. Fewer bits round down or up by chance, with the product as mean,
+ * alike for the same seed, step, `grain` of the step, tensor and element. */
 void sh_sum_add(sh_sum *sum, uint32_t tensor, uint32_t grain, const float *gradient);
 
 /* The same, of a part of the gradient: all in order. The trailer is told with the last; until then
@@ -61,21 +59,27 @@ typedef struct sh_sum_parts {
 void sh_sum_add_part(sh_sum *sum, uint32_t tensor, uint32_t grain, const sh_gradient *part,
                      sh_sum_parts *parts);
 
+/* Adds a tensor's integers of several grains, which somebody else has rounded and added up as
+ * sh_sum_add does at 32 bits, and what the trailer has to know of each of the grains. */
+typedef struct sh_sum_grain {
+    uint32_t top, not_finite; /* as in sh_sum_parts */
+} sh_sum_grain;
+void sh_sum_add_integers(sh_sum *sum, uint32_t tensor, const int32_t *integers,
+                         const sh_sum_grain *grains, uint32_t count);
+
 /* Adds the same integers to the total, and nothing to the trailer: the grain's device does that. */
 void sh_sum_complete(sh_sum *sum, uint32_t tensor, uint32_t grain, const sh_gradient *part);
 
-/* Adds a grain's `count` samples: the loss of each, in units of 2^-32 within +-2^20 (a step's loss
- * wraps at 2^31; it is for reports alone), and their score (train/score.h). */
+/* Adds `count` samples: the loss of each, in units of 2^-32 within +-2^20 (a step's loss wraps at
+ * 2^31; it is for reports alone), and their score (train/score.h). */
 void sh_sum_add_loss(sh_sum *sum, const float *loss, uint32_t count, uint64_t score);
 
-/* What a device says in the trailer beside its grains. */
+/* What a device says in the own trailer beside its grains; a new note replaces the old. */
 typedef struct sh_sum_note {
     bool stop;          /* asks for an end after this step */
     uint32_t next_view; /* said by one device at most; 0: the view stays */
     uint64_t check;     /* of its replica (train/weight_check.h); 0 where none is made */
 } sh_sum_note;
-
-/* Puts it into the own trailer, in place of the one before. */
 void sh_sum_set_note(sh_sum *sum, const sh_sum_note *note);
 
 /* What engines reduce; the arrays are borrowed until sh_sum_set_shared or sh_sum_free. */
@@ -84,12 +88,10 @@ typedef struct sh_sum_block {
     uint64_t *trailer; /* added modulo 2^64; word 0 is the note's next_view */
     size_t elements, words;
 } sh_sum_block;
-
 sh_sum_block sh_sum_own(const sh_sum *sum);
 sh_sum_block sh_sum_total(const sh_sum *sum);
-/* Where tensors and buckets lie in a block; borrowed until sh_sum_free. */
+/* Where tensors and buckets lie in a block (borrowed until sh_sum_free), and one tensor. */
 const sh_sum_layout *sh_sum_layout_of(const sh_sum *sum);
-/* The range of one tensor in the accumulator. */
 size_t sh_sum_first_element(const sh_sum *sum, uint32_t tensor);
 size_t sh_sum_elements(const sh_sum *sum, uint32_t tensor);
 
@@ -113,14 +115,12 @@ typedef enum sh_verdict {
     SH_VERDICT_NOT_FINITE, /* `tensor` has infinities or NaN, or its sum fits no float */
 } sh_verdict;
 
-/*
- * Judges a reduced sum: once a reduction. Depends only on what was reduced and the exponents, so
+/* Judges a reduced sum: once a reduction. Depends only on what was reduced and the exponents, so
  * all devices judge alike. REDO where a bound (32 bits) or the check (below) does not show that no
  * sum wrapped, or a tensor that is calibrating came out far too small. A check can miss sums that
  * wrapped, but for a single one, by a chance of about 2^-32: all devices would apply the same wrong
  * gradient. `tensor` is set for NOT_FINITE only: the last such tensor, which backward reached
- * first, or SH_SUM_LOSS where only the loss is not finite.
- */
+ * first, or SH_SUM_LOSS where only the loss is not finite. */
 sh_verdict sh_sum_verdict(sh_sum *sum, uint32_t *tensor);
 
 /* Whether the last REDO was calibration alone: only of tensors that sh_sum_follow has never seen
@@ -138,13 +138,13 @@ void sh_sum_value(const sh_sum *sum, uint32_t tensor, float *value, uint32_t *ma
  * step from `max_abs`, the tensor's largest |integer| in the total. Gives the new envelope. */
 float sh_sum_follow(sh_sum *sum, uint32_t tensor, uint32_t max_abs);
 
-/* What a checkpoint keeps and a joining device takes over: arrays of one value a tensor. Setting
- * checks all before it changes any: SH_CORRUPT names the tensor. */
+/* What checkpoints keep and joining devices take over: arrays of one value a tensor. Setting checks
+ * all before it changes any: SH_CORRUPT names the tensor. */
 void sh_sum_state_get(const sh_sum *sum, float *envelopes, int32_t *exponents);
 sh_status sh_sum_state_set(sh_sum *sum, const float *envelopes,
                            const int32_t *exponents) SHOAL_CHECKED;
 int sh_sum_state_exponent(const sh_sum *sum, uint32_t tensor);
-/* True: sh_sum_state_get gives the present state from now on. False: that state comes back. */
+/* True: sh_sum_state_get gives the present state from now on; false: that comes back. */
 void sh_sum_keep_state(sh_sum *sum, bool keep);
 
 #endif

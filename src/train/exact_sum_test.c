@@ -623,6 +623,56 @@ static void the_total_is_apart_from_the_own_part(void **state)
     sh_sum_free(sum);
 }
 
+/* What sh_sum_add makes of some grains, made elsewhere: their integers added up, and each grain's
+ * largest finite element. */
+static void add_made_elsewhere(sh_sum *sum, const float *grains, uint32_t first, uint32_t count)
+{
+    for (uint32_t t = 0; t < TENSORS; t++) {
+        sh_sum_grain facts[GRAINS] = {{0}};
+        int32_t *terms = calloc(layout[t], sizeof *terms);
+        assert_non_null(terms);
+        for (uint32_t g = 0; g < count; g++)
+            for (size_t i = 0; i < layout[t]; i++) {
+                const float value =
+                    grains[(first + g) * ELEMENTS + sh_sum_first_element(sum, t) + i];
+                uint32_t bits;
+                memcpy(&bits, &value, sizeof bits);
+                bits &= 0x7fffffff;
+                facts[g].not_finite += bits >= SH_SUM_INFINITY_BITS;
+                if (bits < SH_SUM_INFINITY_BITS && bits > facts[g].top)
+                    facts[g].top = bits;
+                terms[i] = (int32_t)((uint32_t)terms[i] +
+                                     (uint32_t)reference_term(value, sh_sum_exponent(sum, t)));
+            }
+        sh_sum_add_integers(sum, t, terms, facts, count);
+        free(terms);
+    }
+}
+
+static void integers_made_elsewhere_give_the_same_bits(void **state)
+{
+    (void)state;
+    float *grains = make_grains();
+    grains[3] = INFINITY;
+    grains[5 * ELEMENTS + 20000] = NAN;
+    sh_sum *expected = new_sum(), *sum = new_sum();
+    for (uint32_t g = 0; g < GRAINS; g++)
+        for (uint32_t t = 0; t < TENSORS; t++) {
+            const float *gradient = grains + g * ELEMENTS + sh_sum_first_element(sum, t);
+            sh_sum_add(expected, t, g, gradient);
+            if (g < 2)
+                sh_sum_add(sum, t, g, gradient);
+        }
+    add_made_elsewhere(sum, grains, 2, 7);
+    add_made_elsewhere(sum, grains, 9, GRAINS - 9);
+    const sh_sum_block want = sh_sum_total(expected), got = sh_sum_total(sum);
+    assert_memory_equal(got.accumulator, want.accumulator, ELEMENTS * sizeof(int32_t));
+    assert_memory_equal(got.trailer, want.trailer, want.words * sizeof *want.trailer);
+    sh_sum_free(sum);
+    sh_sum_free(expected);
+    free(grains);
+}
+
 static void what_cannot_be_summed_is_refused(void **state)
 {
     (void)state;
@@ -655,6 +705,7 @@ int main(void)
         cmocka_unit_test(state_goes_round),
         cmocka_unit_test(totals_are_exact),
         cmocka_unit_test(the_total_is_apart_from_the_own_part),
+        cmocka_unit_test(integers_made_elsewhere_give_the_same_bits),
         cmocka_unit_test(what_cannot_be_summed_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
