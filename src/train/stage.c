@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "train/gpus.h"
 #include "train/samples.h"
 #include "train/score.h"
 #include "train/strategy_ops.h"
@@ -57,6 +58,7 @@ void sh_stage_release(sh_stage *stage)
     free(stage->class_weights);
     free(stage->spare);
     sh_class_index_free(stage->classes);
+    sh_gpus_close(stage);
 }
 
 void sh_stage_aim_spans(sh_stage *stage)
@@ -229,6 +231,7 @@ static void clear(void *context, uint32_t lane)
         stage->task.todo.count == 0 ? SH_OK : stage->strategy->ops->prepare(stage, lane);
     if (status != SH_OK)
         sh_stage_note_failure(stage, status);
+    sh_gpus_prepare(stage, lane);
     sh_stopwatch_add(watch, lane, SH_SPAN_PREPARE, cleared);
     sh_stopwatch_add(watch, lane, SH_SPAN_BUSY, begun);
 }
@@ -243,7 +246,9 @@ static void compute(void *context, uint32_t lane)
     sh_stage *stage = context;
     const uint64_t begun = sh_stopwatch_now(stage->times.watching), started = pace_now(stage);
     const uint32_t total = sh_ranges_total(&stage->task.todo);
-    for (;;) {
+    uint32_t computed = 0;
+    sh_gpus_compute(stage, lane);
+    while (!sh_gpus_feeds(stage, lane)) {
         const uint32_t taken = atomic_fetch_add(&stage->turn.next, 1);
         if (taken >= total)
             break;
@@ -251,8 +256,12 @@ static void compute(void *context, uint32_t lane)
         const sh_status status = stage->strategy->ops->compute(stage, lane, unit);
         if (status != SH_OK)
             sh_stage_note_failure(stage, status);
+        computed++;
     }
-    atomic_fetch_add(&stage->turn.lane_busy_ns, pace_now(stage) - started);
+    const uint64_t took = pace_now(stage) - started;
+    atomic_fetch_add(&stage->turn.lane_busy_ns, took);
+    if (computed > 0)
+        sh_gpus_note_lane(stage, computed, took);
     sh_stopwatch_add(stage->times.watching, lane, SH_SPAN_BUSY, begun);
 }
 
@@ -295,6 +304,7 @@ static sh_status compute_all(sh_stage *stage, sh_engine *engine)
     for (uint32_t i = 0; i < trailer && training; i++)
         sh_stage_pay(stage, i, 1);
     sh_stage_take_turn(stage, compute, stage);
+    sh_gpus_end_turn(stage);
     if (training) { /* how fast the lanes are */
         const uint32_t full = sh_schedule_batch(&stage->schedule, 0).grain;
         uint32_t samples = 0;

@@ -86,6 +86,7 @@ typedef struct sh_stage {
     sh_stage_task task;
     sh_stage_spans spans;
     sh_stage_turn turn;
+    struct sh_gpus *gpus; /* train/gpus.h, owned; NULL: none */
     sh_stage_times times;
     void (*on_answers)(void *context, const sh_answers *answers); /* of a validation, or NULL */
     void *context;

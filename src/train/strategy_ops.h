@@ -75,6 +75,10 @@ typedef struct sh_strategy_ops {
     /* Required, any lane. Computes a unit of the batch: in training all its tensors are added. */
     sh_status (*compute)(sh_stage *stage, uint32_t lane, uint32_t unit);
 
+    /* Optional, any lane. Whether units of this stage are grains of which nothing but gradients is
+     * wanted, so that GPUs may compute them; NULL: they may not. */
+    bool (*wants_gradients_alone)(const sh_stage *stage);
+
     /* Optional, any lane. With other devices, after the last unit. */
     void (*finish)(sh_stage *stage, uint32_t lane);
 

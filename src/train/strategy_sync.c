@@ -65,11 +65,18 @@ sh_range sh_grains_first(sh_stage *stage)
     return sh_batch_grain(&stage->task.batch, 0);
 }
 
+static bool always(const sh_stage *stage)
+{
+    (void)stage;
+    return true;
+}
+
 const sh_strategy_ops sh_strategy_plain = {
     .sums = "the gradient of ",
     .add_sizes = sh_grains_add_sizes,
     .prepare = sh_grains_prepare,
     .compute = sh_grains_compute,
+    .wants_gradients_alone = always,
     .first = sh_grains_first,
 };
 
@@ -218,6 +225,11 @@ static sh_status compute(sh_stage *stage, uint32_t lane, uint32_t unit)
     return sh_stage_compute_samples(stage, lane, range, batch->samples.count, add_and_keep, &work);
 }
 
+static bool keeps_no_factors(const sh_stage *stage)
+{
+    return !stage->shared;
+}
+
 /* Totals that the engine does not add up begin as the own part; `multiply` does the rest. */
 static void take_own(sh_stage *stage, uint32_t lane)
 {
@@ -293,6 +305,7 @@ static const sh_strategy_ops ops = {
     .open = open_stage,
     .prepare = sh_grains_prepare,
     .compute = compute,
+    .wants_gradients_alone = keeps_no_factors,
     .finish = take_own,
     .complete = complete,
     .first = sh_grains_first,

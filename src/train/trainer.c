@@ -10,6 +10,7 @@
 
 #include "train/class_weights.h"
 #include "train/flip.h"
+#include "train/gpus.h"
 #include "train/samples.h"
 #include "train/step.h"
 
@@ -53,7 +54,7 @@ static sh_status open_lanes(sh_stage *stage, const sh_trainer_options *options)
         .model = sh_replica_model(stage->job, &problem, replica->network),
         .kernels = options->kernels,
         .parameters = replica->parameters,
-        .count = options->lanes,
+        .count = options->lanes + options->gpu_count,
         .sizes = list.items,
         .size_count = list.count,
         .clock = options->clock,
@@ -75,6 +76,8 @@ static sh_status open_lanes(sh_stage *stage, const sh_trainer_options *options)
     SH_TRY(sh_lanes_new(&stage->lanes, &lanes));
     if (!options->evaluate_only)
         SH_TRY(sh_samples_prepare(stage));
+    if (options->gpu_count > 0)
+        SH_TRY(sh_gpus_open(stage, options->gpus, options->gpu_count, &lanes.model));
     if (ops->start != NULL)
         ops->start(stage);
     return SH_OK;
@@ -91,6 +94,8 @@ static sh_status equip(sh_trainer *trainer, const sh_trainer_options *options)
     trainer->update.scales = calloc(tensors, sizeof *trainer->update.scales);
     if (trainer->update.max_abs == NULL || trainer->update.scales == NULL)
         return sh_fail_memory(tensors * sizeof *trainer->update.scales, "the trainer");
+    if (options->gpu_count > 0)
+        SH_TRY(sh_gpus_check(&trainer->job, strategy.row->ops));
     if (strategy.row->ops->make != NULL && !options->evaluate_only)
         SH_TRY(strategy.row->ops->make(&stage->strategy, stage, options, strategy.number));
     SH_TRY(open_lanes(stage, options));
@@ -164,8 +169,9 @@ sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options
         SH_TRY_DONE(index_classes(stage));
     SH_TRY_DONE(sh_rate_parse(&rates->rate, fresh->job.schedule, (double)fresh->job.warmup));
     SH_TRY_DONE(sh_rate_parse(&rates->outer, outer.schedule, (double)outer.warmup));
-    SH_TRY_DONE(sh_stopwatch_init(
-        &stage->times.watch, fresh->profiled ? options->clock : options->times, options->lanes));
+    SH_TRY_DONE(sh_stopwatch_init(&stage->times.watch,
+                                  fresh->profiled ? options->clock : options->times,
+                                  options->lanes + options->gpu_count));
     SH_TRY_DONE(equip(fresh, options));
     SH_TRY_DONE(sh_prefetch_start(&fresh->prefetch, sh_pipeline_dataset(stage->pipeline),
                                   sh_pipeline_mixes(stage->pipeline) ? stage->pipeline : NULL));

@@ -47,14 +47,15 @@ typedef struct sh_trainer_options {
     const sh_job *job;           /* copied */
     const sh_pipeline *pipeline; /* borrowed until the trainer is freed */
     const sh_kernels *kernels;
-    sh_replica *replica; /* borrowed */
-    uint32_t lanes;
-    const sh_clock *clock; /* NULL: no profile; borrowed until sh_trainer_free */
-    uint64_t memory;       /* most bytes that the process may hold; 0: any (lanes.h says how) */
-    bool evaluate_only;    /* sh_trainer_evaluate is all that will be asked for */
-    bool shared;           /* there may be other devices: a total takes memory from the start */
-    const sh_clock *pace;  /* for sh_trainer_speed; NULL: none. Borrowed as above */
-    const sh_clock *times; /* for on_times, without `clock` */
+    sh_replica *replica;       /* borrowed */
+    uint32_t lanes, gpu_count; /* of the processor; GPUs that train too, each with one lane more */
+    const uint32_t *gpus;      /* their numbers (gpu/device.h); borrowed for the call */
+    const sh_clock *clock;     /* NULL: no profile; borrowed until sh_trainer_free */
+    uint64_t memory;           /* most bytes that the process may hold; 0: any (lanes.h says how) */
+    bool evaluate_only;        /* sh_trainer_evaluate is all that will be asked for */
+    bool shared;               /* there may be other devices: a total takes memory from the start */
+    const sh_clock *pace;      /* for sh_trainer_speed; NULL: none. Borrowed as above */
+    const sh_clock *times;     /* for on_times, without `clock` */
     void (*on_passed)(void *context, const sh_stage_outcome *outcome); /* the caller's thread */
     /* A step was applied; of a lap, each update that this device has computed. */
     void (*on_times)(void *context, const sh_step_times *times);

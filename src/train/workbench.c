@@ -77,22 +77,25 @@ done:
 sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes, uint64_t memory)
 {
     const uint32_t cores = sh_host_cores();
-    return sh_trainer_new(&bench->trainer,
-                          &(sh_trainer_options){.job = &bench->job,
-                                                .pipeline = bench->pipeline,
-                                                .kernels = bench->kernels,
-                                                .replica = bench->replica,
-                                                .lanes = lanes == 0 ? cores : lanes,
-                                                .clock = bench->clock,
-                                                .memory = memory,
-                                                .evaluate_only = bench->evaluate_only,
-                                                .shared = bench->shared,
-                                                .pace = sh_clock_system(),
-                                                .times = sh_clock_system(),
-                                                .on_passed = bench->on_passed,
-                                                .on_times = bench->on_times,
-                                                .on_answers = bench->on_answers,
-                                                .context = bench->context});
+    return sh_trainer_new(
+        &bench->trainer,
+        &(sh_trainer_options){.job = &bench->job,
+                              .pipeline = bench->pipeline,
+                              .kernels = bench->kernels,
+                              .replica = bench->replica,
+                              .lanes = lanes == 0 && bench->gpu_count == 0 ? cores : lanes,
+                              .gpus = bench->gpus,
+                              .gpu_count = bench->gpu_count,
+                              .clock = bench->clock,
+                              .memory = memory,
+                              .evaluate_only = bench->evaluate_only,
+                              .shared = bench->shared,
+                              .pace = sh_clock_system(),
+                              .times = sh_clock_system(),
+                              .on_passed = bench->on_passed,
+                              .on_times = bench->on_times,
+                              .on_answers = bench->on_answers,
+                              .context = bench->context});
 }
 
 void sh_workbench_close(sh_workbench *bench)

@@ -33,6 +33,8 @@ typedef struct sh_workbench {
     bool evaluate_only;    /* set before sh_workbench_start: nothing will be trained */
     sh_flip flip;          /* for tests */
     const sh_clock *clock; /* that steps are timed by; NULL, as opened: they are not */
+    const uint32_t *gpus; /* that train too, as sh_trainer_options has them; set before the start */
+    uint32_t gpu_count;
 
     /* With other devices; set before sh_workbench_start, as sh_trainer_options has them. */
     bool shared;
@@ -68,8 +70,9 @@ sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job,
                             const sh_workbench_data *data) SHOAL_CHECKED;
 
 /*
- * Compiles for this many lanes (0: all cores), or for fewer, so that the process stays below
- * `memory` bytes (0: any number): SH_LIMIT says what it takes.
+ * Compiles for this many lanes (0: all cores; with GPUs: none but those that feed them), or for
+ * fewer, so that the process stays below `memory` bytes (0: any number): SH_LIMIT says what it
+ * takes.
  */
 sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes, uint64_t memory) SHOAL_CHECKED;
 

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/gpus.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "train/gpu_share.h"
+#include "train/samples.h"
+#include "train/score.h"
+
+/* A GPU at work. */
+typedef struct gpu_at_work {
+    sh_gpu_lane *lane; /* owned; NULL: it failed, and is used no more */
+    sh_gpu_share share;
+    uint64_t grains, ns; /* of the turn under way */
+} gpu_at_work;
+
+struct sh_gpus {
+    atomic_ullong lane_grains, lane_ns; /* what the other lanes did in the turn under way */
+    uint32_t count;
+    gpu_at_work items[]; /* by lane: the first lanes feed them */
+};
+
+/* ---- which GPUs ------------------------------------------------------------------------------ */
+
+sh_status sh_gpus_check(const sh_job *job, const sh_strategy_ops *ops)
+{
+    if (job->wire != 32)
+        return sh_fail(
+            SH_UNSUPPORTED,
+            "--wire %u: GPUs add gradients up in 32 bits only; leave gpu: out of --lanes",
+            job->wire);
+    if (ops->wants_gradients_alone == NULL)
+        return sh_fail(SH_UNSUPPORTED,
+                       "--strategy %s: GPUs train with sync and ps-sync only; leave gpu: out of "
+                       "--lanes",
+                       job->strategy);
+    return SH_OK;
+}
+
+sh_status sh_gpus_open(sh_stage *stage, const uint32_t *numbers, uint32_t count,
+                       const sh_model_options *model)
+{
+    const sh_batch batch = sh_schedule_batch(&stage->schedule, 0);
+    const size_t bytes = sizeof(sh_gpus) + count * sizeof(gpu_at_work);
+    sh_gpus *gpus = calloc(1, bytes);
+    if (gpus == NULL)
+        return sh_fail_memory(bytes, "the GPUs");
+    stage->gpus = gpus;
+    for (; gpus->count < count; gpus->count++)
+        SH_TRY(sh_gpu_lane_new(
+            &gpus->items[gpus->count].lane,
+            &(sh_gpu_lane_options){
+                .gpu = numbers[gpus->count],
+                .model = model,
+                .samples = sh_batch_grain(&batch, 0).count,
+                .grains = batch.grains < SH_GPU_MAX_GRAINS ? batch.grains : SH_GPU_MAX_GRAINS,
+            }));
+    return SH_OK;
+}
+
+void sh_gpus_close(sh_stage *stage)
+{
+    for (uint32_t i = 0; stage->gpus != NULL && i < stage->gpus->count; i++)
+        sh_gpu_lane_free(stage->gpus->items[i].lane);
+    free(stage->gpus);
+    stage->gpus = NULL;
+}
+
+sh_gpu_lane *sh_gpus_at(const sh_stage *stage, uint32_t lane, bool *computed)
+{
+    const bool is_one = stage->gpus != NULL && lane < stage->gpus->count;
+    *computed = is_one && stage->gpus->items[lane].share.gpu_ns > 0;
+    return is_one ? stage->gpus->items[lane].lane : NULL;
+}
+
+bool sh_gpus_feeds(const sh_stage *stage, uint32_t lane)
+{
+    return stage->gpus != NULL && lane < stage->gpus->count &&
+           stage->gpus->items[lane].lane != NULL && stage->task.mode == SH_MODEL_TRAIN &&
+           stage->strategy->ops->wants_gradients_alone(stage);
+}
+
+/* It failed: its lane is one like others from now on. */
+static void put_out(gpu_at_work *gpu)
+{
+    sh_log(SH_LOG_WARN, "gpu.failed", "gpu=%s reason=%s", sh_gpu_lane_about(gpu->lane)->name,
+           sh_message());
+    sh_gpu_lane_free(gpu->lane);
+    gpu->lane = NULL;
+}
+
+/* ---- a turn ---------------------------------------------------------------------------------- */
+
+void sh_gpus_prepare(sh_stage *stage, uint32_t lane)
+{
+    if (stage->task.todo.count == 0 || !sh_gpus_feeds(stage, lane))
+        return;
+    const sh_replica *replica = stage->replica;
+    gpu_at_work *gpu = &stage->gpus->items[lane];
+    for (uint32_t t = 0; t < replica->summed; t++)
+        sh_gpu_lane_set_unit(gpu->lane, replica->tensor_of[t], 1 / sh_sum_scale(replica->sum, t));
+    if (sh_gpu_lane_prepare(gpu->lane, replica->parameters) != SH_OK)
+        put_out(gpu);
+}
+
+/* Takes units for a GPU: [*first, *first + the result) of `todo`. */
+static uint32_t take(sh_stage *stage, const gpu_at_work *gpu, uint32_t *first)
+{
+    const uint32_t total = sh_ranges_total(&stage->task.todo);
+    const uint32_t others = sh_lanes_count(stage->lanes) - stage->gpus->count;
+    const uint32_t most = sh_gpu_lane_grains(gpu->lane);
+    uint32_t next = atomic_load(&stage->turn.next), count;
+    do {
+        count = sh_gpu_share_take(&gpu->share, next < total ? total - next : 0, most, others);
+    } while (count > 0 && !atomic_compare_exchange_weak(&stage->turn.next, &next, next + count));
+    *first = next;
+    return count;
+}
+
+/* Its samples; a batch's last grain may have fewer than a GPU's program. */
+static bool is_whole(const sh_stage *stage, uint32_t unit, uint32_t samples)
+{
+    return sh_batch_grain(&stage->task.batch, unit).count == samples;
+}
+
+/* Reads a grain into the inputs of the lane's own program, then to the GPU's. */
+static sh_status read_grain(sh_stage *stage, uint32_t lane, uint32_t unit, uint32_t place)
+{
+    const sh_gpu_lane *gpu = stage->gpus->items[lane].lane;
+    const sh_range range = sh_batch_grain(&stage->task.batch, unit);
+    sh_execution *execution = sh_lanes_execution(stage->lanes, lane, SH_MODEL_TRAIN, range.count);
+    SH_TRY(sh_samples_read(stage, lane, execution, range,
+                           1.0f / (float)stage->task.batch.samples.count));
+    for (size_t i = 0; i < sh_gpu_lane_inputs(gpu); i++)
+        memcpy(sh_gpu_lane_input(gpu, i, place), sh_execution_input(execution, i),
+               sh_gpu_lane_input_bytes(gpu, i));
+    return SH_OK;
+}
+
+static void add_losses(sh_stage *stage, const sh_gpu_lane *gpu, uint32_t count)
+{
+    const sh_dataset_info *info = sh_pipeline_about(stage->pipeline);
+    const uint32_t samples = sh_gpu_lane_samples(gpu);
+    for (uint32_t g = 0; g < count; g++) {
+        const uint64_t score =
+            sh_score(info->target, info->outputs, samples, sh_gpu_lane_output(gpu, 1, g),
+                     sh_gpu_lane_output(gpu, 2, g));
+        sh_sum_add_loss(stage->replica->sum, sh_gpu_lane_output(gpu, 0, g), samples, score);
+    }
+}
+
+static void add_sums(sh_stage *stage, const sh_gpu_lane *gpu, uint32_t count)
+{
+    const sh_replica *replica = stage->replica;
+    for (uint32_t t = replica->summed; t-- > 0;) {
+        const sh_sum_grain *grains;
+        const int32_t *sums = sh_gpu_lane_sums(gpu, replica->tensor_of[t], &grains);
+        sh_sum_add_integers(replica->sum, t, sums, grains, count);
+        sh_stage_pay(stage, stage->spans.bucket_of[t], count);
+    }
+}
+
+/* Computes those of the taken units that are whole; SH_OK also where the GPU failed, which is put
+ * out then: nothing was added. */
+static sh_status compute_whole(sh_stage *stage, uint32_t lane, uint32_t first, uint32_t taken)
+{
+    gpu_at_work *gpu = &stage->gpus->items[lane];
+    sh_stopwatch *watch = stage->times.watching;
+    const uint32_t samples = sh_gpu_lane_samples(gpu->lane);
+    uint64_t begun = sh_stopwatch_now(watch);
+    uint32_t count = 0;
+    sh_status status = SH_OK;
+    sh_lanes_begin_reading(stage->lanes);
+    for (uint32_t i = 0; i < taken && status == SH_OK; i++) {
+        const uint32_t unit = sh_ranges_at(&stage->task.todo, first + i);
+        if (is_whole(stage, unit, samples))
+            status = read_grain(stage, lane, unit, count++);
+    }
+    sh_lanes_end_reading(stage->lanes);
+    SH_TRY(status);
+    begun = sh_stopwatch_lap(watch, lane, SH_SPAN_READ, begun);
+    if (sh_gpu_lane_run(gpu->lane, count) != SH_OK) {
+        put_out(gpu);
+        return SH_OK;
+    }
+    begun = sh_stopwatch_lap(watch, lane, SH_SPAN_BACKWARD, begun);
+    add_losses(stage, gpu->lane, count);
+    add_sums(stage, gpu->lane, count);
+    sh_stopwatch_add(watch, lane, SH_SPAN_ADD, begun);
+    return SH_OK;
+}
+
+static uint64_t now(const sh_stage *stage)
+{
+    return stage->times.pace_clock == NULL ? 0 : sh_clock_now_ns(stage->times.pace_clock);
+}
+
+void sh_gpus_compute(sh_stage *stage, uint32_t lane)
+{
+    uint32_t first, taken;
+    if (!sh_gpus_feeds(stage, lane))
+        return;
+    gpu_at_work *gpu = &stage->gpus->items[lane];
+    while (sh_gpus_feeds(stage, lane) && (taken = take(stage, gpu, &first)) > 0) {
+        const uint64_t begun = now(stage);
+        const uint32_t samples = sh_gpu_lane_samples(gpu->lane);
+        sh_status status = compute_whole(stage, lane, first, taken);
+        gpu->ns += now(stage) - begun;
+        gpu->grains += taken;
+        for (uint32_t i = 0; i < taken && status == SH_OK; i++) {
+            const uint32_t unit = sh_ranges_at(&stage->task.todo, first + i);
+            if (gpu->lane == NULL || !is_whole(stage, unit, samples))
+                status = stage->strategy->ops->compute(stage, lane, unit);
+        }
+        if (status != SH_OK)
+            sh_stage_note_failure(stage, status);
+        sh_lanes_note_turn(stage->lanes);
+    }
+}
+
+void sh_gpus_note_lane(sh_stage *stage, uint32_t units, uint64_t ns)
+{
+    if (stage->gpus == NULL)
+        return;
+    atomic_fetch_add(&stage->gpus->lane_grains, units);
+    atomic_fetch_add(&stage->gpus->lane_ns, ns);
+}
+
+void sh_gpus_end_turn(sh_stage *stage)
+{
+    sh_gpus *gpus = stage->gpus;
+    if (gpus == NULL)
+        return;
+    const uint64_t lane_grains = atomic_exchange(&gpus->lane_grains, 0);
+    const uint64_t lane_ns = atomic_exchange(&gpus->lane_ns, 0);
+    for (uint32_t i = 0; stage->task.mode == SH_MODEL_TRAIN && i < gpus->count; i++) {
+        gpu_at_work *gpu = &gpus->items[i];
+        sh_gpu_share_note(&gpu->share, gpu->grains, gpu->ns, lane_grains, lane_ns);
+        gpu->grains = gpu->ns = 0;
+    }
+}

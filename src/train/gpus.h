@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * GPUs in a stage. Each has a lane of the device that feeds it: in training that takes as many
+ * grains as the GPU will have done when the others are done with the rest, reads their samples, and
+ * adds what the GPU makes of them to the exact sum. The weights are those of the processor, bit for
+ * bit.
+ *
+ * A GPU adds to the sum only what it has finished, so where it fails its lane computes the same
+ * grains and goes on without it. In validation, and where more than gradients is wanted of a grain,
+ * the lane is one like others.
+ *
+ * Part of the stage (train/stage.h): that and the trainer include it, nobody else. Threads: the
+ * trainer's caller, but where it says any lane.
+ */
+#ifndef SHOAL_TRAIN_GPUS_H
+#define SHOAL_TRAIN_GPUS_H
+
+#include "train/gpu_lane.h"
+#include "train/stage.h"
+#include "train/strategy_ops.h"
+
+typedef struct sh_gpus sh_gpus;
+
+/* SH_UNSUPPORTED where a job asks for what GPUs cannot do yet. `ops` are its strategy's. */
+sh_status sh_gpus_check(const sh_job *job, const sh_strategy_ops *ops) SHOAL_CHECKED;
+
+/* Opens GPUs by their numbers for lanes 0 .. count - 1; the failures of train/gpu_lane.h.
+ * sh_gpus_close undoes it, also then. */
+sh_status sh_gpus_open(sh_stage *stage, const uint32_t *numbers, uint32_t count,
+                       const sh_model_options *model) SHOAL_CHECKED;
+void sh_gpus_close(sh_stage *stage);
+
+/* The GPU that a lane feeds, and whether it has computed any grain; NULL: none, or it was put out.
+ */
+sh_gpu_lane *sh_gpus_at(const sh_stage *stage, uint32_t lane, bool *computed);
+
+/* Any lane. Whether it feeds a GPU in this stage. */
+bool sh_gpus_feeds(const sh_stage *stage, uint32_t lane);
+
+/* Any lane: does nothing for one that feeds none. Gives the GPU the weights; computes units of
+ * `todo` until no more are left for it. */
+void sh_gpus_prepare(sh_stage *stage, uint32_t lane);
+void sh_gpus_compute(sh_stage *stage, uint32_t lane);
+
+/* Any lane. What it computed by itself, for the GPUs' shares. */
+void sh_gpus_note_lane(sh_stage *stage, uint32_t units, uint64_t ns);
+
+/* After the turn in which units were computed. */
+void sh_gpus_end_turn(sh_stage *stage);
+
+#endif

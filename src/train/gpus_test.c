@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Trainings on a GPU, alone and beside the processor, have the weights of the processor alone, bit
+ * for bit, also where the GPU fails in the midst of one. On the first GPU that can be used: PoCL's
+ * where no other is.
+ */
+#include "train/gpus.h"
+
+#include "base/digest.h"
+#include "base/test.h"
+#include "gpu/driver.h"
+#include "train/step.h"
+#include "train/workbench.h"
+
+enum { STEPS = 4, NO_GPU = UINT32_MAX };
+
+static uint32_t gpu_number = NO_GPU;
+
+static int find_gpu(void **state)
+{
+    (void)state;
+    const uint32_t count = sh_gpu_count();
+    for (uint32_t i = 0; i < count && gpu_number == NO_GPU; i++) {
+        sh_gpu_description about;
+        if (sh_gpu_describe(&about, i) == SH_OK && about.usable)
+            gpu_number = i;
+    }
+    return 0;
+}
+
+static void need_gpu(void)
+{
+    if (gpu_number == NO_GPU)
+        skip_because("no GPU and no OpenCL device: apt-get install pocl-opencl-icd");
+}
+
+/* Batches of 36 in grains of 8: the last one has 4 samples. */
+static sh_job job_of(const char *model)
+{
+    sh_job job;
+    sh_job_init(&job);
+    snprintf(job.model, sizeof job.model, "%s", model);
+    snprintf(job.data, sizeof job.data, "digits:80/20");
+    job.batch_size = 36;
+    job.grain = 8;
+    job.steps = STEPS;
+    assert_ok(sh_job_complete(&job));
+    return job;
+}
+
+typedef struct outcome {
+    char weights[SH_DIGEST_TEXT];
+    double loss, validation_loss;
+    uint64_t score, validation_score;
+    bool gpu_is_left, gpu_computed;
+} outcome;
+
+static uint32_t finishes_left; /* until the driver below says that the GPU is lost */
+static const sh_gpu_driver *real;
+
+static sh_status finish_or_fail(sh_gpu *gpu)
+{
+    SH_TRY(real->finish(gpu));
+    if (finishes_left == 0)
+        return sh_fail(SH_IO, "GPU %s: computing failed: it fell off the bus",
+                       gpu->description.name);
+    finishes_left--;
+    return SH_OK;
+}
+
+/* Lets the trainer's GPU be lost after so many calls that wait for it. */
+static void arm(sh_trainer *trainer, uint32_t finishes)
+{
+    static sh_gpu_driver failing;
+    bool computed;
+    const char *about = (const char *)sh_gpu_lane_about(sh_gpus_at(&trainer->stage, 0, &computed));
+    sh_gpu *gpu = (sh_gpu *)(void *)(uintptr_t)(about - offsetof(sh_gpu, description));
+    real = gpu->driver;
+    failing = *real;
+    failing.finish = finish_or_fail;
+    gpu->driver = &failing;
+    finishes_left = finishes;
+}
+
+/* Trains on so many lanes of the processor, and on the GPU; `finishes` of it; 0: any number. */
+static outcome train(const char *model, uint32_t lanes, bool on_gpu, uint32_t finishes)
+{
+    const sh_job job = job_of(model);
+    outcome got = {.loss = 0};
+    sh_workbench *bench;
+    sh_sum_totals validation = {.loss = -1};
+    assert_ok(sh_workbench_open(&bench, &job, NULL));
+    bench->gpus = &gpu_number;
+    bench->gpu_count = on_gpu ? 1 : 0;
+    assert_ok(sh_workbench_start(bench, lanes, 0));
+    if (finishes > 0)
+        arm(bench->trainer, finishes);
+    const uint32_t grains = (job.batch_size + job.grain - 1) / job.grain;
+    const sh_part part = {.share = {0, grains}, .of = grains, .engine = sh_engine_solo()};
+    for (int i = 0; i < STEPS; i++) {
+        sh_step_result result;
+        assert_ok(sh_trainer_step(bench->trainer, &part, &result));
+        got.loss += result.totals.loss;
+        got.score += result.totals.score;
+        if (sh_trainer_is_over(bench->trainer) || bench->replica->phase == SH_PHASE_VALIDATION)
+            assert_ok(sh_trainer_evaluate(bench->trainer, &part, &validation));
+    }
+    got.validation_loss = validation.loss;
+    got.validation_score = validation.score;
+    uint8_t digest[SH_DIGEST_BYTES];
+    assert_ok(sh_digest_block(digest, bench->replica->weights,
+                              bench->replica->weight_count * sizeof(float)));
+    sh_digest_print(got.weights, digest);
+    got.gpu_is_left = sh_gpus_at(&bench->trainer->stage, 0, &got.gpu_computed) != NULL;
+    sh_workbench_close(bench);
+    return got;
+}
+
+static void assert_same(const outcome *got, const outcome *want)
+{
+    assert_string_equal(got->weights, want->weights);
+    assert_true(got->loss == want->loss && got->validation_loss == want->validation_loss);
+    assert_int_equal(got->score, want->score);
+    assert_int_equal(got->validation_score, want->validation_score);
+}
+
+static void a_gpu_has_the_weights_of_the_processor(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"mlp:784-32-10", "lenet"};
+    need_gpu();
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        const outcome want = train(models[i], 1, false, 0);
+        const outcome alone = train(models[i], 0, true, 0), mixed = train(models[i], 2, true, 0);
+        assert_same(&alone, &want);
+        assert_same(&mixed, &want);
+        assert_true(alone.gpu_is_left && alone.gpu_computed);
+        assert_true(mixed.gpu_is_left && mixed.gpu_computed);
+    }
+}
+
+/* Every call that waits may be the one that fails: the weights' copy, or the grains. */
+static void a_gpu_that_is_lost_costs_nothing(void **state)
+{
+    (void)state;
+    need_gpu();
+    const outcome want = train("mlp:784-32-10", 1, false, 0);
+    for (uint32_t finishes = 1; finishes <= 4; finishes++) {
+        const outcome got = train("mlp:784-32-10", finishes % 2, true, finishes);
+        assert_same(&got, &want);
+        assert_false(got.gpu_is_left);
+    }
+}
+
+static void what_gpus_cannot_do_is_refused(void **state)
+{
+    (void)state;
+    static const uint32_t none = SH_GPU_MAX, first = 0;
+    static const struct {
+        const char *strategy;
+        uint32_t wire;
+        const uint32_t *gpu;
+        sh_status status;
+        const char *part;
+    } cases[] = {
+        {"sync", 16, &first, SH_UNSUPPORTED, "--wire 16: GPUs add gradients up in 32 bits only"},
+        {"local:2", 32, &first, SH_UNSUPPORTED,
+         "--strategy local:2: GPUs train with sync and ps-sync only"},
+        {"sync", 32, &none, SH_NOT_FOUND, "GPU"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sh_workbench *bench;
+        sh_job job = job_of("mlp:784-32-10");
+        snprintf(job.strategy, sizeof job.strategy, "%s", cases[i].strategy);
+        job.wire = cases[i].wire;
+        assert_ok(sh_job_complete(&job));
+        assert_ok(sh_workbench_open(&bench, &job, NULL));
+        bench->gpus = cases[i].gpu;
+        bench->gpu_count = 1;
+        assert_fails(sh_workbench_start(bench, 1, 0), cases[i].status, cases[i].part);
+        sh_workbench_close(bench);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gpu_has_the_weights_of_the_processor),
+        cmocka_unit_test(a_gpu_that_is_lost_costs_nothing),
+        cmocka_unit_test(what_gpus_cannot_do_is_refused),
+    };
+    return cmocka_run_group_tests(tests, find_gpu, NULL);
+}
