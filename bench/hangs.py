@@ -88,6 +88,18 @@ class Job(harness.Case):
     def has_joined(self, i):
         return any('text="device d%d joined with ' % i in line for line in self.events.lines())
 
+    def joiner_of(self, number):
+        """Which of the joiners has this number in the job, which is its place in the ring too."""
+        for line in self.events.lines():
+            hit = re.search(r'device\.welcomed device=%d name="d(\d)"' % number, line)
+            if hit:
+                return int(hit.group(1)) - 1
+        raise measure.Failure("no device has number %d" % number)
+
+    def place_of(self, number):
+        """The place of its namespace."""
+        return self.joiner_of(number) + 1
+
     def process_of(self, joiner):
         """`ip netns exec` becomes the program."""
         return self.joiners[joiner].child.pid
@@ -148,8 +160,9 @@ def hardware_address(namespace):
     return re.search(r"link/ether (\S+)", shown.stdout).group(1)
 
 
-def trickle(job, here=1, there=2):
-    """From one device to another by a second cable that carries a byte a second."""
+def trickle(job, first=1):
+    """From a device to the next one in the ring by a second cable that carries a byte a second."""
+    here, there = job.place_of(first), job.place_of(first + 1)
     name, hub = job.net.names[here + 1], job.net.hub
     for command in (["ip", "-n", name, "link", "add", "eth1", "type", "veth", "peer", "name", "slow%d" % here, "netns", hub],
                     ["ip", "-n", name, "link", "set", "eth1", "arp", "off", "up"],
@@ -196,7 +209,7 @@ FAULTS = [
     Fault("disk hangs", {"disk": True}, lambda job: [job.hang()]),
     Fault("data source hangs", {"source": True, "late": True}, lambda job: [stop_source(job)]),
     Fault("two compute threads at once", {}, lambda job: [stop_thread(job, 0), stop_thread(job, 1)]),
-    Fault("compute thread and link at once", {}, lambda job: [stop_thread(job, 2), trickle(job, 0, 1)]),
+    Fault("compute thread and link at once", {}, lambda job: [stop_thread(job, job.joiner_of(3)), trickle(job)]),
 ]
 
 

@@ -162,6 +162,25 @@ static void who_cannot_be_reached_takes_none_to_begin_with(void **state)
     assert_int_equal(step(parts[0].notice.view, 1), 0);
 }
 
+/* Each call in vain takes seconds: there are fewer of them while all wait. */
+static void who_cannot_be_reached_after_a_loss_is_lost_soon(void **state)
+{
+    (void)state;
+    work_with(4);
+    for (uint32_t i = 0; i < 3; i++)
+        (void)take_run(i, 1);
+    const uint32_t ring = membership->now.ring;
+    unreached = 2;
+    go(3);
+    for (uint32_t i = 0; i < 3; i++)
+        stop(i, 0, 0);
+    settle();
+    assert_false(present[2]);
+    assert_non_null(strstr(notes, "device d0 cannot reach device d2"));
+    assert_int_equal(membership->now.seat_count, 2);
+    assert_int_equal(membership->now.ring - ring, 3); /* two with device 2, one without */
+}
+
 static void nobody_waits_for_a_trial(void **state)
 {
     (void)state;
@@ -258,6 +277,7 @@ int main(void)
         cmocka_unit_test(joins_although_another_dies_meanwhile),
         cmocka_unit_test(who_cannot_be_reached_takes_no_replica),
         cmocka_unit_test(who_cannot_be_reached_takes_none_to_begin_with),
+        cmocka_unit_test(who_cannot_be_reached_after_a_loss_is_lost_soon),
         cmocka_unit_test(nobody_waits_for_a_trial),
         cmocka_unit_test(leaves_at_the_next_boundary),
         cmocka_unit_test(who_leaves_has_its_ring_until_it_is_through),

@@ -78,7 +78,8 @@ void sh_membership_count_broken(sh_membership *membership, uint32_t reporter, ui
     const uint32_t a = reporter < peer ? reporter : peer, b = reporter < peer ? peer : reporter;
     sh_broken_pair *pair = pair_of(membership, a, b);
     pair->broke_ms = membership->clock_ms;
-    if (++pair->count < SH_MEMBERSHIP_PATIENCE)
+    pair->count += way != NULL && !sh_membership_works(membership) ? 2 : 1;
+    if (pair->count < SH_MEMBERSHIP_PATIENCE)
         return;
     pair->count = 0;
     sh_roster_entry *later = sh_membership_find(membership, b);

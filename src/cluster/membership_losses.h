@@ -36,7 +36,8 @@ const sh_outcast *sh_membership_outcast(const sh_membership *membership, const c
 
 /* Counts a broken link. Where that of two devices breaks SH_MEMBERSHIP_PATIENCE times without a
  * stage in between, the one with the higher number is lost. `way`: the link was not there yet, and
- * the reporter looked for the peer at this address; else NULL. */
+ * the reporter looked for the peer at this address; else NULL. Such a failure takes seconds, so it
+ * counts twice while all wait for the new ring. */
 void sh_membership_count_broken(sh_membership *membership, uint32_t reporter, uint32_t peer,
                                 const char *way);
 
