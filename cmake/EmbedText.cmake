@@ -1,9 +1,10 @@
-# Writes a C file with a text in it, which is that of several files, one after the other.
-#   cmake -D OUTPUT=text.c -D NAME=sh_gpu_kernels_opencl -D "FILES=a.cl;b.cl" -P EmbedText.cmake
-set(bytes "")
-foreach(file ${FILES})
-  file(READ ${file} part HEX)
-  string(APPEND bytes "${part}")
-endforeach()
+# Writes a C file with a packed file in it, and its size.
+#   cmake -D OUTPUT=text.c -D NAME=sh_gpu_kernels_ptx -D FILE=kernels.ptx.gz -P EmbedText.cmake
+file(READ ${FILE} bytes HEX)
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
-file(WRITE ${OUTPUT} "/* Made by cmake/EmbedText.cmake. */\nextern const char ${NAME}[];\nconst char ${NAME}[] = {${bytes}0};\n")
+file(WRITE ${OUTPUT} "/* Made by cmake/EmbedText.cmake. */
+#include \"backend/gpu/gpu_kernels.h\"
+
+static const unsigned char bytes[] = {${bytes}};
+const sh_gpu_packed ${NAME} = {bytes, sizeof bytes};
+")

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Convolutions and their gradients as products, without images of windows: what a tile of a factor
- * has is read from where it lies. A chain goes over window places, then channels. A place that lies
- * outside of the image is skipped, for which each item asks what it knows of its four positions.
+ * has is read from where it lies. A chain goes over window places, then channels.
+ *
+ * A place that lies outside of the image is to be skipped. In tiles it has zeros, and a product
+ * with 0 leaves a sum as it is but in two cases: -0 becomes +0, and a factor that is not finite
+ * makes a NaN. A sum that is not 0 does not remember the sign of a 0 before it. So where a result
+ * is 0 or NaN and a place was outside, the element is computed once more, exactly.
  *
  * The gradient of the input is the same product from dy: the places run backwards, which visits
- * rows and columns of dy in ascending order, and with strides most places do not meet a position.
+ * rows and columns of dy in ascending order, and with strides most places meet no position.
  */
+#define CHANNELS 8 /* of a block */
 
 /* The position of the other image that place (r, s) meets from `position` along one axis; false
  * where none. */
@@ -18,216 +23,327 @@ INLINE bool meets(const bool backward, uint position, uint place, uint stride, u
         return *other < extent;
     }
     const uint reach = position + padding - place * dilation;
-    *other = reach / stride;
-    return position + padding >= place * dilation && reach % stride == 0 && *other < extent;
+    *other = stride == 1 ? reach : reach / stride;
+    return position + padding >= place * dilation && *other * stride == reach && *other < extent;
 }
 
-#define CONVOLVE_STEP(k, where)                                                                    \
+/* Both axes: an element of the other image, from (line, column) of this one. */
+INLINE bool meets_pixel(const bool backward, GLOBAL const sh_gpu_work *w, uint line, uint column,
+                        uint place, uint *pixel)
+{
+    const uint height = backward ? w->windows[0] : w->image[0];
+    const uint width = backward ? w->windows[1] : w->image[1];
+    uint h, v;
+    const bool met = meets(backward, line, place / w->taps[1], w->stride[0], w->dilation[0],
+                           w->padding[0], height, &h);
+    const bool both = meets(backward, column, place % w->taps[1], w->stride[1], w->dilation[1],
+                            w->padding[1], width, &v) &&
+                      met;
+    *pixel = h * width + v;
+    return both;
+}
+
+/* One element, as it is defined. x [K, area], weights of its output channel. */
+INLINE float convolve_exactly(const bool backward, GLOBAL const sh_gpu_work *w,
+                              GLOBAL const float *x, GLOBAL const float *weights, uint line,
+                              uint column)
+{
+    const uint places = w->taps[0] * w->taps[1], per_channel = backward ? w->w_out : w->w_in;
+    const uint area = backward ? w->windows[0] * w->windows[1] : w->image[0] * w->image[1];
+    float sum = 0.0f;
+    for (uint i = 0; i < places; i++) {
+        const uint place = backward ? places - 1 - i : i;
+        uint pixel;
+        if (meets_pixel(backward, w, line, column, place, &pixel))
+            for (uint k = 0; k < w->K; k++)
+                sum = FMA(weights[place * w->w_place + k * per_channel], x[k * area + pixel], sum);
+    }
+    return sum;
+}
+
+/* One channel of the block at k. */
+#define CONVOLVE_STEP(k)                                                                           \
     {                                                                                              \
-        float a_now[4], b_now[4];                                                                  \
-        for (uint i = 0; i < 4; i++)                                                               \
-            a_now[i] = a_tile[(k)*TILE + row + 16 * i];                                            \
-        for (uint j = 0; j < 4; j++)                                                               \
-            b_now[j] = b_tile[(k)*TILE + column + 16 * j];                                         \
-        for (uint j = 0; j < 4; j++)                                                               \
-            for (uint i = 0; i < 4; i++)                                                           \
-                sum[i][j] = where ? FMA(a_now[i], b_now[j], sum[i][j]) : sum[i][j];                \
+        float4 a_now[2], b_now[2];                                                                 \
+        UP_TO (i, 2, em / 4)                                                                       \
+            a_now[i] =                                                                             \
+                *(GROUP_MEMORY const float4 *)&a_now_tile[(k)*a_line + row * 4 + i * (tm / 2)];    \
+        UP_TO (j, 2, en / 4)                                                                       \
+            b_now[j] =                                                                             \
+                *(GROUP_MEMORY const float4 *)&b_now_tile[(k)*tn + column * 4 + j * (tn / 2)];     \
+        UP_TO (i, 8, em)                                                                           \
+            UP_TO (j, 8, en)                                                                       \
+                sum[i][j] = FMA(NTH(a_now[i / 4], i % 4), NTH(b_now[j / 4], j % 4), sum[i][j]);    \
     }
 
 /*
- * Groups: tiles of positions, tiles of channels, and groups of channels of each grain that is
- * computed apart. x is read: the image, or dy. y is written.
+ * A tile has tm channels and 256 / (tm / em) * en positions, an item em and en of them: of 8, the
+ * second four lie half a tile further. Groups: tiles of positions, tiles of channels, and groups of
+ * channels of each grain that is computed apart. x is read: the image, or dy. y is written.
  */
-INLINE void convolve(const bool backward, WORK, GLOBAL const float *x, GLOBAL const float *weights,
-                     GLOBAL const float *bias, GLOBAL float *y, GROUP_MEMORY float *a_tile,
-                     GROUP_MEMORY float *b_tile, GROUP_MEMORY uint *meeting)
+INLINE void convolve(const uint tm, const uint em, const uint en, const bool backward, WORK,
+                     GLOBAL const float *x, GLOBAL const float *weights, GLOBAL const float *bias,
+                     GLOBAL float *y, GROUP_MEMORY float *a_tile, GROUP_MEMORY float *b_tile,
+                     GROUP_MEMORY uint *partial)
 {
     GLOBAL const sh_gpu_work *const w = works + number;
     const uint grain = GROUP_Z / w->groups, group = GROUP_Z % w->groups;
-    const uint M = w->M, K = w->K;
-    const uint height = backward ? w->image[0] : w->windows[0],
-               width = backward ? w->image[1] : w->windows[1];
-    const uint from_height = backward ? w->windows[0] : w->image[0];
-    const uint from_width = backward ? w->windows[1] : w->image[1];
-    const uint positions = height * width, area = from_height * from_width;
+    const uint M = w->M, K = w->K, N = w->N;
+    const uint across = PRODUCT_ITEMS / (tm / em), tn = across * en, a_line = tm + 4;
+    const uint width = backward ? w->image[1] : w->windows[1];
+    const uint positions = width * (backward ? w->image[0] : w->windows[0]);
+    const uint area = backward ? w->windows[0] * w->windows[1] : w->image[0] * w->image[1];
     const uint in_channels = w->groups * K, out_channels = w->groups * M;
-    const uint top = GROUP_Y * TILE, left = GROUP_X * TILE;
-    const uint row = ITEM / 16, column = ITEM % 16;
-    float sum[4][4];
-    for (uint i = 0; i < 4; i++)
-        for (uint j = 0; j < 4; j++)
+    const uint top = GROUP_Y * tm, left = GROUP_X * tn;
+    const uint row = ITEM / across, column = ITEM % across;
+    const uint per_in = backward ? w->w_out : w->w_in, per_out = backward ? w->w_in : w->w_out;
+    const uint share = PRODUCT_ITEMS / tn, my_channels = CHANNELS / share;
+    const uint my_first = ITEM / tn * my_channels;
+    float sum[8][8], a_next[4], b_next[8];
+    UP_TO (i, 8, em)
+        UP_TO (j, 8, en)
             sum[i][j] = 0.0f;
 
-    const uint mine = left + ITEM % TILE; /* the position that this item reads for */
-    const uint sample = mine / positions, line = mine % positions / width,
-               place_in_line = mine % width;
-    x += grain * w->step[0] + (sample * in_channels + group * K) * area;
+    const uint mine = left + ITEM % tn; /* the position that this item reads for */
+    const uint sample = mine / positions, line = mine % positions / width;
+    const uint in_line = mine % width;
+    x += grain * w->step[0] + group * K * area;
     weights += grain * w->step[1] + group * (backward ? K : M) * w->w_out;
     bias += grain * w->step[2] + group * M;
-    const uint places = w->taps[0] * w->taps[1];
-    for (uint i = 0; i < places; i++) {
-        const uint place = backward ? places - 1 - i : i;
-        uint h, v;
-        bool met = meets(backward, line, place / w->taps[1], w->stride[0], w->dilation[0],
-                         w->padding[0], from_height, &h);
-        met = meets(backward, place_in_line, place % w->taps[1], w->stride[1], w->dilation[1],
-                    w->padding[1], from_width, &v) &&
-              met && mine < w->N;
-        GLOBAL const float *const pixel = x + (h * from_width + v);
-        for (uint first = 0; first < K; first += DEPTH) {
-            const uint depth = least(DEPTH, K - first);
-            for (uint k = ITEM / TILE; k < DEPTH; k += PRODUCT_ITEMS / TILE) {
-                const uint m = ITEM % TILE;
-                b_tile[k * TILE + m] = met && k < depth ? pixel[(first + k) * area] : 0.0f;
-                a_tile[k * TILE + m] = k < depth && top + m < M
-                                           ? weights[place * w->w_place +
-                                                     (first + k) * (backward ? w->w_out : w->w_in) +
-                                                     (top + m) * (backward ? w->w_in : w->w_out)]
-                                           : 0.0f;
-            }
-            if (ITEM < TILE)
-                meeting[ITEM] = met;
-            BARRIER();
-            const bool m0 = meeting[column], m1 = meeting[column + 16], m2 = meeting[column + 32],
-                       m3 = meeting[column + 48];
-            const bool met_by[4] = {m0, m1, m2, m3};
-            if (depth == DEPTH && m0 && m1 && m2 && m3) {
-#pragma unroll
-                for (uint k = 0; k < DEPTH; k++)
-                    CONVOLVE_STEP(k, true)
-            } else if (m0 || m1 || m2 || m3) {
-                for (uint k = 0; k < depth; k++)
-                    CONVOLVE_STEP(k, met_by[j])
-            }
-            BARRIER();
-        }
-    }
     y += grain * w->count;
-    for (uint j = 0; j < 4; j++) {
-        const uint position = left + column + 16 * j, n = position / positions,
-                   at = position % positions;
-        for (uint i = 0; i < 4; i++) {
-            const uint m = top + row + 16 * i;
-            if (m < M && position < w->N)
-                y[(n * out_channels + group * M + m) * positions + at] =
-                    w->has_bias ? sum[i][j] + bias[m] : sum[i][j];
+    GLOBAL const float *const image = x + sample * in_channels * area;
+    const uint places = w->taps[0] * w->taps[1];
+    uint place = 0, first = 0, pixel = 0, depth = 0, now_depth = 0;
+    bool met = false, missed = false;
+    for (uint step = 0; place < places || now_depth > 0; step++) {
+        GROUP_MEMORY float *const a_now_tile = a_tile + (step & 1) * CHANNELS * a_line;
+        GROUP_MEMORY float *const b_now_tile = b_tile + (step & 1) * CHANNELS * tn;
+        if (step > 0) {
+            UP_TO (i, 4, (tm * CHANNELS + PRODUCT_ITEMS - 1) / PRODUCT_ITEMS) {
+                const uint at = ITEM + i * PRODUCT_ITEMS;
+                const uint k = backward ? at / tm : at % CHANNELS;
+                const uint m = backward ? at % tm : at / CHANNELS;
+                if (at < tm * CHANNELS)
+                    a_now_tile[k * a_line + m] = a_next[i];
+            }
+            UP_TO (i, 8, my_channels)
+                b_now_tile[(my_first + i) * tn + ITEM % tn] = b_next[i];
         }
+        BARRIER();
+        if (place < places) {
+            const uint which = backward ? places - 1 - place : place;
+            if (first == 0) {
+                met = meets_pixel(backward, w, line, in_line, which, &pixel) && mine < N;
+                missed = missed || !met;
+            }
+            depth = least(CHANNELS, K - first);
+            UP_TO (i, 4, (tm * CHANNELS + PRODUCT_ITEMS - 1) / PRODUCT_ITEMS) {
+                const uint at = ITEM + i * PRODUCT_ITEMS;
+                const uint k = backward ? at / tm : at % CHANNELS;
+                const uint m = backward ? at % tm : at / CHANNELS;
+                a_next[i] =
+                    k < depth && top + m < M && m < tm
+                        ? weights[which * w->w_place + (first + k) * per_in + (top + m) * per_out]
+                        : 0.0f;
+            }
+            UP_TO (i, 8, my_channels)
+                b_next[i] = met && my_first + i < depth
+                                ? image[(first + my_first + i) * area + pixel]
+                                : 0.0f;
+            first += CHANNELS;
+            if (first >= K) {
+                first = 0;
+                place++;
+            }
+        } else
+            depth = 0;
+        if (now_depth == CHANNELS) {
+#pragma unroll
+            for (uint k = 0; k < CHANNELS; k++)
+                CONVOLVE_STEP(k)
+        } else {
+            for (uint k = 0; k < now_depth; k++)
+                CONVOLVE_STEP(k)
+        }
+        now_depth = depth;
+    }
+    if (ITEM < tn)
+        partial[ITEM] = missed;
+    BARRIER();
+    ulong again = 0; /* which elements are computed once more */
+    UP_TO (j, 8, en) {
+        const uint in_tile = column * 4 + j % 4 + j / 4 * (tn / 2), position = left + in_tile;
+        const uint n = position / positions, at = position % positions;
+        const bool exact = partial[in_tile] == 0;
+        UP_TO (i, 8, em) {
+            const uint m = top + row * 4 + i % 4 + i / 4 * (tm / 2);
+            if (m < M && position < N) {
+                const float made = sum[i][j];
+                again |= (ulong)(!exact && !(made < 0.0f || made > 0.0f)) << (8 * i + j);
+                y[(n * out_channels + group * M + m) * positions + at] =
+                    w->has_bias ? made + bias[m] : made;
+            }
+        }
+    }
+    for (uint which = 0; again != 0; which++, again >>= 1) {
+        const uint i = which / 8, j = which % 8;
+        const uint m = top + row * 4 + i % 4 + i / 4 * (tm / 2);
+        const uint position = left + column * 4 + j % 4 + j / 4 * (tn / 2);
+        const uint n = position / positions, at = position % positions;
+        if ((again & 1) == 0)
+            continue;
+        const float made = convolve_exactly(backward, w, x + n * in_channels * area,
+                                            weights + m * per_out, at / width, at % width);
+        y[(n * out_channels + group * M + m) * positions + at] =
+            w->has_bias ? made + bias[m] : made;
     }
 }
 
-KERNEL(conv2d)
-(WORK, GLOBAL const float *x, GLOBAL const float *weights, GLOBAL const float *bias,
- GLOBAL float *y)
-{
-    GROUP_MEMORY float a_tile[DEPTH * TILE], b_tile[DEPTH * TILE];
-    GROUP_MEMORY uint meeting[TILE];
-    convolve(false, works, number, x, weights, bias, y, a_tile, b_tile, meeting);
-}
+/* `name` says how many channels and positions a tile has. */
+#define CONVOLUTION(name, tm, em, en)                                                              \
+    KERNEL(conv2d_##name)                                                                          \
+    (WORK, GLOBAL const float *x, GLOBAL const float *weights, GLOBAL const float *bias,           \
+     GLOBAL float *y)                                                                              \
+    {                                                                                              \
+        CONVOLUTION_MEMORY(tm, em, en)                                                             \
+        convolve(tm, em, en, false, works, number, x, weights, bias, y, a_tile, b_tile, partial);  \
+    }                                                                                              \
+    KERNEL(conv2d_grad_input_##name)                                                               \
+    (WORK, GLOBAL const float *dy, GLOBAL const float *weights, GLOBAL const float *bias,          \
+     GLOBAL float *dx)                                                                             \
+    {                                                                                              \
+        CONVOLUTION_MEMORY(tm, em, en)                                                             \
+        convolve(tm, em, en, true, works, number, dy, weights, bias, dx, a_tile, b_tile, partial); \
+    }
+#define CONVOLUTION_MEMORY(tm, em, en)                                                             \
+    GROUP_MEMORY float a_tile[2 * CHANNELS * (tm + 4)] __attribute__((aligned(16)));               \
+    GROUP_MEMORY float b_tile[2 * CHANNELS * PRODUCT_ITEMS / (tm / em) * en]                       \
+        __attribute__((aligned(16)));                                                              \
+    GROUP_MEMORY uint partial[PRODUCT_ITEMS / (tm / em) * en];
 
-KERNEL(conv2d_grad_input)
-(WORK, GLOBAL const float *dy, GLOBAL const float *weights, GLOBAL const float *bias,
- GLOBAL float *dx)
-{
-    GROUP_MEMORY float a_tile[DEPTH * TILE], b_tile[DEPTH * TILE];
-    GROUP_MEMORY uint meeting[TILE];
-    convolve(true, works, number, dy, weights, bias, dx, a_tile, b_tile, meeting);
-}
+CONVOLUTION(16x256, 16, 4, 4)
+CONVOLUTION(32x256, 32, 8, 4)
+CONVOLUTION(64x256, 64, 8, 8)
+CONVOLUTION(128x128, 128, 8, 8)
+CONVOLUTION(64x64, 64, 4, 4)
 
 /*
  * dw [outputs, channels of a group * places] of a grain: chains over positions of dy, samples
- * first. Rows of the image that lie outside are skipped, columns count as 0. Groups: tiles of
- * columns of dw, tiles of rows, groups of channels of each grain.
+ * first. Rows of the image that lie outside are skipped, as above: what is 0 or NaN is computed
+ * once more. Columns that lie outside count as 0. Groups: tiles of columns of dw, tiles of rows,
+ * groups of channels of each grain.
+ *
+ * Tiles are those of product.cl: chains are long and few, so small ones are often the best.
  */
-#define WEIGHT_TILE 32
-#define WEIGHT_ITEMS 64
 
-#define WEIGHT_STEP(k, where)                                                                      \
-    {                                                                                              \
-        float a_now[4], b_now[4];                                                                  \
-        for (uint i = 0; i < 4; i++)                                                               \
-            a_now[i] = a_tile[(row + 8 * i) * (DEPTH + 1) + (k)];                                  \
-        for (uint j = 0; j < 4; j++)                                                               \
-            b_now[j] = b_tile[(column + 8 * j) * (DEPTH + 1) + (k)];                               \
-        for (uint j = 0; j < 4; j++)                                                               \
-            for (uint i = 0; i < 4; i++)                                                           \
-                sum[i][j] = where ? FMA(a_now[i], b_now[j], sum[i][j]) : sum[i][j];                \
-    }
+/* What a column of dw reads: its channel's image, and where the window lies from place 0. */
+typedef struct weight_column {
+    uint image, row, column;
+} weight_column;
 
-KERNEL(conv2d_grad_weight)(WORK, GLOBAL const float *x, GLOBAL const float *dy, GLOBAL float *dw)
+/* One element, as it is defined: dy [samples, outputs, positions] of its channel, x likewise. */
+INLINE float grad_weight_exactly(GLOBAL const sh_gpu_work *w, GLOBAL const float *x,
+                                 GLOBAL const float *dy, uint row, uint column)
 {
-    GROUP_MEMORY float a_tile[WEIGHT_TILE * (DEPTH + 1)], b_tile[WEIGHT_TILE * (DEPTH + 1)];
-    GROUP_MEMORY uint rows_of[DEPTH]; /* the row of dy of each position of a block */
-    GLOBAL const sh_gpu_work *const w = works + number;
-    const uint grain = GROUP_Z / w->groups, group = GROUP_Z % w->groups;
-    const uint M = w->M, N = w->N, K = w->K, places = w->taps[0] * w->taps[1],
-               in_channels = N / places;
-    const uint positions = w->windows[0] * w->windows[1], area = w->image[0] * w->image[1];
-    const uint top = GROUP_Y * WEIGHT_TILE, left = GROUP_X * WEIGHT_TILE;
-    const uint row = ITEM / 8, column = ITEM % 8;
-    float sum[4][4];
-    for (uint i = 0; i < 4; i++)
-        for (uint j = 0; j < 4; j++)
-            sum[i][j] = 0.0f;
-    x += grain * w->step[0];
-    dy += grain * w->step[1];
+    const uint area = w->image[0] * w->image[1], positions = w->windows[0] * w->windows[1];
+    float sum = 0.0f;
+    for (uint n = 0; n < w->samples; n++)
+        for (uint p = 0; p < w->windows[0]; p++) {
+            const uint h = p * w->stride[0] + row;
+            for (uint q = 0; q < w->windows[1] && h < w->image[0]; q++) {
+                const uint v = q * w->stride[1] + column;
+                const float value =
+                    v < w->image[1] ? x[n * w->channels * area + h * w->image[1] + v] : 0.0f;
+                sum = FMA(dy[n * w->outputs * positions + p * w->windows[1] + q], value, sum);
+            }
+        }
+    return sum;
+}
 
-    uint row_of[4]; /* of the window, of this item's columns, and those that it reads for */
-    for (uint j = 0; j < 4; j++)
-        row_of[j] = (left + column + 8 * j) % places / w->taps[1] * w->dilation[0] - w->padding[0];
-    uint read_row[8], read_column[8], read_channel[8];
-    for (uint i = 0; i < 8; i++) {
-        const uint n = left + ITEM / DEPTH + 4 * i;
-        read_row[i] = n % places / w->taps[1] * w->dilation[0] - w->padding[0];
-        read_column[i] = n % w->taps[1] * w->dilation[1] - w->padding[1];
-        read_channel[i] = n / places;
+INLINE void grad_weight(const uint each, WORK, GLOBAL const float *x, GLOBAL const float *dy,
+                        GLOBAL float *dw, GROUP_MEMORY float *a_tile, GROUP_MEMORY float *b_tile,
+                        GROUP_MEMORY weight_column *columns)
+{
+    GLOBAL const sh_gpu_work *const w = works + number;
+    const uint grain = GROUP_Z / w->groups, group = GROUP_Z % w->groups, side = 16 * each;
+    const uint M = w->M, N = w->N, K = w->K, places = w->taps[0] * w->taps[1];
+    const uint positions = w->windows[0] * w->windows[1], width = w->windows[1];
+    const uint area = w->image[0] * w->image[1], high = w->image[0], wide = w->image[1];
+    const uint top = GROUP_Y * side, left = GROUP_X * side;
+    const uint row = ITEM / 16, column = ITEM % 16;
+    const uint my_position = ITEM % BLOCK, my_line = ITEM / BLOCK;
+    float sum[4][4], a_next[8], b_next[8];
+    UP_TO (i, 4, each)
+        UP_TO (j, 4, each)
+            sum[i][j] = 0.0f;
+    x += grain * w->step[0] + group * (N / places) * area;
+    dy += grain * w->step[1] + (group * M + top) * positions;
+    for (uint n = ITEM; n < side; n += PRODUCT_ITEMS) {
+        const uint place = (left + n) % places;
+        columns[n].image = (left + n) / places * area;
+        columns[n].row = place / w->taps[1] * w->dilation[0] - w->padding[0];
+        columns[n].column = place % w->taps[1] * w->dilation[1] - w->padding[1];
     }
-    for (uint first = 0; first < K; first += DEPTH) {
-        const uint depth = least(DEPTH, K - first), k = ITEM % DEPTH;
-        const uint at = first + k, sample = at / positions, p = at % positions / w->windows[1],
-                   q = at % w->windows[1];
-        for (uint i = 0; i < 8; i++) {
-            const uint m = ITEM / DEPTH + 4 * i;
-            a_tile[m * (DEPTH + 1) + k] =
-                k < depth && top + m < M
-                    ? dy[(sample * w->outputs + group * M + top + m) * positions + at % positions]
-                    : 0.0f;
-            const uint h = p * w->stride[0] + read_row[i], v = q * w->stride[1] + read_column[i];
-            b_tile[m * (DEPTH + 1) + k] =
-                k < depth && left + m < N && h < w->image[0] && v < w->image[1]
-                    ? x[(sample * w->channels + group * in_channels + read_channel[i]) * area +
-                        h * w->image[1] + v]
-                    : 0.0f;
+    BARRIER();
+    for (uint first = 0; first < K + BLOCK; first += BLOCK) {
+        if (first > 0) {
+            UP_TO (i, 8, side / LINES_AT_ONCE) {
+                a_tile[(my_line + LINES_AT_ONCE * i) * LINE + my_position] = a_next[i];
+                b_tile[(my_line + LINES_AT_ONCE * i) * LINE + my_position] = b_next[i];
+            }
         }
-        if (ITEM < DEPTH)
-            rows_of[ITEM] = p * w->stride[0];
         BARRIER();
-        /* Are all rows of the block inside of the image for all places? */
-        const uint last = first + depth - 1;
-        const uint p_first =
-            first / positions == last / positions ? first % positions / w->windows[1] : 0;
-        const uint p_last = first / positions == last / positions ? last % positions / w->windows[1]
-                                                                  : w->windows[0] - 1;
-        const bool all =
-            p_first * w->stride[0] >= w->padding[0] &&
-            p_last * w->stride[0] + (w->taps[0] - 1) * w->dilation[0] < w->image[0] + w->padding[0];
-        if (all && depth == DEPTH) {
-#pragma unroll
-            for (uint d = 0; d < DEPTH; d++)
-                WEIGHT_STEP(d, true)
-        } else {
-            for (uint d = 0; d < depth; d++)
-                WEIGHT_STEP(d, rows_of[d] + row_of[j] < w->image[0])
+        if (first < K) {
+            const uint at = first + my_position, sample = at / positions;
+            const uint position = at - sample * positions, p = position / width;
+            const uint h = p * w->stride[0], v = (position - p * width) * w->stride[1];
+            GLOBAL const float *const from = dy + sample * w->outputs * positions + position;
+            GLOBAL const float *const image = x + sample * w->channels * area;
+            UP_TO (i, 8, side / LINES_AT_ONCE) {
+                const uint line = my_line + LINES_AT_ONCE * i;
+                const uint r = h + columns[line].row, c = v + columns[line].column;
+                a_next[i] = at < K && top + line < M ? from[line * positions] : 0.0f;
+                b_next[i] = at < K && left + line < N && r < high && c < wide
+                                ? image[columns[line].image + r * wide + c]
+                                : 0.0f;
+            }
         }
+        if (first > 0)
+            MULTIPLY_BLOCK(least(BLOCK, K + BLOCK - first))
         BARRIER();
     }
     dw += grain * w->count + group * M * N;
-    for (uint i = 0; i < 4; i++)
-        for (uint j = 0; j < 4; j++) {
-            const uint m = top + row + 8 * i, n = left + column + 8 * j;
-            if (m < M && n < N)
+    uint again = 0;
+    UP_TO (i, 4, each)
+        UP_TO (j, 4, each) {
+            const uint m = top + row + 16 * i, n = left + column + 16 * j;
+            if (m < M && n < N) {
+                again |= (uint)(w->padded && !(sum[i][j] < 0.0f || sum[i][j] > 0.0f))
+                         << (4 * i + j);
                 dw[m * N + n] = sum[i][j];
+            }
         }
+    for (uint which = 0; again != 0; which++, again >>= 1) {
+        const uint m = row + 16 * (which / 4), n = column + 16 * (which % 4);
+        if ((again & 1) != 0)
+            dw[(top + m) * N + left + n] = grad_weight_exactly(
+                w, x + columns[n].image, dy + m * positions, columns[n].row, columns[n].column);
+    }
 }
+
+#define GRAD_WEIGHT(side)                                                                          \
+    KERNEL(conv2d_grad_weight_##side)                                                              \
+    (WORK, GLOBAL const float *x, GLOBAL const float *dy, GLOBAL float *dw)                        \
+    {                                                                                              \
+        GROUP_MEMORY float a_tile[side * LINE] __attribute__((aligned(16)));                       \
+        GROUP_MEMORY float b_tile[side * LINE] __attribute__((aligned(16)));                       \
+        GROUP_MEMORY weight_column columns[side];                                                  \
+        grad_weight(side / 16, works, number, x, dy, dw, a_tile, b_tile, columns);                 \
+    }
+
+GRAD_WEIGHT(16)
+GRAD_WEIGHT(32)
+GRAD_WEIGHT(64)
 
 /* Depthwise: an item an element; rows and columns that lie outside are skipped. */
 INLINE void convolve_depthwise(const bool backward, WORK, GLOBAL const float *x,
@@ -272,22 +388,33 @@ KERNEL(depthwise_grad_input)
     convolve_depthwise(true, works, number, dy, weights, bias, dx);
 }
 
-KERNEL(depthwise_grad_weight)(WORK, GLOBAL const float *x, GLOBAL const float *dy, GLOBAL float *dw)
+KERNEL(depthwise_grad_weight)
+(WORK, GLOBAL const float *x, GLOBAL const float *dy, GLOBAL float *dw)
 {
     GRAIN_AND_ELEMENT
     const uint places = w->taps[0] * w->taps[1], channel = element / places;
     const uint r = element % places / w->taps[1], s = element % w->taps[1];
-    const uint area = w->image[0] * w->image[1], positions = w->windows[0] * w->windows[1];
+    const uint high = w->image[0], wide = w->image[1], width = w->windows[1];
+    const uint area = high * wide, positions = w->windows[0] * width, step = w->stride[1];
+    const uint down = r * w->dilation[0] - w->padding[0],
+               right = s * w->dilation[1] - w->padding[1];
     x += grain * w->step[0] + channel * area;
     dy += grain * w->step[1] + channel * positions;
     float sum = 0.0f;
     for (uint n = 0; n < w->samples; n++, x += w->channels * area, dy += w->channels * positions)
         for (uint p = 0; p < w->windows[0]; p++) {
-            const uint h = p * w->stride[0] + r * w->dilation[0] - w->padding[0];
-            for (uint q = 0; q < w->windows[1] && h < w->image[0]; q++) {
-                const uint v = q * w->stride[1] + s * w->dilation[1] - w->padding[1];
-                if (v < w->image[1])
-                    sum = FMA(x[h * w->image[1] + v], dy[p * w->windows[1] + q], sum);
+            const uint h = p * w->stride[0] + down;
+            for (uint q = 0; q < width && h < high;
+                 q += 4) { /* four loads are on their way at once */
+                float a[4], b[4];
+                UP_TO (d, 4, 4) {
+                    const uint v = (q + d) * step + right;
+                    a[d] = q + d < width && v < wide ? x[h * wide + v] : 0.0f;
+                    b[d] = q + d < width ? dy[p * width + q + d] : 0.0f;
+                }
+                UP_TO (d, 4, 4)
+                    sum =
+                        q + d < width && (q + d) * step + right < wide ? FMA(a[d], b[d], sum) : sum;
             }
         }
     dw[at] = sum;

@@ -22,7 +22,8 @@ typedef struct sh_gpu_call {
     struct sh_gpu_program *program; /* that launches are appended to */
     const sh_graph *graph;
     const sh_node *node;
-    uint32_t grains;                                /* 1 where all operands are shared by all */
+    uint32_t units;  /* of the GPU, that work at once: how work is cut depends on it, bits do not */
+    uint32_t grains; /* 1 where all operands are shared by all */
     sh_type in[SH_MAX_INPUTS], out[SH_MAX_OUTPUTS]; /* of a grain */
     uint32_t step[SH_MAX_INPUTS]; /* elements of each input from a grain to the next; 0: shared */
 } sh_gpu_call;

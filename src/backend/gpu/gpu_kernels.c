@@ -5,10 +5,58 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <zlib.h>
+
+#define GZIP 16 /* added to the window's bits: the format of gzip */
+
 struct sh_gpu_kernels {
     sh_gpu *gpu;
     sh_gpu_module *module;
 };
+
+/* `*text` is owned and ends with a zero byte. */
+static sh_status unpack(char **text, const sh_gpu_packed *packed)
+{
+    const unsigned char *end = packed->data + packed->bytes;
+    const size_t bytes =
+        end[-4] | (size_t)end[-3] << 8 | (size_t)end[-2] << 16; /* gzip's last word */
+    z_stream stream = {.next_in = (unsigned char *)(uintptr_t)packed->data,
+                       .avail_in = (uInt)packed->bytes};
+    char *made = malloc(bytes + 1);
+    if (made == NULL)
+        return sh_fail_memory(bytes + 1, "the kernels of a GPU");
+    stream.next_out = (unsigned char *)made;
+    stream.avail_out = (uInt)bytes;
+    int code = inflateInit2(&stream, MAX_WBITS + GZIP);
+    if (code == Z_OK) {
+        code = inflate(&stream, Z_FINISH);
+        inflateEnd(&stream);
+    }
+    if (code != Z_STREAM_END || stream.avail_out > 0) {
+        free(made);
+        return sh_fail(SH_INTERNAL, "the kernels of a GPU cannot be unpacked: zlib says %d", code);
+    }
+    made[bytes] = '\0';
+    *text = made;
+    return SH_OK;
+}
+
+/* The texts are not needed once the driver has compiled them. */
+static sh_status compile(sh_gpu_module **module, sh_gpu *gpu)
+{
+    char *opencl, *ptx;
+    SH_TRY(unpack(&opencl, &sh_gpu_kernels_opencl));
+    const sh_status unpacked = unpack(&ptx, &sh_gpu_kernels_ptx);
+    if (unpacked != SH_OK) {
+        free(opencl);
+        return unpacked;
+    }
+    const sh_status status =
+        sh_gpu_module_new(module, gpu, &(sh_gpu_source){opencl, ptx[0] != '\0' ? ptx : NULL});
+    free(opencl);
+    free(ptx);
+    return status;
+}
 
 sh_status sh_gpu_kernels_new(sh_gpu_kernels **kernels, sh_gpu *gpu)
 {
@@ -16,9 +64,7 @@ sh_status sh_gpu_kernels_new(sh_gpu_kernels **kernels, sh_gpu *gpu)
     if (made == NULL)
         return sh_fail_memory(sizeof *made, "the kernels of a GPU");
     made->gpu = gpu;
-    const sh_gpu_source source = {sh_gpu_kernels_opencl,
-                                  sh_gpu_kernels_ptx[0] != '\0' ? sh_gpu_kernels_ptx : NULL};
-    const sh_status status = sh_gpu_module_new(&made->module, gpu, &source);
+    const sh_status status = compile(&made->module, gpu);
     if (status != SH_OK) {
         free(made);
         return status;

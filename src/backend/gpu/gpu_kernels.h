@@ -11,9 +11,14 @@
 
 #include "backend/gpu/gpu_program.h"
 
-/* Both end with a zero byte. sh_gpu_kernels_ptx is empty where the build had no clang that makes
+/* A text that gzip has packed. sh_gpu_kernels_ptx is empty where the build had no clang that makes
  * PTX. */
-extern const char sh_gpu_kernels_opencl[], sh_gpu_kernels_ptx[];
+typedef struct sh_gpu_packed {
+    const unsigned char *data;
+    size_t bytes;
+} sh_gpu_packed;
+
+extern const sh_gpu_packed sh_gpu_kernels_opencl, sh_gpu_kernels_ptx;
 
 /* Borrowed until sh_gpu_kernels_free. */
 sh_status sh_gpu_kernels_find(sh_gpu_kernel **kernel, sh_gpu_kernels *kernels,

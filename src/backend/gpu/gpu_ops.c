@@ -9,11 +9,10 @@
 #include "backend/drop.h"
 #include "backend/gpu/gpu_call.h"
 
-#define TILE 64 /* as in product.cl and convolution.cl */
-#define PRODUCT_ITEMS 256
-#define WEIGHT_TILE 32
-#define WEIGHT_ITEMS 64
-#define GROUP_ITEMS 64 /* of bias_grad, moments and batch_norm_sums */
+#define PRODUCT_ITEMS 256 /* as in product.cl and convolution.cl */
+#define SUM_ITEMS 64      /* of bias_grad */
+#define NORM_ITEMS 64
+#define SUMS_ITEMS 128
 #define DEPTHWISE_MAX                                                                              \
     64 /* taps each way: beyond, the gradient of the weights is that of other convolutions */
 
@@ -147,13 +146,43 @@ static sh_status concat(const sh_gpu_call *call)
 
 /* ---- products -------------------------------------------------------------------------------- */
 
+/* A tile of a product, and what an element of each of its chains takes it, about, in cycles. */
+typedef struct product_tile {
+    const char *product, *grad_weight; /* kernels */
+    uint32_t side, cycles;
+} product_tile;
+
+/* The tiles of which all are done soonest: one after the other on each unit. */
+static const product_tile *product_tile_for(const sh_gpu_call *call, const sh_gpu_work *work,
+                                            uint32_t products)
+{
+    static const product_tile all[] = {
+        {"product_64", "conv2d_grad_weight_64", 64, 50},
+        {"product_32", "conv2d_grad_weight_32", 32, 14},
+        {"product_16", "conv2d_grad_weight_16", 16, 6},
+    };
+    const product_tile *best = all;
+    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const uint64_t count =
+            (uint64_t)tiles(work->N, all[i].side) * tiles(work->M, all[i].side) * products;
+        const uint64_t cycles = (count + call->units - 1) / call->units * all[i].cycles;
+        if (cycles < least) {
+            least = cycles;
+            best = &all[i];
+        }
+    }
+    return best;
+}
+
 /* values: a, b, bias, c. */
 static sh_status product(const sh_gpu_call *call, sh_gpu_work *work, const sh_value_id values[4])
 {
     work->has_bias = values[2] != SH_NO_VALUE;
     const uint32_t batches = work->grains * work->batch;
-    const uint32_t grid[3] = {tiles(work->N, TILE), tiles(work->M, TILE), batches};
-    return sh_gpu_append(call, "product", work, grid, PRODUCT_ITEMS, values, 4);
+    const product_tile *const tile = product_tile_for(call, work, batches);
+    const uint32_t grid[3] = {tiles(work->N, tile->side), tiles(work->M, tile->side), batches};
+    return sh_gpu_append(call, tile->product, work, grid, PRODUCT_ITEMS, values, 4);
 }
 
 /* Takes all samples for those of one grain where only input 0 is not shared. */
@@ -207,7 +236,7 @@ static sh_status sum_channels(const sh_gpu_call *call, uint32_t input, sh_value_
     work.chains = work.count > 256 ? 1 : 256 / work.count;
     work.step[0] = work.step[input];
     return sh_gpu_append(call, "bias_grad", &work, (uint32_t[]){work.count * work.grains, 1, 1},
-                         GROUP_ITEMS, (sh_value_id[]){call->node->in[input], out}, 2);
+                         SUM_ITEMS, (sh_value_id[]){call->node->in[input], out}, 2);
 }
 
 static sh_status bias_grad(const sh_gpu_call *call)
@@ -263,6 +292,7 @@ static sh_gpu_work image_work(const sh_gpu_call *call, const sh_type *x, const s
     work.outputs = (uint32_t)y->shape.dim[1];
     work.groups = (uint32_t)a->groups;
     work.inside = a->inside;
+    work.padded = a->padding[0] > 0 || a->end_padding[0] > 0;
     for (int i = 0; i < 2; i++) {
         work.image[i] = (uint32_t)x->shape.dim[2 + i];
         work.windows[i] = (uint32_t)y->shape.dim[2 + i];
@@ -281,6 +311,32 @@ static bool is_depthwise(const sh_gpu_work *work)
 {
     return work->groups > 1 && work->channels == work->groups && work->outputs == work->groups &&
            work->taps[0] <= DEPTHWISE_MAX && work->taps[1] <= DEPTHWISE_MAX;
+}
+
+typedef struct convolution_tile {
+    const char *forward, *backward; /* kernels */
+    uint32_t channels, positions;
+} convolution_tile;
+
+/* The tile that has few channels too many, or, where there is little to do, the smallest. */
+static const convolution_tile *convolution_tile_for(const sh_gpu_call *call,
+                                                    const sh_gpu_work *work)
+{
+    static const convolution_tile all[] = {
+        {"conv2d_16x256", "conv2d_grad_input_16x256", 16, 256},
+        {"conv2d_32x256", "conv2d_grad_input_32x256", 32, 256},
+        {"conv2d_64x256", "conv2d_grad_input_64x256", 64, 256},
+        {"conv2d_128x128", "conv2d_grad_input_128x128", 128, 128},
+    };
+    static const convolution_tile small = {"conv2d_64x64", "conv2d_grad_input_64x64", 64, 64};
+    const convolution_tile *best = all;
+    for (size_t i = 1; i < sizeof all / sizeof *all; i++)
+        if (tiles(work->M, all[i].channels) * all[i].channels <=
+            tiles(work->M, best->channels) * best->channels)
+            best = &all[i];
+    const uint64_t count = (uint64_t)tiles(work->N, best->positions) *
+                           tiles(work->M, best->channels) * work->grains * work->groups;
+    return best->channels >= 64 && count < 2 * (uint64_t)call->units ? &small : best;
 }
 
 /* M channels are made of K in each group, at `positions` of each sample. */
@@ -303,9 +359,10 @@ static sh_status convolve(const sh_gpu_call *call, bool backward, sh_gpu_work *w
     merge(work, &work->samples);
     work->N = work->samples *
               (backward ? work->image[0] * work->image[1] : work->windows[0] * work->windows[1]);
-    const uint32_t grid[3] = {tiles(work->N, TILE), tiles(work->M, TILE),
+    const convolution_tile *const tile = convolution_tile_for(call, work);
+    const uint32_t grid[3] = {tiles(work->N, tile->positions), tiles(work->M, tile->channels),
                               work->grains * work->groups};
-    return sh_gpu_append(call, backward ? "conv2d_grad_input" : "conv2d", work, grid, PRODUCT_ITEMS,
+    return sh_gpu_append(call, backward ? tile->backward : tile->forward, work, grid, PRODUCT_ITEMS,
                          values, 4);
 }
 
@@ -329,12 +386,13 @@ static sh_status conv2d_grad_weight(const sh_gpu_call *call)
     work.M = work.outputs / work.groups;
     work.N = work.channels / work.groups * work.taps[0] * work.taps[1];
     work.K = work.samples * work.windows[0] * work.windows[1];
-    const uint32_t grid[3] = {tiles(work.N, WEIGHT_TILE), tiles(work.M, WEIGHT_TILE),
+    const product_tile *const tile = product_tile_for(call, &work, work.grains * work.groups);
+    const uint32_t grid[3] = {tiles(work.N, tile->side), tiles(work.M, tile->side),
                               work.grains * work.groups};
     if (is_depthwise(&work))
         SH_TRY(sh_gpu_append_each(call, "depthwise_grad_weight", &work, 2));
     else
-        SH_TRY(sh_gpu_append(call, "conv2d_grad_weight", &work, grid, WEIGHT_ITEMS, values, 3));
+        SH_TRY(sh_gpu_append(call, tile->grad_weight, &work, grid, PRODUCT_ITEMS, values, 3));
     return attributes_of(call)->no_bias ? SH_OK : sum_channels(call, 1, node->out[1]);
 }
 
@@ -402,11 +460,22 @@ static sh_gpu_work norm_work(const sh_gpu_call *call, const sh_shape *x)
     return work;
 }
 
+/* Cuts a group of items so that each channel has items for so many chains, or all of them. */
+static uint32_t channels_together(uint32_t items, uint32_t chains)
+{
+    uint32_t together = 1;
+    while (together * 2 <= items && items / (together * 2) >= chains)
+        together *= 2;
+    return together;
+}
+
 static sh_status moments(const sh_gpu_call *call)
 {
-    const sh_gpu_work work = norm_work(call, &call->in[0].shape);
+    sh_gpu_work work = norm_work(call, &call->in[0].shape);
+    work.together = channels_together(NORM_ITEMS, work.chains);
     return sh_gpu_append(
-        call, "moments", &work, (uint32_t[]){work.channels * work.grains, 1, 1}, GROUP_ITEMS,
+        call, "moments", &work,
+        (uint32_t[]){tiles((size_t)work.channels * work.grains, work.together), 1, 1}, NORM_ITEMS,
         (sh_value_id[]){call->node->in[0], call->node->out[0], call->node->out[1]}, 3);
 }
 
@@ -425,10 +494,12 @@ static sh_status batch_norm(const sh_gpu_call *call)
 static sh_status batch_norm_sums(const sh_gpu_call *call)
 {
     const sh_value_id *in = call->node->in, *out = call->node->out;
-    const sh_gpu_work work = norm_work(call, &call->in[0].shape);
+    sh_gpu_work work = norm_work(call, &call->in[0].shape);
+    const uint32_t rows = work.samples * work.inner, block = 32 * work.chains;
+    work.together = channels_together(SUMS_ITEMS, tiles(rows, block) * work.chains);
     return sh_gpu_append(
-        call, "batch_norm_sums", &work, (uint32_t[]){work.channels * work.grains, 1, 1},
-        GROUP_ITEMS,
+        call, "batch_norm_sums", &work,
+        (uint32_t[]){tiles((size_t)work.channels * work.grains, work.together), 1, 1}, SUMS_ITEMS,
         (sh_value_id[]){in[0], in[1], in[2], in[3], in[4], in[5], out[0], out[1], out[2]}, 9);
 }
 

@@ -133,9 +133,11 @@ static sh_status lower_node(sh_gpu_program *program, const sh_node *node, uint32
     const value_place *made = &program->places[node->out[0]];
     if (made->of != node->out[0])
         return SH_OK;
+    const uint32_t units = sh_gpu_describe_open(sh_gpu_kernels_device(program->kernels))->units;
     sh_gpu_call call = {.program = program,
                         .graph = program->graph,
                         .node = node,
+                        .units = units > 0 ? units : 1,
                         .grains = made->shared ? 1 : grains};
     for (uint32_t i = 0; i < node->output_count; i++)
         if (node->out[i] != SH_NO_VALUE)

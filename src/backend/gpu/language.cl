@@ -83,6 +83,13 @@ INLINE void add_to(volatile GLOBAL uint *at, uint value)
         return;                                                                                    \
     const uint grain = at / w->count, element = at % w->count;
 
+/* Element number `d` of four, where the compiler knows d. */
+#define NTH(four, d) ((d) == 0 ? (four).x : (d) == 1 ? (four).y : (d) == 2 ? (four).z : (four).w)
+
+/* A loop that is written out, so that arrays of an item stay in registers: `most` is a number, and
+ * what is behind `count` disappears where the compiler knows it. */
+#define UP_TO(i, most, count) _Pragma("unroll") for (uint i = 0; i < (most); i++) if (i < (count))
+
 INLINE uint least(uint a, uint b)
 {
     return a < b ? a : b;

@@ -1,16 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batch normalisation of x [samples, channels, inner], each grain apart. Sums over a channel are a
- * group's: an item a chain, a block of 32 elements a chain at a time, and every item adds the
- * chains up in double, in their order. So each block is measured from the mean of those before it,
- * as backend/lower/norm_rows.c says.
+ * Batch normalisation of x [samples, channels, inner], each grain apart. Rows of a channel are
+ * summed in chains; 32 elements of each chain make a block, at whose end the chains are added to a
+ * double, in their order (docs/arithmetic.md). An item sums a chain of a block. A group has one
+ * channel, or several where one has not enough chains for all items.
  */
 #define NORM_ITEMS 64
-#define CHAINS_MAX 512
 #define CHAIN_LENGTH 32
 
-/* Where row i of a channel lies. */
-#define ROW(i) ((i) / w->inner * w->channels * w->inner + (i) % w->inner)
+/* Goes along a chain: every `chains`-th row of a channel. */
+typedef struct walk {
+    uint place, line;  /* of a row: in its image, and where that begins */
+    uint step, onward; /* from a row to the next: places, and images in elements */
+    uint inner, image;
+} walk;
+
+INLINE walk walk_from(GLOBAL const sh_gpu_work *w, uint row)
+{
+    const uint image = w->channels * w->inner;
+    walk at;
+    at.place = row % w->inner;
+    at.line = row / w->inner * image;
+    at.step = w->chains % w->inner;
+    at.onward = w->chains / w->inner * image;
+    at.inner = w->inner;
+    at.image = image;
+    return at;
+}
+
+/* Where this row lies; goes on to the next. */
+INLINE uint walk_on(walk *at)
+{
+    const uint here = at->line + at->place;
+    at->place += at->step;
+    at->line += at->onward;
+    if (at->place >= at->inner) {
+        at->place -= at->inner;
+        at->line += at->image;
+    }
+    return here;
+}
+
+/* Elements of a chain in a block that begins at row `from` of the chain. */
+INLINE uint chain_length(GLOBAL const sh_gpu_work *w, uint from, uint rows)
+{
+    return from >= rows ? 0 : least(CHAIN_LENGTH, (rows - from + w->chains - 1) / w->chains);
+}
 
 /* total += the chains, in order. */
 INLINE double folded(double total, GROUP_MEMORY const float *chain, uint chains)
@@ -20,15 +55,31 @@ INLINE double folded(double total, GROUP_MEMORY const float *chain, uint chains)
     return total;
 }
 
-/* The chains of rows [first, end) of a channel, of x - shift and its square. */
+#define CHAINS_MAX 512
+
+/* The chains of the block of a channel that begins at row `first`, of x - shift and its square. */
 INLINE void measure(GLOBAL const sh_gpu_work *w, GLOBAL const float *x, float shift, uint first,
-                    uint end, GROUP_MEMORY float *sum, GROUP_MEMORY float *squares)
+                    uint rows, uint begin, uint stride, GROUP_MEMORY float *sum,
+                    GROUP_MEMORY float *squares)
 {
     BARRIER();
-    for (uint t = ITEM; t < w->chains; t += NORM_ITEMS) {
+    for (uint t = begin; t < w->chains; t += stride) {
+        const uint length = chain_length(w, first + t, rows);
+        walk at = walk_from(w, first + t);
         float s = 0.0f, q = 0.0f;
-        for (uint i = first + t; i < end; i += w->chains) {
-            const float off = x[ROW(i)] - shift;
+        uint i = 0;
+        for (; i + 8 <= length; i += 8) { /* eight loads are on their way at once */
+            float now[8];
+            UP_TO (k, 8, 8)
+                now[k] = x[walk_on(&at)];
+            UP_TO (k, 8, 8) {
+                const float off = now[k] - shift;
+                s += off;
+                q += off * off;
+            }
+        }
+        for (; i < length; i++) {
+            const float off = x[walk_on(&at)] - shift;
             s += off;
             q += off * off;
         }
@@ -38,31 +89,42 @@ INLINE void measure(GLOBAL const sh_gpu_work *w, GLOBAL const float *x, float sh
     BARRIER();
 }
 
+/* Each block is measured from the mean of those before it, as backend/lower/norm_rows.c says. */
 KERNEL(moments)(WORK, GLOBAL const float *x, GLOBAL float *mean, GLOBAL float *variance)
 {
     GROUP_MEMORY float sum[CHAINS_MAX], squares[CHAINS_MAX];
     GLOBAL const sh_gpu_work *const w = works + number;
-    const uint grain = GROUP_X / w->channels, channel = GROUP_X % w->channels;
     const uint rows = w->samples * w->inner, block = CHAIN_LENGTH * w->chains;
+    const uint together = w->together, mine = together > 1 ? ITEM / w->chains : 0;
+    const uint at = GROUP_X * together + mine; /* of all grains' channels */
+    const bool idle = mine >= together || at >= w->grains * w->channels;
+    const uint grain = at / w->channels, channel = at % w->channels;
+    const uint begin = idle ? w->chains : together > 1 ? ITEM % w->chains : ITEM;
+    GROUP_MEMORY float *const my_sum = sum + (idle ? 0 : mine * w->chains);
+    GROUP_MEMORY float *const my_squares = squares + (idle ? 0 : mine * w->chains);
     x += grain * w->step[0] + channel * w->inner;
-    measure(w, x, 0.0f, 0, least(rows, block), sum, squares);
-    double center = folded(0.0, sum, w->chains) / (double)least(rows, block), around = 0.0;
+    measure(w, x, 0.0f, 0, least(rows, block), begin, NORM_ITEMS, my_sum, my_squares);
+    double center = folded(0.0, my_sum, w->chains) / (double)least(rows, block), around = 0.0;
     for (uint first = 0; first < rows; first += block) {
         const uint end = least(rows, first + block);
         const double seen = (double)first, count = (double)(end - first),
                      part = count / (seen + count);
         const float shift = (float)center;
-        measure(w, x, shift, first, end, sum, squares);
-        const double of = folded(0.0, sum, w->chains), off = of / count;
-        const double within = folded(0.0, squares, w->chains) - of * off;
+        measure(w, x, shift, first, rows, begin, NORM_ITEMS, my_sum, my_squares);
+        double of = 0.0, squared = 0.0;
+        for (uint t = 0; t < w->chains; t++) {
+            of += (double)my_sum[t];
+            squared += (double)my_squares[t];
+        }
+        const double off = of / count, within = squared - of * off;
         const double apart = (double)shift + off - center;
         around += (within < 0.0 ? 0.0 : within) + apart * apart * (seen * part);
         center += apart * part;
     }
-    if (ITEM > 0)
+    if (idle || begin > 0)
         return;
-    mean[GROUP_X] = (float)center;
-    variance[GROUP_X] = (float)(around / (double)rows);
+    mean[at] = (float)center;
+    variance[at] = (float)(around / (double)rows);
 }
 
 INLINE float norm_scale(float weight, float variance, float epsilon)
@@ -87,46 +149,65 @@ KERNEL(batch_norm)
     y[at] = activated(w->activation, now);
 }
 
+/* Chains of all blocks are independent here: an item takes one, whichever block it is of. */
+#define SUMS_ITEMS 128
+
 KERNEL(batch_norm_sums)
 (WORK, GLOBAL const float *dy, GLOBAL const float *x, GLOBAL const float *mean,
  GLOBAL const float *variance, GLOBAL const float *weight, GLOBAL const float *bias,
  GLOBAL float *dw, GLOBAL float *db, GLOBAL float *parts)
 {
-    GROUP_MEMORY float sum[CHAINS_MAX], product[CHAINS_MAX];
+    GROUP_MEMORY float sum[SUMS_ITEMS], product[SUMS_ITEMS];
     GLOBAL const sh_gpu_work *const w = works + number;
-    const uint grain = GROUP_X / w->channels, channel = GROUP_X % w->channels;
     const uint rows = w->samples * w->inner, block = CHAIN_LENGTH * w->chains;
-    const float center = mean[grain * w->step[2] + channel],
-                around = variance[grain * w->step[3] + channel];
+    const uint all_chains = (rows + block - 1) / block * w->chains;
+    const uint together = w->together, each = SUMS_ITEMS / together, mine = ITEM / each;
+    const uint at = GROUP_X * together + mine; /* of all grains' channels */
+    const bool idle = mine >= together || at >= w->grains * w->channels;
+    const uint known = idle ? 0 : at, grain = known / w->channels, channel = known % w->channels;
+    const float center = mean[grain * w->step[2] + channel];
+    const float around = variance[grain * w->step[3] + channel];
     const float scale = norm_scale(weight[grain * w->step[4] + channel], around, w->number);
     const float shift = bias[grain * w->step[5] + channel] - center * scale;
     dy += grain * w->step[0] + channel * w->inner;
     x += grain * w->step[1] + channel * w->inner;
     double all = 0.0, products = 0.0;
-    for (uint first = 0; first < rows; first += block) {
-        const uint end = least(rows, first + block);
-        for (uint t = ITEM; t < w->chains; t += NORM_ITEMS) {
-            float s = 0.0f, p = 0.0f;
-            for (uint i = first + t; i < end; i += w->chains) {
-                const float now = x[ROW(i)], d = dy[ROW(i)];
-                const bool pass = passes(w->activation, now * scale + shift);
-                s += pass ? d : 0.0f;
-                p += pass ? d * (now - center) : 0.0f;
+    for (uint first = 0; first < all_chains; first += each) {
+        const uint chain = first + ITEM % each; /* in the order in which they are added */
+        const uint from = chain / w->chains * block + chain % w->chains;
+        const uint length = chain_length(w, from, rows);
+        walk next = walk_from(w, from);
+        float s = 0.0f, p = 0.0f;
+        for (uint i = 0; i < length; i += 4) {
+            float now[4], d[4];
+            UP_TO (k, 4, 4) {
+                const uint place = walk_on(&next);
+                now[k] = i + k < length ? x[place] : 0.0f;
+                d[k] = i + k < length ? dy[place] : 0.0f;
             }
-            sum[t] = s;
-            product[t] = p;
+            UP_TO (k, 4, 4)
+                if (i + k < length) {
+                    const bool pass = passes(w->activation, now[k] * scale + shift);
+                    s += pass ? d[k] : 0.0f;
+                    p += pass ? d[k] * (now[k] - center) : 0.0f;
+                }
         }
+        sum[ITEM] = s;
+        product[ITEM] = p;
         BARRIER();
-        all = folded(all, sum, w->chains);
-        products = folded(products, product, w->chains);
+        if (ITEM % each == 0)
+            for (uint t = 0; t < each && first + t < all_chains; t++) {
+                all += (double)sum[ITEM + t];
+                products += (double)product[ITEM + t];
+            }
         BARRIER();
     }
-    if (ITEM > 0)
+    if (idle || ITEM % each > 0)
         return;
     const double inverse = (double)DIVIDE(1.0f, SQRT(around + w->number));
     const double count = w->training ? (double)rows : (double)INFINITE;
-    db[GROUP_X] = (float)all;
-    dw[GROUP_X] = (float)(products * inverse);
+    db[at] = (float)all;
+    dw[at] = (float)(products * inverse);
     parts += grain * 2 * w->channels;
     parts[channel] = (float)((double)scale * all / count);
     parts[w->channels + channel] = (float)((double)scale * products * inverse * inverse / count);

@@ -37,6 +37,7 @@ typedef struct sh_gpu_work {
     uint32_t channels, outputs, groups;
     uint32_t image[2], windows[2];
     uint32_t taps[2], stride[2], padding[2], end_padding[2], dilation[2];
+    uint32_t padded; /* some windows reach rows beside the image */
     uint32_t inside; /* avg_pool: the mean of what lies in the image alone */
 
     /* Products c [M, N] = a [M, K] b [K, N], `batch` of them in a grain: elements from one to the
@@ -58,7 +59,8 @@ typedef struct sh_gpu_work {
     uint32_t offset;         /* of the first element in input 0 */
     uint32_t rank;
 
-    uint32_t chains; /* of the sums of a channel */
+    uint32_t together; /* channels of a group of work items */
+    uint32_t chains;   /* of the sums of a channel */
     uint32_t function, activation, training;
     uint32_t layer,
         threshold; /* dropout: its number; words below are those of elements that are dropped */
