@@ -181,6 +181,8 @@ static sh_status compute_whole(sh_stage *stage, uint32_t lane, uint32_t first, u
     sh_lanes_end_reading(stage->lanes);
     SH_TRY(status);
     begun = sh_stopwatch_lap(watch, lane, SH_SPAN_READ, begun);
+    if (count == 0) /* only smaller ones were left */
+        return SH_OK;
     if (sh_gpu_lane_run(gpu->lane, count) != SH_OK) {
         put_out(gpu);
         return SH_OK;
