@@ -41,15 +41,15 @@ ALARM = re.compile(r' device\.(waited|lost|refused) .*?(?:text|reason)="([^"]*)"
 
 
 class Compilers:
-    """As many compilers as there are cores, over and over, of the project's own sources."""
+    """So many compilers over and over of the project's own sources."""
 
-    def __init__(self, build):
+    def __init__(self, build, count):
         with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
             commands = [shlex.split(each["command"]) for each in json.load(file)]
         self.commands = [words[words.index("ccache") + 1 if "ccache" in words else 0:] for words in commands]
         self.over = threading.Event()
         self.built = 0
-        self.threads = [threading.Thread(target=self.compile, args=(i,)) for i in range(os.cpu_count())]
+        self.threads = [threading.Thread(target=self.compile, args=(i,)) for i in range(count)]
 
     def compile(self, first):
         for words in itertools.cycle(self.commands[first::len(self.threads)]):
@@ -103,7 +103,7 @@ def slow_devices(options, result):
         folder, lab = job.path("lab"), job.path("slow.toml")
         with open(lab, "w", encoding="utf-8") as file:
             file.write(LAB % (JOB, COUNT, CPU))
-        with Compilers(options.build) as compilers:
+        with Compilers(options.build, options.compilers) as compilers:
             process = subprocess.Popen([os.path.join(measure.ROOT, "lab", "lab"), "run", lab, "--folder", folder,
                                         "--program", options.shoal, "--quiet"])
             try:
@@ -139,6 +139,7 @@ def add_options(parser):
     parser.add_argument("--minutes", type=float, default=30, help="of each part (30)")
     parser.add_argument("--arm", help="the program of a cross build for 64-bit Arm; without it that part is left out")
     parser.add_argument("--sysroot", default=os.path.join(measure.ROOT, "build", "sysroot", "arm64"), help="its libraries")
+    parser.add_argument("--compilers", type=int, default=os.cpu_count(), help="beside the slow devices (one a core)")
     parser.add_argument("--part", choices=("slow", "arm"), help="this one alone")
 
 

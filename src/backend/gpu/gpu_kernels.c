@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backend/gpu/gpu_kernels.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -86,7 +85,8 @@ sh_status sh_gpu_kernels_find(sh_gpu_kernel **kernel, sh_gpu_kernels *kernels, c
     char symbol[64];
     const int length = snprintf(symbol, sizeof symbol, "sh_%s",
                                 name); /* OpenCL has functions of some of the names */
-    assert(length > 0 && (size_t)length < sizeof symbol);
+    if (length < 0 || (size_t)length >= sizeof symbol)
+        return sh_fail(SH_INVALID, "the kernel '%s': its name is too long", name);
     return sh_gpu_kernel_get(kernel, kernels->module, symbol);
 }
 
