@@ -25,13 +25,13 @@ extern "C" {
 
 typedef struct sh_join_options {
     const char *token;
-    const char *data; /* where this device holds the job's data; NULL: as the job says, and where
-                         they are not there, from the other devices */
-    uint64_t cache;   /* most bytes on disk for data from other devices; 0: any number */
-    const char *name; /* NULL: the host's name */
-    uint32_t lanes;   /* 0: all cores */
-    uint64_t memory;  /* most bytes that this device may hold resident; 0: any number */
-    bool local;       /* a device that `train` has started on its own machine */
+    const char *data;  /* where this device holds the job's data; NULL: as the job says, and where
+                          they are not there, from the other devices */
+    uint64_t cache;    /* most bytes on disk for data from other devices; 0: any number */
+    const char *name;  /* NULL: the host's name */
+    const char *lanes; /* as sh_lanes_check has them; NULL: all cores */
+    uint64_t memory;   /* most bytes that this device may hold resident; 0: any number */
+    bool local;        /* a device that `train` has started on its own machine */
     uint32_t reconnect_s; /* how long to try to come back when the connection to the coordinator is
                              lost in the middle of the job; 0: not at all */
     uint32_t wait_s;  /* how long to wait, before the job has begun, for a coordinator that cannot

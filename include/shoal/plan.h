@@ -23,8 +23,8 @@ extern "C" {
 
 typedef struct sh_plan_options {
     sh_job job;
-    uint32_t lanes;  /* 0: all cores */
-    uint64_t memory; /* most bytes to hold resident; 0: any number */
+    const char *lanes; /* cores, as sh_lanes_check has them; NULL: all */
+    uint64_t memory;   /* most bytes to hold resident; 0: any number */
 } sh_plan_options;
 
 /* The nodes of one scope of parameters, forward and backward; figures are those of one grain. */

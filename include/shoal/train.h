@@ -142,6 +142,10 @@ typedef struct sh_train_options {
 
 SHOAL_API void sh_train_options_init(sh_train_options *options);
 
+/* SH_INVALID where a text says not on what a device computes: cores ("4"), GPUs and cores
+ * ("gpu:0,cpu:4"). NULL: all cores. */
+SHOAL_API sh_status sh_lanes_check(const char *lanes) SHOAL_CHECKED;
+
 /* What of the options does not go together, as far as can be said before anything is opened:
  * SH_INVALID names the option. sh_train refuses it too. */
 SHOAL_API sh_status sh_train_options_check(const sh_train_options *options) SHOAL_CHECKED;

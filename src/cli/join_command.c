@@ -48,8 +48,9 @@ static const sh_option options[] = {
     {SH_OPTION_TEXT, .name = "name", .value = "NAME",
      .help = "what the others call this device (default: the host's name)",
      .offset = FIELD(options.name), .max = SH_NAME_BYTES - 1},
-    {SH_OPTION_U32, .name = "lanes", .value = "N", .help = "cores to lend (default all)",
-     .offset = FIELD(options.lanes), .min = 1, .max = 4096},
+    {SH_OPTION_TEXT, .name = "lanes", .value = "LIST",
+     .help = "cores to lend (default all), or such as gpu:0,cpu:4", .offset = FIELD(options.lanes),
+     .max = 255},
     {SH_OPTION_U32, .name = "port", .value = "N",
      .help = "where the others reach this device, for a firewall (default: any port)",
      .offset = FIELD(port), .min = 1, .max = UINT16_MAX},
@@ -125,6 +126,8 @@ static int run(const sh_arguments *arguments, void *values)
     join_values *given = values;
     join_session session;
     char line[TOKEN_BYTES] = "";
+    if (sh_lanes_check(given->options.lanes) != SH_OK)
+        return sh_console_misuse("join", "%s", sh_message());
 #ifdef __linux__
     if (given->local) /* a device of train's own must not outlive it, however it ends */
         prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -162,7 +162,7 @@ static int run(const sh_arguments *arguments, void *values)
     int code = sh_command_take_job(&sh_plan_command, arguments, job);
     if (code != SH_EXIT_DONE)
         return code;
-    if (sh_job_complete(job) != SH_OK)
+    if (sh_lanes_check(given->asked.lanes) != SH_OK || sh_job_complete(job) != SH_OK)
         return sh_console_misuse("plan", "%s", sh_message());
     const sh_plan_options asked = {
         .job = *job, .lanes = given->asked.lanes, .memory = given->asked.memory};

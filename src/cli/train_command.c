@@ -134,8 +134,8 @@ static void print_start(const train_values *given)
         sh_console_note("devices     %s here%s", sh_quantity_whole(&a, devices),
                         asked->listen != NULL ? ", others may join" : "");
     }
-    if (asked->lanes > 0)
-        sh_console_note("lanes       %s each", sh_quantity_whole(&a, asked->lanes));
+    if (asked->lanes != NULL)
+        sh_console_note("lanes       %s each", asked->lanes);
     else
         sh_console_note("lanes       all cores%s", devices > 1 ? ", divided among them" : "");
     if (asked->min_devices > devices)

@@ -23,6 +23,7 @@
 #include "plan/breakdown.h"
 #include "plan/device_file.h"
 #include "plan/time_model.h"
+#include "train/lane_list.h"
 #include "train/workbench.h"
 
 #define READ_SAMPLES 64 /* that are read for the time of one */
@@ -297,13 +298,18 @@ static sh_status run(planning *p, const sh_plan_options *options)
 {
     sh_plan_result *result = p->result;
     sh_job job = options->job;
+    sh_lane_list lanes;
     SH_TRY(sh_job_complete(&job));
+    SH_TRY(sh_lane_list_parse(&lanes, options->lanes));
+    if (lanes.gpu_count > 0)
+        return sh_fail(SH_UNSUPPORTED, "--lanes %s: a plan knows no GPUs yet; leave gpu: out",
+                       options->lanes);
     SH_TRY(open_bench(p, &job));
     const sh_dataset_info *info = sh_pipeline_about(p->bench->pipeline);
     p->problem = sh_lanes_problem(info);
     /* What the job takes as it is: its lanes are set up as a training would, below the same limit,
      * and first, while nothing else is in the process's memory. */
-    SH_TRY(sh_workbench_start(p->bench, options->lanes, options->memory));
+    SH_TRY(sh_workbench_start(p->bench, lanes.cores, options->memory));
     p->footprint = *sh_trainer_footprint(p->bench->trainer);
     sh_trainer_free(p->bench->trainer);
     p->bench->trainer = NULL;

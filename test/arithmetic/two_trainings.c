@@ -17,7 +17,7 @@ static int train(const char *folder, const char *name, sh_train_options *options
     char run[512];
     snprintf(run, sizeof run, "%s/%s", folder, name);
     options->run = run;
-    options->lanes = 1;
+    options->lanes = "1";
     if (sh_train(options, &summary) != SH_OK)
         return fprintf(stderr, "two_trainings: %s\n", sh_message()), 1;
     printf("%s %s\n", name, summary.weights_hash);

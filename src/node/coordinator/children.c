@@ -61,9 +61,9 @@ static void *wait_for_child(void *argument)
 /* Starts one process with `input` as its standard input. */
 static sh_status spawn(child *self, const sh_children_options *options, int input)
 {
-    char lanes[16], memory[24];
+    char lanes[256], memory[24];
     const char *program = options->program != NULL ? options->program : "/proc/self/exe";
-    snprintf(lanes, sizeof lanes, "%u", options->lanes);
+    snprintf(lanes, sizeof lanes, "%s", options->lanes);
     snprintf(memory, sizeof memory, "%" PRIu64, options->memory);
     const bool limited = options->memory != 0;
     char *const arguments[] = {"shoal",   "join", "-",      "--local",  "--quiet",

@@ -20,9 +20,9 @@ typedef struct sh_children_options {
     uint32_t count;
     const char *program; /* NULL: this program */
     const char *token;
-    const char *name; /* of this device; theirs are NAME/2, NAME/3, ... */
-    uint64_t memory;  /* of each; 0: any number */
-    uint32_t lanes;
+    const char *name;    /* of this device; theirs are NAME/2, NAME/3, ... */
+    uint64_t memory;     /* of each; 0: any number */
+    const char *lanes;   /* as --lanes has them; borrowed */
     sh_mailbox *mailbox; /* gets SH_MAIL_CHILD; borrowed until stop */
 } sh_children_options;
 

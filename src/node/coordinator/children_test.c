@@ -31,7 +31,7 @@ static void stage_new(stage *s, const char *script)
         .program = s->program,
         .token = "shoal://a-token",
         .name = "here",
-        .lanes = 3,
+        .lanes = "3",
         .mailbox = s->mailbox,
     };
 }

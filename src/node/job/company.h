@@ -104,7 +104,8 @@ struct sh_company {
     sh_run *run; /* NULL but for rank 0, as the journal */
     sh_run_journal *journal;
     sh_serving serving;
-    uint32_t lanes; /* of each device on this machine */
+    const char *lanes;   /* of each device on this machine, as --lanes has them; borrowed */
+    char lanes_text[16]; /* that it points to where the user did not say */
     void (*save_now)(void *context);
     void *context;
 

@@ -24,6 +24,7 @@
 #include "onnx/model_shelf.h"
 #include "shoal/join.h"
 #include "train/job_options.h"
+#include "train/lane_list.h"
 
 #define RETRY_MS 500 /* between two tries to come back */
 
@@ -199,7 +200,11 @@ static sh_status prepare(device *self, const sh_welcome *welcome)
     self->bench->on_passed = on_passed;
     self->bench->on_times = on_times;
     self->bench->context = self;
-    SH_TRY(sh_workbench_start(self->bench, self->options->lanes, self->options->memory));
+    sh_lane_list lanes;
+    SH_TRY(sh_lane_list_parse(&lanes, self->options->lanes));
+    self->bench->gpus = lanes.gpus;
+    self->bench->gpu_count = lanes.gpu_count;
+    SH_TRY(sh_workbench_start(self->bench, lanes.cores, self->options->memory));
     if (self->options->memory != 0) {
         char text[SH_FOOTPRINT_TEXT];
         sh_footprint_print(text, sh_trainer_footprint(self->bench->trainer), self->options->memory);

@@ -38,6 +38,7 @@
 #include "store/run.h"
 #include "train/class_weights.h"
 #include "train/job_json.h"
+#include "train/lane_list.h"
 #include "train/strategy.h"
 
 #define JOB_FILE_MAX ((size_t)1 << 20)
@@ -73,6 +74,12 @@ void sh_train_options_init(sh_train_options *options)
     sh_job_init(&options->job);
 }
 
+sh_status sh_lanes_check(const char *lanes)
+{
+    sh_lane_list list;
+    return sh_lane_list_parse(&list, lanes);
+}
+
 /* A batch for each device becomes the job's global batch, and stays that, whoever joins. */
 sh_status sh_train_options_complete(sh_train_options *options)
 {
@@ -80,6 +87,7 @@ sh_status sh_train_options_complete(sh_train_options *options)
     sh_cadence cadence;
     SH_TRY(sh_rate_trial_begin(options));
     SH_TRY(sh_company_check(options));
+    SH_TRY(sh_lanes_check(options->lanes));
     SH_TRY(sh_cadence_parse(&cadence, options->checkpoint_every));
     const bool apart =
         sh_strategy_parse(&strategy, options->job.strategy) == SH_OK && strategy.row->apart;
@@ -349,6 +357,25 @@ static sh_status open_new(training *t, char note[SH_MESSAGE_BYTES])
     return weigh_classes(t->bench);
 }
 
+/* Compiles for this device's lanes: those of --lanes, or its part of the cores. */
+static sh_status start_lanes(training *t)
+{
+    sh_company *company = t->company;
+    sh_lane_list list;
+    SH_TRY(sh_lane_list_parse(&list, t->options->lanes));
+    const uint32_t part = sh_host_cores() / company->here;
+    if (t->options->lanes == NULL)
+        list.cores = part > 0 ? part : 1;
+    company->lanes = t->options->lanes;
+    if (company->lanes == NULL) {
+        snprintf(company->lanes_text, sizeof company->lanes_text, "%u", list.cores);
+        company->lanes = company->lanes_text;
+    }
+    t->bench->gpus = list.gpus;
+    t->bench->gpu_count = list.gpu_count;
+    return sh_workbench_start(t->bench, list.cores, t->options->memory);
+}
+
 /* All that may be refused before anything is written. */
 static sh_status prepare(training *t)
 {
@@ -379,10 +406,8 @@ static sh_status prepare(training *t)
     t->bench->on_times = on_times;
     t->bench->on_answers = on_answers;
     t->bench->context = t;
-    const uint32_t lanes = sh_host_cores() / company->here;
-    company->lanes = options->lanes != 0 ? options->lanes : lanes > 0 ? lanes : 1;
     company->bench = t->bench;
-    return sh_workbench_start(t->bench, company->lanes, options->memory);
+    return start_lanes(t);
 }
 
 /* What the job was changed in, now and when it was resumed before. */
