@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "backend/gpu/proof.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "gpu/device.h"
@@ -108,6 +109,7 @@ sh_status sh_gpu_lane_new(sh_gpu_lane **lane, const sh_gpu_lane_options *options
     SH_TRY_DONE(sh_model_build(&graph, options->model, options->samples, SH_MODEL_TRAIN));
     SH_TRY_DONE(sh_gpu_open(&fresh->gpu, options->gpu));
     SH_TRY_DONE(sh_gpu_kernels_new(&fresh->kernels, fresh->gpu));
+    SH_TRY_DONE(sh_gpu_prove(fresh->kernels));
     SH_TRY_DONE(compile(fresh, graph, options->grains));
     SH_TRY_DONE(make_room(fresh, graph));
     sh_graph_free(graph);

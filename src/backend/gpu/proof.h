@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Before a GPU computes anything it proves that its arithmetic is that of docs/arithmetic.md: each
+ * operation that kernels use gives the processor's bits for some thousand values, which are chosen
+ * (zeros, denormals, ties, infinities) or random.
+ *
+ *     SH_TRY(sh_gpu_kernels_new(&kernels, gpu));
+ *     SH_TRY(sh_gpu_prove(kernels));
+ *
+ * Threads: as gpu_program.h.
+ */
+#ifndef SHOAL_BACKEND_GPU_PROOF_H
+#define SHOAL_BACKEND_GPU_PROOF_H
+
+#include "backend/gpu/gpu_program.h"
+
+/* Waits. SH_UNSUPPORTED names the GPU, the operation and values for which it gives other bits; else
+ * failures of the GPU. */
+sh_status sh_gpu_prove(sh_gpu_kernels *kernels) SHOAL_CHECKED;
+
+#endif
