@@ -138,6 +138,8 @@ static const char *what_lacks(const opencl_calls *cl, cl_device_id device, const
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         if ((has & needs[i].bit) == 0)
             return needs[i].lack;
+    if ((number_of(cl, device, CL_DEVICE_DOUBLE_FP_CONFIG) & CL_FP_ROUND_TO_NEAREST) == 0)
+        return "it has no double precision"; /* which norms are summed in */
     return NULL;
 }
 

@@ -52,6 +52,7 @@ enum {
     CL_DEVICE_NAME = 0x102b,
     CL_DRIVER_VERSION = 0x102d,
     CL_DEVICE_VERSION = 0x102f,
+    CL_DEVICE_DOUBLE_FP_CONFIG = 0x1032,
     CL_DEVICE_HOST_UNIFIED_MEMORY = 0x1035,
 };
 
@@ -80,7 +81,6 @@ enum { CL_MEM_READ_WRITE = 1, CL_BUFFER_CREATE_TYPE_REGION = 0x1220 };
     X(-11, BUILD_PROGRAM_FAILURE, FORMAT)                                                          \
     X(-14, EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, IO)                                          \
     X(-46, INVALID_KERNEL_NAME, NOT_FOUND)                                                         \
-    X(-52, INVALID_KERNEL_ARGS, INTERNAL)                                                          \
     X(-54, INVALID_WORK_GROUP_SIZE, INTERNAL)                                                      \
     X(-61, INVALID_BUFFER_SIZE, NO_MEMORY)                                                         \
     X(-1001, PLATFORM_NOT_FOUND, NOT_FOUND)
