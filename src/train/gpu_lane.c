@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The program is the one that lanes compile for a grain, but that nothing is computed again in it:
- * that changes no bit. Outputs are read as far as the trainer needs them, the first three.
+ * that changes no bit. Outputs are read as far as the trainer needs them: loss, answer and target,
+ * and after a validation what the model gives.
  */
 #include "train/gpu_lane.h"
 
@@ -14,7 +15,7 @@
 #include "gpu/device.h"
 #include "graph/graph.h"
 
-enum { OUTPUTS = 3 }; /* loss, answer, target */
+enum { OUTPUTS = 3, EVALUATED = 4 };
 
 /* Of all grains, on the host: one behind the other. */
 typedef struct port {
@@ -31,10 +32,12 @@ typedef struct gradient_sum {
 struct sh_gpu_lane {
     sh_gpu *gpu;
     sh_gpu_kernels *kernels;
+    bool borrows; /* both of these */
+    bool trains;
     sh_gpu_program *program;
     uint32_t grains, samples;
-    size_t input_count, parameter_count;
-    port *inputs, outputs[OUTPUTS];
+    size_t input_count, output_count, parameter_count;
+    port *inputs, outputs[EVALUATED];
     gradient_sum *gradients; /* by parameter */
     float *units;            /* by parameter */
 };
@@ -90,12 +93,25 @@ static sh_status make_room(sh_gpu_lane *lane, const sh_graph *graph)
     lane->parameter_count = graph->parameter_count;
     for (size_t i = 0; i < graph->input_count; i++)
         SH_TRY(make_port(&lane->inputs[i], graph, graph->inputs[i], lane->grains));
-    assert(graph->output_count >= OUTPUTS);
-    for (size_t i = 0; i < OUTPUTS; i++)
+    assert(graph->output_count >= lane->output_count);
+    for (size_t i = 0; i < lane->output_count; i++)
         SH_TRY(make_port(&lane->outputs[i], graph, graph->outputs[i], lane->grains));
     for (size_t i = 0; i < graph->parameter_count; i++)
         SH_TRY(make_gradient(&lane->gradients[i], graph, i, lane->grains));
     return SH_OK;
+}
+
+static sh_status take_gpu(sh_gpu_lane *lane, const sh_gpu_lane_options *options)
+{
+    lane->borrows = options->beside != NULL;
+    if (lane->borrows) {
+        lane->gpu = options->beside->gpu;
+        lane->kernels = options->beside->kernels;
+        return SH_OK;
+    }
+    SH_TRY(sh_gpu_open(&lane->gpu, options->gpu));
+    SH_TRY(sh_gpu_kernels_new(&lane->kernels, lane->gpu));
+    return sh_gpu_prove(lane->kernels);
 }
 
 sh_status sh_gpu_lane_new(sh_gpu_lane **lane, const sh_gpu_lane_options *options)
@@ -106,10 +122,10 @@ sh_status sh_gpu_lane_new(sh_gpu_lane **lane, const sh_gpu_lane_options *options
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a GPU's lane");
     fresh->samples = options->samples;
-    SH_TRY_DONE(sh_model_build(&graph, options->model, options->samples, SH_MODEL_TRAIN));
-    SH_TRY_DONE(sh_gpu_open(&fresh->gpu, options->gpu));
-    SH_TRY_DONE(sh_gpu_kernels_new(&fresh->kernels, fresh->gpu));
-    SH_TRY_DONE(sh_gpu_prove(fresh->kernels));
+    fresh->trains = options->mode == SH_MODEL_TRAIN;
+    fresh->output_count = options->mode == SH_MODEL_EVALUATE ? EVALUATED : OUTPUTS;
+    SH_TRY_DONE(sh_model_build(&graph, options->model, options->samples, options->mode));
+    SH_TRY_DONE(take_gpu(fresh, options));
     SH_TRY_DONE(compile(fresh, graph, options->grains));
     SH_TRY_DONE(make_room(fresh, graph));
     sh_graph_free(graph);
@@ -129,11 +145,13 @@ void sh_gpu_lane_free(sh_gpu_lane *lane)
     if (lane->gpu != NULL && sh_gpu_finish(lane->gpu) != SH_OK)
         sh_log(SH_LOG_DEBUG, "gpu.closed", "reason=%s", sh_message());
     sh_gpu_program_free(lane->program);
-    sh_gpu_kernels_free(lane->kernels);
-    sh_gpu_close(lane->gpu);
+    if (!lane->borrows) {
+        sh_gpu_kernels_free(lane->kernels);
+        sh_gpu_close(lane->gpu);
+    }
     for (size_t i = 0; i < lane->input_count; i++)
         free(lane->inputs[i].values);
-    for (size_t i = 0; i < OUTPUTS; i++)
+    for (size_t i = 0; i < EVALUATED; i++)
         free(lane->outputs[i].values);
     for (size_t i = 0; i < lane->parameter_count; i++) {
         free(lane->gradients[i].sums);
@@ -193,13 +211,14 @@ sh_status sh_gpu_lane_run(sh_gpu_lane *lane, uint32_t count)
     sh_gpu_program *program = lane->program;
     for (size_t i = 0; i < lane->input_count; i++)
         SH_TRY(sh_gpu_program_set_input(program, i, count, lane->inputs[i].values));
-    SH_TRY(sh_gpu_program_clear_sums(program));
-    SH_TRY(sh_gpu_program_run(program, count, lane->units));
+    if (lane->trains)
+        SH_TRY(sh_gpu_program_clear_sums(program));
+    SH_TRY(sh_gpu_program_run(program, count, lane->trains ? lane->units : NULL));
     for (size_t i = 0; i < lane->parameter_count; i++)
         if (lane->gradients[i].sums != NULL)
             SH_TRY(sh_gpu_program_read_sums(program, i, lane->gradients[i].sums,
                                             lane->gradients[i].facts));
-    for (size_t i = 0; i < OUTPUTS; i++)
+    for (size_t i = 0; i < lane->output_count; i++)
         SH_TRY(sh_gpu_program_read_output(program, i, count, lane->outputs[i].values));
     return sh_gpu_finish(lane->gpu);
 }

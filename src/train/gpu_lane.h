@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A GPU that computes grains of a training, many at a time: their losses, and their gradients as
- * the exact sum adds them at 32 bits.
+ * A GPU that computes grains, many at a time: their losses, and in training their gradients as the
+ * exact sum adds them at 32 bits.
  *
  *     SH_TRY(sh_gpu_lane_new(&lane, &options));
  *     sh_gpu_lane_set_unit(lane, parameter, unit);               // each parameter, each step
@@ -24,8 +24,11 @@
 typedef struct sh_gpu_lane_options {
     uint32_t gpu;                  /* its number (gpu/device.h) */
     const sh_model_options *model; /* borrowed for the call */
+    sh_model_mode mode;            /* of its program */
     uint32_t samples;              /* of a grain */
     uint32_t grains;               /* the most at a time; fewer where the GPU's memory is short */
+    struct sh_gpu_lane *beside;    /* the new one is freed before this one, whose GPU it uses; NULL:
+                                      it opens the GPU */
 } sh_gpu_lane_options;
 
 typedef struct sh_gpu_lane sh_gpu_lane;

@@ -9,10 +9,12 @@
 #include "train/samples.h"
 #include "train/score.h"
 
+enum { MODES = SH_MODEL_EVALUATE + 1 };
+
 /* A GPU at work. */
 typedef struct gpu_at_work {
-    sh_gpu_lane *lane; /* owned; NULL: it failed, and is used no more */
-    sh_gpu_share share;
+    sh_gpu_lane *lanes[MODES]; /* by mode; owned; NULL: it failed, and is used no more */
+    sh_gpu_share shares[MODES];
     uint64_t grains, ns; /* of the turn under way */
 } gpu_at_work;
 
@@ -39,56 +41,92 @@ sh_status sh_gpus_check(const sh_job *job, const sh_strategy_ops *ops)
     return SH_OK;
 }
 
+/* The programs for training and, where there are samples for one, for validation. */
+static sh_status open_gpu(gpu_at_work *gpu, const sh_stage *stage, uint32_t number,
+                          const sh_model_options *model)
+{
+    const sh_batch batch = sh_schedule_batch(&stage->schedule, 0);
+    const uint32_t grain = stage->job->grain;
+    const uint32_t most = batch.grains < SH_GPU_MAX_GRAINS ? batch.grains : SH_GPU_MAX_GRAINS;
+    sh_gpu_lane_options options = {
+        .gpu = number,
+        .model = model,
+        .mode = SH_MODEL_TRAIN,
+        .samples = sh_batch_grain(&batch, 0).count,
+        .grains = most,
+    };
+    SH_TRY(sh_gpu_lane_new(&gpu->lanes[SH_MODEL_TRAIN], &options));
+    if (sh_pipeline_about(stage->pipeline)->count[SH_SPLIT_VALIDATION] < grain)
+        return SH_OK;
+    options.mode = SH_MODEL_EVALUATE;
+    options.samples = grain;
+    options.beside = gpu->lanes[SH_MODEL_TRAIN];
+    return sh_gpu_lane_new(&gpu->lanes[SH_MODEL_EVALUATE], &options);
+}
+
+/* The one for training is last: the other uses its GPU. */
+static void close_gpu(gpu_at_work *gpu)
+{
+    for (int mode = MODES; mode-- > 0;) {
+        sh_gpu_lane_free(gpu->lanes[mode]);
+        gpu->lanes[mode] = NULL;
+    }
+}
+
 sh_status sh_gpus_open(sh_stage *stage, const uint32_t *numbers, uint32_t count,
                        const sh_model_options *model)
 {
-    const sh_batch batch = sh_schedule_batch(&stage->schedule, 0);
     const size_t bytes = sizeof(sh_gpus) + count * sizeof(gpu_at_work);
     sh_gpus *gpus = calloc(1, bytes);
     if (gpus == NULL)
         return sh_fail_memory(bytes, "the GPUs");
     stage->gpus = gpus;
-    for (; gpus->count < count; gpus->count++)
-        SH_TRY(sh_gpu_lane_new(
-            &gpus->items[gpus->count].lane,
-            &(sh_gpu_lane_options){
-                .gpu = numbers[gpus->count],
-                .model = model,
-                .samples = sh_batch_grain(&batch, 0).count,
-                .grains = batch.grains < SH_GPU_MAX_GRAINS ? batch.grains : SH_GPU_MAX_GRAINS,
-            }));
+    for (; gpus->count < count; gpus->count++) {
+        gpu_at_work *gpu = &gpus->items[gpus->count];
+        const sh_status status = open_gpu(gpu, stage, numbers[gpus->count], model);
+        if (status != SH_OK) {
+            close_gpu(gpu);
+            return status;
+        }
+    }
     return SH_OK;
 }
 
 void sh_gpus_close(sh_stage *stage)
 {
     for (uint32_t i = 0; stage->gpus != NULL && i < stage->gpus->count; i++)
-        sh_gpu_lane_free(stage->gpus->items[i].lane);
+        close_gpu(&stage->gpus->items[i]);
     free(stage->gpus);
     stage->gpus = NULL;
 }
 
-sh_gpu_lane *sh_gpus_at(const sh_stage *stage, uint32_t lane, bool *computed)
+sh_gpu_lane *sh_gpus_at(const sh_stage *stage, uint32_t lane, sh_model_mode mode, bool *computed)
 {
     const bool is_one = stage->gpus != NULL && lane < stage->gpus->count;
-    *computed = is_one && stage->gpus->items[lane].share.gpu_ns > 0;
-    return is_one ? stage->gpus->items[lane].lane : NULL;
+    *computed = is_one && stage->gpus->items[lane].shares[mode].gpu_ns > 0;
+    return is_one ? stage->gpus->items[lane].lanes[mode] : NULL;
+}
+
+/* What computes a GPU's grains in this stage. */
+static sh_gpu_lane *at_work(const sh_stage *stage, const gpu_at_work *gpu)
+{
+    return gpu->lanes[stage->task.mode];
 }
 
 bool sh_gpus_feeds(const sh_stage *stage, uint32_t lane)
 {
     return stage->gpus != NULL && lane < stage->gpus->count &&
-           stage->gpus->items[lane].lane != NULL && stage->task.mode == SH_MODEL_TRAIN &&
-           stage->strategy->ops->wants_gradients_alone(stage);
+           at_work(stage, &stage->gpus->items[lane]) != NULL &&
+           (stage->task.mode == SH_MODEL_EVALUATE ||
+            stage->strategy->ops->wants_gradients_alone(stage));
 }
 
 /* It failed: its lane is one like others from now on. */
 static void put_out(gpu_at_work *gpu)
 {
-    sh_log(SH_LOG_WARN, "gpu.failed", "gpu=%s reason=%s", sh_gpu_lane_about(gpu->lane)->name,
-           sh_message());
-    sh_gpu_lane_free(gpu->lane);
-    gpu->lane = NULL;
+    sh_log(SH_LOG_WARN, "gpu.failed", "gpu=%s reason=%s",
+           sh_gpu_lane_about(gpu->lanes[SH_MODEL_TRAIN])->name, sh_message());
+    close_gpu(gpu);
 }
 
 /* ---- a turn ---------------------------------------------------------------------------------- */
@@ -99,9 +137,10 @@ void sh_gpus_prepare(sh_stage *stage, uint32_t lane)
         return;
     const sh_replica *replica = stage->replica;
     gpu_at_work *gpu = &stage->gpus->items[lane];
+    sh_gpu_lane *own = at_work(stage, gpu);
     for (uint32_t t = 0; t < replica->summed; t++)
-        sh_gpu_lane_set_unit(gpu->lane, replica->tensor_of[t], 1 / sh_sum_scale(replica->sum, t));
-    if (sh_gpu_lane_prepare(gpu->lane, replica->parameters) != SH_OK)
+        sh_gpu_lane_set_unit(own, replica->tensor_of[t], 1 / sh_sum_scale(replica->sum, t));
+    if (sh_gpu_lane_prepare(own, replica->parameters) != SH_OK)
         put_out(gpu);
 }
 
@@ -110,10 +149,11 @@ static uint32_t take(sh_stage *stage, const gpu_at_work *gpu, uint32_t *first)
 {
     const uint32_t total = sh_ranges_total(&stage->task.todo);
     const uint32_t others = sh_lanes_count(stage->lanes) - stage->gpus->count;
-    const uint32_t most = sh_gpu_lane_grains(gpu->lane);
+    const uint32_t most = sh_gpu_lane_grains(at_work(stage, gpu));
+    const sh_gpu_share *share = &gpu->shares[stage->task.mode];
     uint32_t next = atomic_load(&stage->turn.next), count;
     do {
-        count = sh_gpu_share_take(&gpu->share, next < total ? total - next : 0, most, others);
+        count = sh_gpu_share_take(share, next < total ? total - next : 0, most, others);
     } while (count > 0 && !atomic_compare_exchange_weak(&stage->turn.next, &next, next + count));
     *first = next;
     return count;
@@ -128,9 +168,9 @@ static bool is_whole(const sh_stage *stage, uint32_t unit, uint32_t samples)
 /* Reads a grain into the inputs of the lane's own program, then to the GPU's. */
 static sh_status read_grain(sh_stage *stage, uint32_t lane, uint32_t unit, uint32_t place)
 {
-    const sh_gpu_lane *gpu = stage->gpus->items[lane].lane;
+    const sh_gpu_lane *gpu = at_work(stage, &stage->gpus->items[lane]);
     const sh_range range = sh_batch_grain(&stage->task.batch, unit);
-    sh_execution *execution = sh_lanes_execution(stage->lanes, lane, SH_MODEL_TRAIN, range.count);
+    sh_execution *execution = sh_lanes_execution(stage->lanes, lane, stage->task.mode, range.count);
     SH_TRY(sh_samples_read(stage, lane, execution, range,
                            1.0f / (float)stage->task.batch.samples.count));
     for (size_t i = 0; i < sh_gpu_lane_inputs(gpu); i++)
@@ -151,6 +191,21 @@ static void add_losses(sh_stage *stage, const sh_gpu_lane *gpu, uint32_t count)
     }
 }
 
+/* Of those taken units that are whole. */
+static void tell_answers(sh_stage *stage, const sh_gpu_lane *gpu, uint32_t first, uint32_t taken)
+{
+    for (uint32_t i = 0, place = 0; stage->on_answers != NULL && i < taken; i++) {
+        const uint32_t unit = sh_ranges_at(&stage->task.todo, first + i);
+        if (!is_whole(stage, unit, sh_gpu_lane_samples(gpu)))
+            continue;
+        stage->on_answers(stage->context, &(sh_answers){sh_batch_grain(&stage->task.batch, unit),
+                                                        sh_gpu_lane_output(gpu, 0, place),
+                                                        sh_gpu_lane_output(gpu, 3, place),
+                                                        sh_gpu_lane_output(gpu, 2, place)});
+        place++;
+    }
+}
+
 static void add_sums(sh_stage *stage, const sh_gpu_lane *gpu, uint32_t count)
 {
     const sh_replica *replica = stage->replica;
@@ -167,8 +222,9 @@ static void add_sums(sh_stage *stage, const sh_gpu_lane *gpu, uint32_t count)
 static sh_status compute_whole(sh_stage *stage, uint32_t lane, uint32_t first, uint32_t taken)
 {
     gpu_at_work *gpu = &stage->gpus->items[lane];
+    sh_gpu_lane *own = at_work(stage, gpu);
     sh_stopwatch *watch = stage->times.watching;
-    const uint32_t samples = sh_gpu_lane_samples(gpu->lane);
+    const uint32_t samples = sh_gpu_lane_samples(own);
     uint64_t begun = sh_stopwatch_now(watch);
     uint32_t count = 0;
     sh_status status = SH_OK;
@@ -183,13 +239,16 @@ static sh_status compute_whole(sh_stage *stage, uint32_t lane, uint32_t first, u
     begun = sh_stopwatch_lap(watch, lane, SH_SPAN_READ, begun);
     if (count == 0) /* only smaller ones were left */
         return SH_OK;
-    if (sh_gpu_lane_run(gpu->lane, count) != SH_OK) {
+    if (sh_gpu_lane_run(own, count) != SH_OK) {
         put_out(gpu);
         return SH_OK;
     }
     begun = sh_stopwatch_lap(watch, lane, SH_SPAN_BACKWARD, begun);
-    add_losses(stage, gpu->lane, count);
-    add_sums(stage, gpu->lane, count);
+    add_losses(stage, own, count);
+    if (stage->task.mode == SH_MODEL_TRAIN)
+        add_sums(stage, own, count);
+    else
+        tell_answers(stage, own, first, taken);
     sh_stopwatch_add(watch, lane, SH_SPAN_ADD, begun);
     return SH_OK;
 }
@@ -207,13 +266,13 @@ void sh_gpus_compute(sh_stage *stage, uint32_t lane)
     gpu_at_work *gpu = &stage->gpus->items[lane];
     while (sh_gpus_feeds(stage, lane) && (taken = take(stage, gpu, &first)) > 0) {
         const uint64_t begun = now(stage);
-        const uint32_t samples = sh_gpu_lane_samples(gpu->lane);
+        const uint32_t samples = sh_gpu_lane_samples(at_work(stage, gpu));
         sh_status status = compute_whole(stage, lane, first, taken);
         gpu->ns += now(stage) - begun;
         gpu->grains += taken;
         for (uint32_t i = 0; i < taken && status == SH_OK; i++) {
             const uint32_t unit = sh_ranges_at(&stage->task.todo, first + i);
-            if (gpu->lane == NULL || !is_whole(stage, unit, samples))
+            if (at_work(stage, gpu) == NULL || !is_whole(stage, unit, samples))
                 status = stage->strategy->ops->compute(stage, lane, unit);
         }
         if (status != SH_OK)
@@ -237,9 +296,10 @@ void sh_gpus_end_turn(sh_stage *stage)
         return;
     const uint64_t lane_grains = atomic_exchange(&gpus->lane_grains, 0);
     const uint64_t lane_ns = atomic_exchange(&gpus->lane_ns, 0);
-    for (uint32_t i = 0; stage->task.mode == SH_MODEL_TRAIN && i < gpus->count; i++) {
+    for (uint32_t i = 0; i < gpus->count; i++) {
         gpu_at_work *gpu = &gpus->items[i];
-        sh_gpu_share_note(&gpu->share, gpu->grains, gpu->ns, lane_grains, lane_ns);
+        sh_gpu_share_note(&gpu->shares[stage->task.mode], gpu->grains, gpu->ns, lane_grains,
+                          lane_ns);
         gpu->grains = gpu->ns = 0;
     }
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPUs in a stage. Each has a lane of the device that feeds it: in training that takes as many
+ * GPUs in a stage. Each has a lane of the device that feeds it: that takes as many
  * grains as the GPU will have done when the others are done with the rest, reads their samples, and
  * adds what the GPU makes of them to the exact sum. The weights are those of the processor, bit for
  * bit.
  *
  * A GPU adds to the sum only what it has finished, so where it fails its lane computes the same
- * grains and goes on without it. In validation, and where more than gradients is wanted of a grain,
- * the lane is one like others.
+ * grains and goes on without it. Where more than gradients is wanted of a grain in training, the
+ * lane is one like others.
  *
  * Part of the stage (train/stage.h): that and the trainer include it, nobody else. Threads: the
  * trainer's caller, but where it says any lane.
@@ -30,9 +30,9 @@ sh_status sh_gpus_open(sh_stage *stage, const uint32_t *numbers, uint32_t count,
                        const sh_model_options *model) SHOAL_CHECKED;
 void sh_gpus_close(sh_stage *stage);
 
-/* The GPU that a lane feeds, and whether it has computed any grain; NULL: none, or it was put out.
- */
-sh_gpu_lane *sh_gpus_at(const sh_stage *stage, uint32_t lane, bool *computed);
+/* What a lane feeds in stages of a mode, and whether it has computed any grain; NULL: nothing, or
+ * the GPU was put out. */
+sh_gpu_lane *sh_gpus_at(const sh_stage *stage, uint32_t lane, sh_model_mode mode, bool *computed);
 
 /* Any lane. Whether it feeds a GPU in this stage. */
 bool sh_gpus_feeds(const sh_stage *stage, uint32_t lane);

@@ -52,8 +52,29 @@ typedef struct outcome {
     char weights[SH_DIGEST_TEXT];
     double loss, validation_loss;
     uint64_t score, validation_score;
-    bool gpu_is_left, gpu_computed;
+    atomic_ullong answers; /* of validations: a sum over samples, in any order */
+    bool gpu_is_left, gpu_computed, gpu_validated;
 } outcome;
+
+enum { OUTPUTS = 10 };
+
+/* A check of what is told of each sample: loss, what the model gives, target. */
+static void add_answers(void *context, const sh_answers *answers)
+{
+    outcome *got = context;
+    const int32_t *targets = answers->targets;
+    for (uint32_t i = 0; i < answers->samples.count; i++) {
+        uint64_t check = (uint32_t)targets[i] + 1;
+        for (uint32_t k = 0; k <= OUTPUTS; k++) {
+            const float *number =
+                k == OUTPUTS ? &answers->losses[i] : &answers->given[i * OUTPUTS + k];
+            uint32_t bits;
+            memcpy(&bits, number, sizeof bits);
+            check = check * 1000003 + bits;
+        }
+        atomic_fetch_add(&got->answers, check * (answers->samples.first + i + 1));
+    }
+}
 
 static uint32_t finishes_left; /* until the driver below says that the GPU is lost */
 static const sh_gpu_driver *real;
@@ -73,7 +94,8 @@ static void arm(sh_trainer *trainer, uint32_t finishes)
 {
     static sh_gpu_driver failing;
     bool computed;
-    const char *about = (const char *)sh_gpu_lane_about(sh_gpus_at(&trainer->stage, 0, &computed));
+    const char *about =
+        (const char *)sh_gpu_lane_about(sh_gpus_at(&trainer->stage, 0, SH_MODEL_TRAIN, &computed));
     sh_gpu *gpu = (sh_gpu *)(void *)(uintptr_t)(about - offsetof(sh_gpu, description));
     real = gpu->driver;
     failing = *real;
@@ -92,6 +114,8 @@ static outcome train(const char *model, uint32_t lanes, bool on_gpu, uint32_t fi
     assert_ok(sh_workbench_open(&bench, &job, NULL));
     bench->gpus = &gpu_number;
     bench->gpu_count = on_gpu ? 1 : 0;
+    bench->on_answers = add_answers;
+    bench->context = &got;
     assert_ok(sh_workbench_start(bench, lanes, 0));
     if (finishes > 0)
         arm(bench->trainer, finishes);
@@ -111,7 +135,9 @@ static outcome train(const char *model, uint32_t lanes, bool on_gpu, uint32_t fi
     assert_ok(sh_digest_block(digest, bench->replica->weights,
                               bench->replica->weight_count * sizeof(float)));
     sh_digest_print(got.weights, digest);
-    got.gpu_is_left = sh_gpus_at(&bench->trainer->stage, 0, &got.gpu_computed) != NULL;
+    const sh_stage *stage = &bench->trainer->stage;
+    got.gpu_is_left = sh_gpus_at(stage, 0, SH_MODEL_TRAIN, &got.gpu_computed) != NULL &&
+                      sh_gpus_at(stage, 0, SH_MODEL_EVALUATE, &got.gpu_validated) != NULL;
     sh_workbench_close(bench);
     return got;
 }
@@ -120,6 +146,7 @@ static void assert_same(const outcome *got, const outcome *want)
 {
     assert_string_equal(got->weights, want->weights);
     assert_true(got->loss == want->loss && got->validation_loss == want->validation_loss);
+    assert_true(got->answers == want->answers && want->answers != 0);
     assert_int_equal(got->score, want->score);
     assert_int_equal(got->validation_score, want->validation_score);
 }
@@ -134,18 +161,19 @@ static void a_gpu_has_the_weights_of_the_processor(void **state)
         const outcome alone = train(models[i], 0, true, 0), mixed = train(models[i], 2, true, 0);
         assert_same(&alone, &want);
         assert_same(&mixed, &want);
-        assert_true(alone.gpu_is_left && alone.gpu_computed);
+        assert_true(alone.gpu_is_left && alone.gpu_computed && alone.gpu_validated);
         assert_true(mixed.gpu_is_left && mixed.gpu_computed);
     }
 }
 
-/* Every call that waits may be the one that fails: the weights' copy, or the grains. */
+/* Every call that waits may be the one that fails: the weights' copy, or the grains, in training or
+ * in validation. */
 static void a_gpu_that_is_lost_costs_nothing(void **state)
 {
     (void)state;
     need_gpu();
     const outcome want = train("mlp:784-32-10", 1, false, 0);
-    for (uint32_t finishes = 1; finishes <= 4; finishes++) {
+    for (uint32_t finishes = 1; finishes <= 9; finishes += 1 + finishes / 3) {
         const outcome got = train("mlp:784-32-10", finishes % 2, true, finishes);
         assert_same(&got, &want);
         assert_false(got.gpu_is_left);
