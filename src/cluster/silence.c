@@ -3,7 +3,7 @@
 
 void sh_silence_begin(sh_silence *silence, uint64_t now_ms)
 {
-    *silence = (sh_silence){.heard_ms = now_ms, .recall_ms = now_ms};
+    *silence = (sh_silence){.begun_ms = now_ms, .heard_ms = now_ms, .recall_ms = now_ms};
 }
 
 uint64_t sh_silence_ms(const sh_silence *silence, uint64_t now_ms)
@@ -18,20 +18,30 @@ void sh_silence_heard(sh_silence *silence, uint64_t now_ms)
         silence->longest_ms[1] = silence->longest_ms[0];
         silence->longest_ms[0] = 0;
         silence->recall_ms = now_ms;
-        silence->known = true;
     }
     if (pause_ms > silence->longest_ms[0])
         silence->longest_ms[0] = pause_ms;
     silence->heard_ms = now_ms;
 }
 
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t largest_of(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 uint64_t sh_silence_limit_ms(const sh_silence *silence, bool awaited)
 {
-    const uint64_t *const longest_ms = silence->longest_ms;
-    const uint64_t least_ms = awaited && silence->known ? SH_SILENCE_LEAST_MS : SH_SILENCE_ALONE_MS;
-    const uint64_t limit_ms =
-        SH_SILENCE_TIMES * (longest_ms[0] > longest_ms[1] ? longest_ms[0] : longest_ms[1]);
-    if (limit_ms < least_ms)
-        return least_ms;
-    return limit_ms > SH_SILENCE_MOST_MS ? SH_SILENCE_MOST_MS : limit_ms;
+    const bool is_new = silence->heard_ms - silence->begun_ms < SH_SILENCE_NEW_MS;
+    const uint64_t longest_ms = largest_of(silence->longest_ms[0], silence->longest_ms[1]);
+    const uint64_t late_ms = longest_ms - least_of(longest_ms, SH_SILENCE_USUAL_MS);
+    const uint64_t by_lateness =
+        least_of(SH_SILENCE_USUAL_MS + SH_SILENCE_LATE_TIMES * late_ms, SH_SILENCE_LATE_MS);
+    const uint64_t by_pause = least_of(SH_SILENCE_TIMES * longest_ms, SH_SILENCE_MOST_MS);
+    const uint64_t least_ms = awaited && !is_new ? SH_SILENCE_LEAST_MS : SH_SILENCE_ALONE_MS;
+    return largest_of(least_ms, largest_of(by_lateness, by_pause));
 }

@@ -2,7 +2,8 @@
 /*
  * How long a device may be silent before it counts as lost. Devices say something every 100 ms; one
  * that is slow, or busy beyond its means, does so later. So the limit of each follows from what was
- * measured of it: four times its longest pause of late, and more while little was measured.
+ * measured of it in the last half minute: ten times as late as it ever was, up to 4 s, or four
+ * times its longest pause, up to 8 s; and more while little was measured.
  *
  *     sh_silence_begin(&silence, now_ms);
  *     sh_silence_heard(&silence, now_ms);            // each time it says something
@@ -17,15 +18,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SH_SILENCE_LEAST_MS 450   /* the limit of a device that keeps its time */
-#define SH_SILENCE_ALONE_MS 2000  /* the least limit while nobody waits for it, or it is new */
-#define SH_SILENCE_TIMES 4        /* the limit, in longest pauses */
-#define SH_SILENCE_MOST_MS 8000   /* the limit of any */
-#define SH_SILENCE_RECALL_MS 5000 /* pauses are remembered for this to twice this long */
+#define SH_SILENCE_LEAST_MS 450    /* the limit of a device that keeps its time */
+#define SH_SILENCE_ALONE_MS 2000   /* the least limit while nobody waits for it, or it is new */
+#define SH_SILENCE_USUAL_MS 100    /* between two heartbeats */
+#define SH_SILENCE_LATE_TIMES 10   /* what a device may be late, in times of its latest so far, */
+#define SH_SILENCE_LATE_MS 4000    /* as long as the limit is not above this */
+#define SH_SILENCE_TIMES 4         /* the limit, in longest pauses, */
+#define SH_SILENCE_MOST_MS 8000    /* up to this */
+#define SH_SILENCE_RECALL_MS 30000 /* pauses are remembered for this to twice this long */
+#define SH_SILENCE_NEW_MS 5000     /* for so long a device is new */
 
 typedef struct sh_silence {
+    uint64_t begun_ms;            /* when it came */
     uint64_t heard_ms, recall_ms; /* when it was last heard; when `longest` was last moved on */
-    bool known;                   /* it was heard for SH_SILENCE_RECALL_MS */
     uint64_t longest_ms[2];       /* pause since then, and in the time before */
 } sh_silence;
 
