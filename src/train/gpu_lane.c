@@ -3,6 +3,9 @@
  * The program is the one that lanes compile for a grain, but that nothing is computed again in it:
  * that changes no bit. Outputs are read as far as the trainer needs them: loss, answer and target,
  * and after a validation what the model gives.
+ *
+ * A new lane computes once. Drivers compile a kernel when it is first launched, which may take
+ * seconds, and a device in the midst of a step must not be silent for so long.
  */
 #include "train/gpu_lane.h"
 
@@ -128,6 +131,7 @@ sh_status sh_gpu_lane_new(sh_gpu_lane **lane, const sh_gpu_lane_options *options
     SH_TRY_DONE(take_gpu(fresh, options));
     SH_TRY_DONE(compile(fresh, graph, options->grains));
     SH_TRY_DONE(make_room(fresh, graph));
+    SH_TRY_DONE(sh_gpu_lane_run(fresh, fresh->grains)); /* of zeros */
     sh_graph_free(graph);
     *lane = fresh;
     return SH_OK;
