@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators that make each element of the result from the same element of each input. */
 #define OF_ONE(name, expression)                                                                   \
-    __kernel void sh_##name(WORK, GLOBAL const float *in, GLOBAL float *out)                       \
+    __kernel void gpu_##name(WORK, GLOBAL const float *in, GLOBAL float *out)                      \
     {                                                                                              \
         GRAIN_AND_ELEMENT                                                                          \
         const float x = in[grain * w->step[0] + element];                                          \
@@ -31,8 +31,8 @@ INLINE float gelu_slope(float x)
 }
 
 #define OF_TWO(name, expression)                                                                   \
-    __kernel void sh_##name(WORK, GLOBAL const float *first, GLOBAL const float *second,           \
-                            GLOBAL float *out)                                                     \
+    __kernel void gpu_##name(WORK, GLOBAL const float *first, GLOBAL const float *second,          \
+                             GLOBAL float *out)                                                    \
     {                                                                                              \
         GRAIN_AND_ELEMENT                                                                          \
         const float a = first[grain * w->step[0] + element];                                       \
@@ -141,4 +141,128 @@ KERNEL(dropout)(WORK, GLOBAL const float *x, GLOBAL const uint *keys, GLOBAL flo
                                                : which == 2 ? c2
                                                             : c3;
     y[at] = x[grain * w->step[0] + element] * (word >= w->threshold ? w->numbers[0] : 0.0f);
+}
+
+/* unary and its slope: graph/formulas.h has the functions, docs/arithmetic.md what they are. */
+static float power_of(float x, float p)
+{
+    const float most = p < 0.0f ? -p : p;
+    if (most == 0.5f)
+        return p > 0.0f ? SQRT(x) : DIVIDE(1.0f, SQRT(x));
+    if (!(most <= 64.0f) || most != (float)(int)most)
+        return exp_of(p * log_of(x));
+    float y = 1.0f;
+    for (int n = (int)most; n > 0; n /= 2, x = x * x)
+        if (n % 2 != 0)
+            y = y * x;
+    return p < 0.0f ? DIVIDE(1.0f, y) : y;
+}
+
+INLINE float softplus_of(float x)
+{
+    return (x < 0.0f ? 0.0f : x) + log_of(1.0f + exp_of(-magnitude(x)));
+}
+
+INLINE float line_of(GLOBAL const sh_gpu_work *w, float x)
+{
+    return x * w->numbers[0] + w->numbers[1];
+}
+
+KERNEL(unary)(WORK, GLOBAL const float *in, GLOBAL float *out)
+{
+    GRAIN_AND_ELEMENT
+    const float x = in[grain * w->step[0] + element], a = w->numbers[0], b = w->numbers[1];
+    float y;
+    switch (w->function) {
+    case SH_UNARY_EXP:
+        y = exp_of(x);
+        break;
+    case SH_UNARY_LOG:
+        y = log_of(x);
+        break;
+    case SH_UNARY_SQRT:
+        y = SQRT(x);
+        break;
+    case SH_UNARY_RECIPROCAL:
+        y = DIVIDE(1.0f, x);
+        break;
+    case SH_UNARY_ABS:
+        y = magnitude(x);
+        break;
+    case SH_UNARY_SOFTPLUS:
+        y = softplus_of(x);
+        break;
+    case SH_UNARY_ELU:
+        y = x > 0.0f ? x : a * (exp_of(x) - 1.0f);
+        break;
+    case SH_UNARY_MISH:
+        y = x * tanh_of(softplus_of(x));
+        break;
+    case SH_UNARY_ERF:
+        y = erf_of(x);
+        break;
+    case SH_UNARY_POWER:
+        y = power_of(x, a);
+        break;
+    case SH_UNARY_CLIP:
+        y = x < a ? a : x > b ? b : x;
+        break;
+    case SH_UNARY_HARD_SIGMOID:
+        y = line_of(w, x);
+        y = y < 0.0f ? 0.0f : y > 1.0f ? 1.0f : y;
+        break;
+    default:
+        y = line_of(w, x);
+    }
+    out[at] = y;
+}
+
+KERNEL(unary_grad)(WORK, GLOBAL const float *dy, GLOBAL const float *in, GLOBAL float *dx)
+{
+    GRAIN_AND_ELEMENT
+    const float x = in[grain * w->step[1] + element], a = w->numbers[0], b = w->numbers[1];
+    float slope, y;
+    switch (w->function) {
+    case SH_UNARY_EXP:
+        slope = exp_of(x);
+        break;
+    case SH_UNARY_LOG:
+        slope = DIVIDE(1.0f, x);
+        break;
+    case SH_UNARY_SQRT:
+        slope = DIVIDE(0.5f, SQRT(x));
+        break;
+    case SH_UNARY_RECIPROCAL:
+        slope = DIVIDE(-1.0f, x * x);
+        break;
+    case SH_UNARY_ABS:
+        slope = x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : 0.0f;
+        break;
+    case SH_UNARY_SOFTPLUS:
+        slope = sigmoid_of(x);
+        break;
+    case SH_UNARY_ELU:
+        slope = x > 0.0f ? 1.0f : a * exp_of(x);
+        break;
+    case SH_UNARY_MISH:
+        y = tanh_of(softplus_of(x));
+        slope = y + x * (sigmoid_of(x) * (1.0f - y * y));
+        break;
+    case SH_UNARY_ERF:
+        slope = 0x1.20dd76p+0f * exp_of(-(x * x));
+        break;
+    case SH_UNARY_POWER:
+        slope = a * power_of(x, a - 1.0f);
+        break;
+    case SH_UNARY_CLIP:
+        slope = x >= a && x <= b ? 1.0f : 0.0f;
+        break;
+    case SH_UNARY_HARD_SIGMOID:
+        y = line_of(w, x);
+        slope = y > 0.0f && y < 1.0f ? a : 0.0f;
+        break;
+    default:
+        slope = a;
+    }
+    dx[at] = dy[grain * w->step[0] + element] * slope;
 }

@@ -167,3 +167,35 @@ INLINE float largest_of(GLOBAL const float *x, uint count, uint step)
         most = x[i * step] > most ? x[i * step] : most;
     return most;
 }
+
+INLINE double sum_of_wide_parts(double *part)
+{
+    for (uint h = 8; h > 0; h /= 2)
+        for (uint p = 0; p < h; p++)
+            part[p] += part[p + h];
+    return part[0];
+}
+
+/* Double sums in 16 parts, of a, (a - center)^2, a (b - center) or (a - b)^2. */
+#define WIDE_SUM 0
+#define WIDE_SQUARES 1
+#define WIDE_PRODUCTS 2
+#define WIDE_DISTANCE 3
+
+INLINE double wide_sum(const uint kind, GLOBAL const float *a, GLOBAL const float *b, uint count,
+                       double center)
+{
+    double part[16];
+    for (uint p = 0; p < 16; p++)
+        part[p] = 0.0;
+    for (uint first = 0; first < count; first += 16)
+        for (uint p = 0; p < 16; p++)
+            if (first + p < count) {
+                const double x = (double)a[first + p], y = (double)b[first + p];
+                part[p] += kind == WIDE_SQUARES    ? (x - center) * (x - center)
+                           : kind == WIDE_PRODUCTS ? x * (y - center)
+                           : kind == WIDE_DISTANCE ? (x - y) * (x - y)
+                                                   : x;
+            }
+    return sum_of_wide_parts(part);
+}

@@ -44,7 +44,5 @@ sh_status sh_gpu_append_each(const sh_gpu_call *call, const char *kernel, const 
 
 /* Appends the launches of a node. */
 sh_status sh_gpu_lower(const sh_gpu_call *call) SHOAL_CHECKED;
-/* Does an operator have kernels? */
-bool sh_gpu_can(sh_op op);
 
 #endif

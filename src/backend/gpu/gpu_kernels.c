@@ -83,7 +83,7 @@ void sh_gpu_kernels_free(sh_gpu_kernels *kernels)
 sh_status sh_gpu_kernels_find(sh_gpu_kernel **kernel, sh_gpu_kernels *kernels, const char *name)
 {
     char symbol[64];
-    const int length = snprintf(symbol, sizeof symbol, "sh_%s",
+    const int length = snprintf(symbol, sizeof symbol, "gpu_%s",
                                 name); /* OpenCL has functions of some of the names */
     if (length < 0 || (size_t)length >= sizeof symbol)
         return sh_fail(SH_INVALID, "the kernel '%s': its name is too long", name);

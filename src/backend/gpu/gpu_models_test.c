@@ -19,12 +19,22 @@ typedef struct subject {
     size_t samples; /* of a grain */
 } subject;
 
-/* Small images, so that PoCL is done soon: what kernels are used does not depend on them. */
+/* Every family, with images so small that PoCL is done soon. */
 static const subject subjects[] = {
     {"mlp:784-40-10", {1, 28, 28, 10, SH_TARGET_CLASS}, 5},
     {"lenet", {1, 28, 28, 10, SH_TARGET_CLASS}, 3},
     {"resnet:20", {3, 12, 12, 10, SH_TARGET_CLASS}, 3},
     {"mobilenetv2:0.35", {3, 32, 32, 10, SH_TARGET_CLASS}, 2},
+    {"nin", {3, 16, 16, 10, SH_TARGET_CLASS}, 1},
+    {"resnet18", {3, 32, 32, 10, SH_TARGET_CLASS}, 1},
+    {"wideresnet:10-1", {3, 8, 8, 10, SH_TARGET_CLASS}, 2},
+    {"squeezenet", {3, 64, 64, 10, SH_TARGET_CLASS}, 1},
+    {"dscnn:s", {1, 25, 10, 12, SH_TARGET_CLASS}, 2},
+    {"cnn1d:8-16", {3, 1, 32, 6, SH_TARGET_CLASS}, 3},
+    {"lstm:8", {3, 1, 12, 6, SH_TARGET_CLASS}, 3},
+    {"gru:8", {1, 12, 9, 5, SH_TARGET_LABELS}, 3},
+    {"autoencoder", {1, 1, 13, 13, SH_TARGET_SAMPLE}, 3},
+    {"cnn1d:8", {2, 30, 5, 1, SH_TARGET_NUMBERS}, 3},
 };
 
 typedef struct trial {

@@ -47,6 +47,13 @@ static sh_status scale(const sh_gpu_call *call)
     return sh_gpu_append_each(call, "scale", &work, 2);
 }
 
+static sh_status scale_grad(const sh_gpu_call *call)
+{
+    sh_gpu_work work = sh_gpu_work_of(call);
+    work.inner = elements(&call->in[0]) / elements(&call->out[0]);
+    return sh_gpu_append_each(call, "scale_grad", &work, 2);
+}
+
 static sh_status statistic(const sh_gpu_call *call)
 {
     sh_gpu_work work = sh_gpu_work_of(call);
@@ -420,6 +427,32 @@ static sh_status pool_grad(const sh_gpu_call *call)
                               call->node->input_count);
 }
 
+_Static_assert(RESIZE_HALF_PIXEL_SYMMETRIC == (int)SH_RESIZE_HALF_PIXEL_SYMMETRIC &&
+                   RESIZE_CUBIC == (int)SH_RESIZE_CUBIC,
+               "work.h counts as graph/attributes.h");
+
+static sh_status resize_of(const sh_gpu_call *call, const sh_type *x, const sh_type *y)
+{
+    const sh_attributes *a = attributes_of(call);
+    sh_gpu_work work = image_work(call, x, y, a->kernel);
+    work.position = a->position;
+    work.method = a->method;
+    work.scale[0] = a->scale[0];
+    work.scale[1] = a->scale[1];
+    work.number = a->number == 0 ? SH_RESIZE_COEFFICIENT : a->number;
+    return sh_gpu_append_each(call, sh_op_about(call->node->op)->name, &work, 1);
+}
+
+static sh_status resize(const sh_gpu_call *call)
+{
+    return resize_of(call, &call->in[0], &call->out[0]);
+}
+
+static sh_status resize_grad(const sh_gpu_call *call)
+{
+    return resize_of(call, &call->out[0], &call->in[0]);
+}
+
 /* x is [outer, middle, inner] around what the mean is over. */
 static sh_status mean_of(const sh_gpu_call *call, const sh_shape *x)
 {
@@ -522,6 +555,169 @@ static sh_status loss(const sh_gpu_call *call)
                               call->node->input_count);
 }
 
+/* The same of a prediction of any shape; gradients have an item an element. */
+static sh_status loss_of_all(const sh_gpu_call *call)
+{
+    sh_gpu_work work = sh_gpu_work_of(call);
+    work.middle = elements(&call->in[0]) / (uint32_t)call->in[0].shape.dim[0];
+    return sh_gpu_append_each(call, sh_op_about(call->node->op)->name, &work,
+                              call->node->input_count);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static sh_status softmax(const sh_gpu_call *call)
+{
+    const sh_shape *x = &call->in[0].shape;
+    const size_t axis = attributes_of(call)->axis;
+    sh_gpu_work work = sh_gpu_work_of(call);
+    work.outer = work.middle = work.inner = 1;
+    for (size_t d = 0; d < x->rank; d++)
+        *(d < axis ? &work.outer : d > axis ? &work.inner : &work.middle) *= (uint32_t)x->dim[d];
+    work.count = work.outer * work.inner;
+    work.total = work.count * work.grains;
+    return sh_gpu_append_each(call, sh_op_about(call->node->op)->name, &work,
+                              call->node->input_count);
+}
+
+/* An item a row; a layer norm has one group, whose weights have an element each. */
+static sh_gpu_work row_norm_work(const sh_gpu_call *call, const sh_shape *x, bool layer)
+{
+    sh_gpu_work work = sh_gpu_work_of(call);
+    const uint32_t all = (uint32_t)sh_shape_count(x);
+    work.groups = layer ? 1 : (uint32_t)attributes_of(call)->groups;
+    work.middle = (uint32_t)(layer ? x->dim[x->rank - 1] : x->dim[1]) / work.groups;
+    work.outer = layer ? all / work.middle : (uint32_t)x->dim[0];
+    work.inner = all / (work.outer * work.groups * work.middle);
+    work.count = work.outer * work.groups;
+    work.total = work.count * work.grains;
+    return work;
+}
+
+static sh_status row_norm(const sh_gpu_call *call)
+{
+    const bool layer = call->node->op == SH_OP_layer_norm;
+    const sh_gpu_work work = row_norm_work(call, &call->in[0].shape, layer);
+    return sh_gpu_append_each(call, "group_norm", &work, 3);
+}
+
+static sh_status row_norm_grad(const sh_gpu_call *call)
+{
+    const sh_node *node = call->node;
+    const bool layer = node->op == SH_OP_layer_norm_grad;
+    sh_gpu_work work = row_norm_work(call, &call->in[1].shape, layer);
+    SH_TRY(sh_gpu_append_each(call, "group_norm_grad", &work, 3));
+    work.count = work.groups * work.middle;
+    work.total = work.count * work.grains;
+    return sh_gpu_append(call, "group_norm_weights", &work,
+                         (uint32_t[]){tiles(work.total, SH_GPU_ITEMS), 1, 1}, SH_GPU_ITEMS,
+                         (sh_value_id[]){node->in[0], node->in[1], node->out[1], node->out[2]}, 4);
+}
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+/* Steps of a value by the dimensions of `whole`, at whose end it is aligned: 0 where it repeats. */
+static void repeated_steps(size_t steps[SH_MAX_RANK], const sh_shape *shape, const sh_shape *whole)
+{
+    size_t strides[SH_MAX_RANK];
+    strides_of(strides, shape);
+    for (size_t d = 0; d < whole->rank; d++) {
+        const size_t beside = whole->rank - shape->rank;
+        steps[d] = d < beside || shape->dim[d - beside] == 1 ? 0 : strides[d - beside];
+    }
+}
+
+static sh_status broadcast(const sh_gpu_call *call)
+{
+    const sh_shape *y = &call->out[0].shape;
+    size_t steps[SH_MAX_RANK];
+    repeated_steps(steps, &call->in[0].shape, y);
+    sh_gpu_work work = walk_of(call, y, steps);
+    repeated_steps(steps, &call->in[1].shape, y);
+    for (size_t d = 0; d < y->rank; d++)
+        work.b_step[d] = (uint32_t)steps[y->rank - 1 - d];
+    return sh_gpu_append_each(call, "broadcast", &work, 2);
+}
+
+static sh_status expand(const sh_gpu_call *call)
+{
+    size_t steps[SH_MAX_RANK];
+    repeated_steps(steps, &call->in[0].shape, &call->out[0].shape);
+    sh_gpu_work work = walk_of(call, &call->out[0].shape, steps);
+    work.middle = elements(&call->out[0]) / elements(&call->in[0]);
+    return sh_gpu_append_each(call, "expand", &work, 1);
+}
+
+/* Splits the dimensions of x into those that y keeps, those that a run of `middle` elements has,
+ * with nothing kept behind it, and the others: of these there are `outer` runs. */
+static sh_gpu_work reduce_work(const sh_gpu_call *call, const sh_shape *x, const sh_shape *y)
+{
+    sh_gpu_work work = sh_gpu_work_of(call);
+    size_t kept[SH_MAX_RANK], strides[SH_MAX_RANK];
+    bool at_end = true;
+    uint32_t others = 0;
+    repeated_steps(kept, y, x);
+    strides_of(strides, x);
+    work.outer = work.middle = 1;
+    for (uint32_t d = 0; d < SH_GPU_RANK; d++)
+        work.extent[d] = 1;
+    for (size_t d = x->rank; d-- > 0;) {
+        const uint32_t dim = (uint32_t)x->dim[d];
+        if (dim == 1)
+            continue;
+        if (kept[d] > 0) {
+            at_end = false;
+            work.dim[work.rank] = dim;
+            work.a_step[work.rank++] = (uint32_t)strides[d];
+        } else if (at_end) {
+            work.middle *= dim;
+        } else {
+            work.outer *= dim;
+            work.extent[others] = dim;
+            work.before[others++] = (uint32_t)strides[d];
+        }
+    }
+    work.inner = (uint32_t)sh_shape_count(x);
+    work.count = (uint32_t)sh_shape_count(y);
+    work.total = work.count * work.grains;
+    return work;
+}
+
+static sh_status reduce(const sh_gpu_call *call)
+{
+    const sh_gpu_work work = reduce_work(call, &call->in[0].shape, &call->out[0].shape);
+    return sh_gpu_append_each(call, "reduce", &work, 1);
+}
+
+static sh_status reduce_grad(const sh_gpu_call *call)
+{
+    const sh_gpu_work work = reduce_work(call, &call->in[1].shape, &call->in[2].shape);
+    return sh_gpu_append_each(call, "reduce_grad", &work, 3);
+}
+
+/* x is [outer, middle, inner] around the dimension that is indexed. */
+static sh_status gather_of(const sh_gpu_call *call, const sh_shape *x)
+{
+    const size_t axis = attributes_of(call)->axis;
+    sh_gpu_work work = sh_gpu_work_of(call);
+    work.outer = work.middle = work.inner = 1;
+    for (size_t d = 0; d < x->rank; d++)
+        *(d < axis ? &work.outer : d > axis ? &work.inner : &work.middle) *= (uint32_t)x->dim[d];
+    work.N = elements(&call->in[1]);
+    work.function = call->in[1].dtype == SH_F32;
+    return sh_gpu_append_each(call, sh_op_about(call->node->op)->name, &work, 2);
+}
+
+static sh_status gather(const sh_gpu_call *call)
+{
+    return gather_of(call, &call->in[0].shape);
+}
+
+static sh_status gather_grad(const sh_gpu_call *call)
+{
+    return gather_of(call, &call->out[0].shape);
+}
+
 /* ---- the list -------------------------------------------------------------------------------- */
 
 typedef sh_status lowering(const sh_gpu_call *call);
@@ -569,6 +765,8 @@ static lowering *const lowerings[SH_OP_COUNT] = {
     [SH_OP_max_pool_grad] = pool_grad,
     [SH_OP_avg_pool] = pool,
     [SH_OP_avg_pool_grad] = pool_grad,
+    [SH_OP_resize] = resize,
+    [SH_OP_resize_grad] = resize_grad,
     [SH_OP_mean] = mean,
     [SH_OP_mean_grad] = mean_grad,
     [SH_OP_moments] = moments,
@@ -578,12 +776,28 @@ static lowering *const lowerings[SH_OP_COUNT] = {
     [SH_OP_cross_entropy] = loss,
     [SH_OP_cross_entropy_grad] = loss,
     [SH_OP_argmax] = loss,
+    [SH_OP_unary] = each,
+    [SH_OP_unary_grad] = each,
+    [SH_OP_binary_cross_entropy] = loss_of_all,
+    [SH_OP_binary_cross_entropy_grad] = loss_of_all,
+    [SH_OP_mse] = loss_of_all,
+    [SH_OP_mse_grad] = loss_of_all,
+    [SH_OP_scale_grad] = scale_grad,
+    [SH_OP_softmax] = softmax,
+    [SH_OP_softmax_grad] = softmax,
+    [SH_OP_log_softmax] = softmax,
+    [SH_OP_log_softmax_grad] = softmax,
+    [SH_OP_layer_norm] = row_norm,
+    [SH_OP_layer_norm_grad] = row_norm_grad,
+    [SH_OP_group_norm] = row_norm,
+    [SH_OP_group_norm_grad] = row_norm_grad,
+    [SH_OP_broadcast] = broadcast,
+    [SH_OP_expand] = expand,
+    [SH_OP_reduce] = reduce,
+    [SH_OP_reduce_grad] = reduce_grad,
+    [SH_OP_gather] = gather,
+    [SH_OP_gather_grad] = gather_grad,
 };
-
-bool sh_gpu_can(sh_op op)
-{
-    return op == SH_OP_reshape || lowerings[op] != NULL;
-}
 
 sh_status sh_gpu_lower(const sh_gpu_call *call)
 {

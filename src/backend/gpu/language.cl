@@ -27,6 +27,7 @@ typedef uint uint32_t;
 #define SQRT(x) __nvvm_sqrt_rn_f(x)
 #define DIVIDE(a, b) __nvvm_div_rn_f(a, b)
 #define SQRT_WIDE(x) __nvvm_sqrt_rn_d(x)
+#define FLOOR(x) __nvvm_floor_f(x)
 #define BARRIER() __syncthreads()
 #define AS_FLOAT(x) __builtin_astype(x, float)
 #define AS_UINT(x) __builtin_astype(x, uint)
@@ -36,10 +37,14 @@ typedef uint uint32_t;
 #define GROUP_Y ((uint)__nvvm_read_ptx_sreg_ctaid_y())
 #define GROUP_Z ((uint)__nvvm_read_ptx_sreg_ctaid_z())
 #define GROUP_ITEMS ((uint)__nvvm_read_ptx_sreg_ntid_x())
-#define KERNEL(name) __kernel void sh_##name
+#define KERNEL(name) __kernel void gpu_##name
 INLINE void raise_to(volatile GLOBAL uint *at, uint value)
 {
     __asm__ volatile("red.global.max.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
+}
+INLINE void raise_in_group(GROUP_MEMORY uint *at, uint value)
+{
+    __asm__ volatile("red.shared.max.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
 }
 INLINE void add_to(volatile GLOBAL uint *at, uint value)
 {
@@ -50,6 +55,7 @@ INLINE void add_to(volatile GLOBAL uint *at, uint value)
 #define SQRT(x) sqrt(x)
 #define DIVIDE(a, b) ((a) / (b))
 #define SQRT_WIDE(x) sqrt(x)
+#define FLOOR(x) floor(x)
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 #define AS_FLOAT(x) as_float(x)
 #define AS_UINT(x) as_uint(x)
@@ -59,8 +65,12 @@ INLINE void add_to(volatile GLOBAL uint *at, uint value)
 #define GROUP_Y ((uint)get_group_id(1))
 #define GROUP_Z ((uint)get_group_id(2))
 #define GROUP_ITEMS ((uint)get_local_size(0))
-#define KERNEL(name) __kernel void sh_##name
+#define KERNEL(name) __kernel void gpu_##name
 INLINE void raise_to(volatile GLOBAL uint *at, uint value)
+{
+    atomic_max(at, value);
+}
+INLINE void raise_in_group(volatile GROUP_MEMORY uint *at, uint value)
 {
     atomic_max(at, value);
 }

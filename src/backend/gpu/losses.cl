@@ -43,3 +43,66 @@ KERNEL(argmax)(WORK, GLOBAL const float *logits, GLOBAL int *index)
         best = logits[k] > logits[best] ? k : best;
     index[at] = (int)best;
 }
+
+/* Labels apart: log(1 + exp(-|x|)) without an overflow, in blocks of 256 terms. */
+KERNEL(binary_cross_entropy)
+(WORK, GLOBAL const float *logits, GLOBAL const float *targets, GLOBAL float *loss)
+{
+    GRAIN_AND_ELEMENT
+    const uint K = w->middle;
+    logits += grain * w->step[0] + element * K;
+    targets += grain * w->step[1] + element * K;
+    float sum = 0.0f;
+    for (uint first = 0; first < K; first += 256) {
+        const uint end = least(K, first + 256);
+        float part[16];
+        for (uint p = 0; p < 16; p++)
+            part[p] = 0.0f;
+        for (uint k = first; k < end; k += 16)
+            for (uint p = 0; p < 16; p++)
+                if (k + p < end) {
+                    const float x = logits[k + p], product = x * targets[k + p];
+                    const float above = x < 0.0f ? 0.0f : x;
+                    part[p] += (above - product) + log_of(1.0f + exp_of(x < 0.0f ? x : -x));
+                }
+        sum += sum_of_parts(part);
+    }
+    loss[at] = DIVIDE(sum, (float)K);
+}
+
+KERNEL(binary_cross_entropy_grad)
+(WORK, GLOBAL const float *logits, GLOBAL const float *targets, GLOBAL const float *dloss,
+ GLOBAL float *dlogits)
+{
+    GRAIN_AND_ELEMENT
+    const float s = sigmoid_of(logits[grain * w->step[0] + element]);
+    dlogits[at] = dloss[grain * w->step[2] + element / w->middle] *
+                  DIVIDE(s - targets[grain * w->step[1] + element], (float)w->middle);
+}
+
+KERNEL(mse)(WORK, GLOBAL const float *predictions, GLOBAL const float *targets, GLOBAL float *loss)
+{
+    GRAIN_AND_ELEMENT
+    const uint P = w->middle;
+    loss[at] = (float)(wide_sum(WIDE_DISTANCE, predictions + grain * w->step[0] + element * P,
+                                targets + grain * w->step[1] + element * P, P, 0.0) /
+                       (double)P);
+}
+
+KERNEL(mse_grad)
+(WORK, GLOBAL const float *predictions, GLOBAL const float *targets, GLOBAL const float *dloss,
+ GLOBAL float *d)
+{
+    GRAIN_AND_ELEMENT
+    d[at] = DIVIDE(2.0f, (float)w->middle) *
+            (predictions[grain * w->step[0] + element] - targets[grain * w->step[1] + element]) *
+            dloss[grain * w->step[2] + element / w->middle];
+}
+
+/* db of scale: a double sum of dy x over `inner` elements. */
+KERNEL(scale_grad)(WORK, GLOBAL const float *dy, GLOBAL const float *x, GLOBAL float *db)
+{
+    GRAIN_AND_ELEMENT
+    db[at] = (float)wide_sum(WIDE_PRODUCTS, dy + grain * w->step[0] + element * w->inner,
+                             x + grain * w->step[1] + element * w->inner, w->inner, 0.0);
+}

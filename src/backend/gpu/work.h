@@ -23,6 +23,23 @@
 #define SH_GPU_INPUTS 8
 #define SH_GPU_RANK 8
 
+/* The settings of resize, in the order of graph/attributes.h. */
+enum {
+    RESIZE_HALF_PIXEL,
+    RESIZE_PYTORCH_HALF_PIXEL,
+    RESIZE_ASYMMETRIC,
+    RESIZE_ALIGN_CORNERS,
+    RESIZE_HALF_PIXEL_SYMMETRIC,
+};
+enum {
+    RESIZE_ROUND_DOWN,
+    RESIZE_ROUND_UP,
+    RESIZE_FLOOR,
+    RESIZE_CEIL,
+    RESIZE_LINEAR,
+    RESIZE_CUBIC,
+};
+
 typedef struct sh_gpu_work {
     uint32_t total;  /* work items that have something to do, over all grains */
     uint32_t count;  /* of them for a grain */
@@ -64,7 +81,8 @@ typedef struct sh_gpu_work {
     uint32_t function, activation, training;
     uint32_t layer,
         threshold; /* dropout: its number; words below are those of elements that are dropped */
-    float number, numbers[2];
+    uint32_t position, method; /* resize: as below */
+    float number, numbers[2], scale[2];
 } sh_gpu_work;
 
 #endif
