@@ -6,12 +6,39 @@
  * A place that lies outside of the image is to be skipped. In tiles it has zeros, and a product
  * with 0 leaves a sum as it is but in two cases: -0 becomes +0, and a factor that is not finite
  * makes a NaN. A sum that is not 0 does not remember the sign of a 0 before it. So where a result
- * is 0 or NaN and a place was outside, the element is computed once more, exactly.
+ * is 0 or NaN and a place was outside, the element is computed once more, exactly. Of the zeros
+ * only those need it that may have been -0. A sum becomes -0 only where a product has bits below
+ * 2^-149, which no float has: one of at least 2^-100 ends above 2^-148.
+ * So each group knows the smallest of each factor that are not 0.
  *
  * The gradient of the input is the same product from dy: the places run backwards, which visits
  * rows and columns of dy in ascending order, and with strides most places meet no position.
  */
 #define CHANNELS 8 /* of a block */
+
+#define HARMLESS 0x1p-100f
+
+/* The smaller of `least_bits` and the magnitude of x, as bits less 1: a 0 is the largest of all. */
+INLINE uint smaller(uint least_bits, float x)
+{
+    return least(least_bits, (AS_UINT(x) & 0x7fffffffu) - 1);
+}
+
+/* Of all items; smallest [2] was filled with ones. Tells whether a zero may hide a -0. */
+INLINE bool may_hide_signs(GROUP_MEMORY uint *smallest, uint a, uint b)
+{
+    lower_in_group(&smallest[0], a);
+    lower_in_group(&smallest[1], b);
+    BARRIER();
+    return smallest[0] != 0xffffffffu && smallest[1] != 0xffffffffu &&
+           !(AS_FLOAT(smallest[0] + 1) * AS_FLOAT(smallest[1] + 1) >= HARMLESS);
+}
+
+/* Is an element computed once more, of which a place was outside? */
+INLINE bool is_doubtful(float made, bool may_hide)
+{
+    return made != made || (may_hide && made == 0.0f);
+}
 
 /* The position of the other image that place (r, s) meets from `position` along one axis; false
  * where none. */
@@ -84,7 +111,7 @@ INLINE float convolve_exactly(const bool backward, GLOBAL const sh_gpu_work *w,
 INLINE void convolve(const uint tm, const uint em, const uint en, const bool backward, WORK,
                      GLOBAL const float *x, GLOBAL const float *weights, GLOBAL const float *bias,
                      GLOBAL float *y, GROUP_MEMORY float *a_tile, GROUP_MEMORY float *b_tile,
-                     GROUP_MEMORY uint *partial)
+                     GROUP_MEMORY uint *partial, GROUP_MEMORY uint *smallest)
 {
     GLOBAL const sh_gpu_work *const w = works + number;
     const uint grain = GROUP_Z / w->groups, group = GROUP_Z % w->groups;
@@ -100,6 +127,9 @@ INLINE void convolve(const uint tm, const uint em, const uint en, const bool bac
     const uint share = PRODUCT_ITEMS / tn, my_channels = CHANNELS / share;
     const uint my_first = ITEM / tn * my_channels;
     float sum[8][8], a_next[4], b_next[8];
+    uint a_smallest = 0xffffffffu, b_smallest = 0xffffffffu;
+    if (ITEM < 2)
+        smallest[ITEM] = 0xffffffffu;
     UP_TO (i, 8, em)
         UP_TO (j, 8, en)
             sum[i][j] = 0.0f;
@@ -145,11 +175,14 @@ INLINE void convolve(const uint tm, const uint em, const uint en, const bool bac
                     k < depth && top + m < M && m < tm
                         ? weights[which * w->w_place + (first + k) * per_in + (top + m) * per_out]
                         : 0.0f;
+                a_smallest = smaller(a_smallest, a_next[i]);
             }
-            UP_TO (i, 8, my_channels)
+            UP_TO (i, 8, my_channels) {
                 b_next[i] = met && my_first + i < depth
                                 ? image[(first + my_first + i) * area + pixel]
                                 : 0.0f;
+                b_smallest = smaller(b_smallest, b_next[i]);
+            }
             first += CHANNELS;
             if (first >= K) {
                 first = 0;
@@ -169,7 +202,7 @@ INLINE void convolve(const uint tm, const uint em, const uint en, const bool bac
     }
     if (ITEM < tn)
         partial[ITEM] = missed;
-    BARRIER();
+    const bool may_hide = may_hide_signs(smallest, a_smallest, b_smallest);
     ulong again = 0; /* which elements are computed once more */
     UP_TO (j, 8, en) {
         const uint in_tile = column * 4 + j % 4 + j / 4 * (tn / 2), position = left + in_tile;
@@ -179,7 +212,7 @@ INLINE void convolve(const uint tm, const uint em, const uint en, const bool bac
             const uint m = top + row * 4 + i % 4 + i / 4 * (tm / 2);
             if (m < M && position < N) {
                 const float made = sum[i][j];
-                again |= (ulong)(!exact && !(made < 0.0f || made > 0.0f)) << (8 * i + j);
+                again |= (ulong)(!exact && is_doubtful(made, may_hide)) << (8 * i + j);
                 y[(n * out_channels + group * M + m) * positions + at] =
                     w->has_bias ? made + bias[m] : made;
             }
@@ -206,20 +239,22 @@ INLINE void convolve(const uint tm, const uint em, const uint en, const bool bac
      GLOBAL float *y)                                                                              \
     {                                                                                              \
         CONVOLUTION_MEMORY(tm, em, en)                                                             \
-        convolve(tm, em, en, false, works, number, x, weights, bias, y, a_tile, b_tile, partial);  \
+        convolve(tm, em, en, false, works, number, x, weights, bias, y, a_tile, b_tile, partial,   \
+                 smallest);                                                                        \
     }                                                                                              \
     KERNEL(conv2d_grad_input_##name)                                                               \
     (WORK, GLOBAL const float *dy, GLOBAL const float *weights, GLOBAL const float *bias,          \
      GLOBAL float *dx)                                                                             \
     {                                                                                              \
         CONVOLUTION_MEMORY(tm, em, en)                                                             \
-        convolve(tm, em, en, true, works, number, dy, weights, bias, dx, a_tile, b_tile, partial); \
+        convolve(tm, em, en, true, works, number, dy, weights, bias, dx, a_tile, b_tile, partial,  \
+                 smallest);                                                                        \
     }
 #define CONVOLUTION_MEMORY(tm, em, en)                                                             \
     GROUP_MEMORY float a_tile[2 * CHANNELS * (tm + 4)] __attribute__((aligned(16)));               \
     GROUP_MEMORY float b_tile[2 * CHANNELS * PRODUCT_ITEMS / (tm / em) * en]                       \
         __attribute__((aligned(16)));                                                              \
-    GROUP_MEMORY uint partial[PRODUCT_ITEMS / (tm / em) * en];
+    GROUP_MEMORY uint partial[PRODUCT_ITEMS / (tm / em) * en], smallest[2];
 
 CONVOLUTION(16x256, 16, 4, 4)
 CONVOLUTION(32x256, 32, 8, 4)
@@ -262,7 +297,7 @@ INLINE float grad_weight_exactly(GLOBAL const sh_gpu_work *w, GLOBAL const float
 
 INLINE void grad_weight(const uint each, WORK, GLOBAL const float *x, GLOBAL const float *dy,
                         GLOBAL float *dw, GROUP_MEMORY float *a_tile, GROUP_MEMORY float *b_tile,
-                        GROUP_MEMORY weight_column *columns)
+                        GROUP_MEMORY weight_column *columns, GROUP_MEMORY uint *smallest)
 {
     GLOBAL const sh_gpu_work *const w = works + number;
     const uint grain = GROUP_Z / w->groups, group = GROUP_Z % w->groups, side = 16 * each;
@@ -273,6 +308,9 @@ INLINE void grad_weight(const uint each, WORK, GLOBAL const float *x, GLOBAL con
     const uint row = ITEM / 16, column = ITEM % 16;
     const uint my_position = ITEM % BLOCK, my_line = ITEM / BLOCK;
     float sum[4][4], a_next[8], b_next[8];
+    uint a_smallest = 0xffffffffu, b_smallest = 0xffffffffu;
+    if (ITEM < 2)
+        smallest[ITEM] = 0xffffffffu;
     UP_TO (i, 4, each)
         UP_TO (j, 4, each)
             sum[i][j] = 0.0f;
@@ -306,6 +344,8 @@ INLINE void grad_weight(const uint each, WORK, GLOBAL const float *x, GLOBAL con
                 b_next[i] = at < K && left + line < N && r < high && c < wide
                                 ? image[columns[line].image + r * wide + c]
                                 : 0.0f;
+                a_smallest = smaller(a_smallest, a_next[i]);
+                b_smallest = smaller(b_smallest, b_next[i]);
             }
         }
         if (first > 0)
@@ -313,13 +353,13 @@ INLINE void grad_weight(const uint each, WORK, GLOBAL const float *x, GLOBAL con
         BARRIER();
     }
     dw += grain * w->count + group * M * N;
+    const bool may_hide = may_hide_signs(smallest, a_smallest, b_smallest);
     uint again = 0;
     UP_TO (i, 4, each)
         UP_TO (j, 4, each) {
             const uint m = top + row + 16 * i, n = left + column + 16 * j;
             if (m < M && n < N) {
-                again |= (uint)(w->padded && !(sum[i][j] < 0.0f || sum[i][j] > 0.0f))
-                         << (4 * i + j);
+                again |= (uint)(w->padded && is_doubtful(sum[i][j], may_hide)) << (4 * i + j);
                 dw[m * N + n] = sum[i][j];
             }
         }
@@ -338,7 +378,8 @@ INLINE void grad_weight(const uint each, WORK, GLOBAL const float *x, GLOBAL con
         GROUP_MEMORY float a_tile[side * LINE] __attribute__((aligned(16)));                       \
         GROUP_MEMORY float b_tile[side * LINE] __attribute__((aligned(16)));                       \
         GROUP_MEMORY weight_column columns[side];                                                  \
-        grad_weight(side / 16, works, number, x, dy, dw, a_tile, b_tile, columns);                 \
+        GROUP_MEMORY uint smallest[2];                                                             \
+        grad_weight(side / 16, works, number, x, dy, dw, a_tile, b_tile, columns, smallest);       \
     }
 
 GRAD_WEIGHT(16)
@@ -400,23 +441,30 @@ KERNEL(depthwise_grad_weight)
                right = s * w->dilation[1] - w->padding[1];
     x += grain * w->step[0] + channel * area;
     dy += grain * w->step[1] + channel * positions;
+    const uint all = w->samples * positions;
+    uint p = 0, q = 0;
     float sum = 0.0f;
-    for (uint n = 0; n < w->samples; n++, x += w->channels * area, dy += w->channels * positions)
-        for (uint p = 0; p < w->windows[0]; p++) {
-            const uint h = p * w->stride[0] + down;
-            for (uint q = 0; q < width && h < high;
-                 q += 4) { /* four loads are on their way at once */
-                float a[4], b[4];
-                UP_TO (d, 4, 4) {
-                    const uint v = (q + d) * step + right;
-                    a[d] = q + d < width && v < wide ? x[h * wide + v] : 0.0f;
-                    b[d] = q + d < width ? dy[p * width + q + d] : 0.0f;
+    for (uint first = 0; first < all; first += 16) { /* sixteen loads are on their way at once */
+        float a[16], b[16];
+        uint inside = 0;
+        UP_TO (d, 16, 16) {
+            const uint h = p * w->stride[0] + down, v = q * step + right;
+            const bool met = first + d < all && h < high && v < wide;
+            a[d] = met ? x[h * wide + v] : 0.0f;
+            b[d] = met ? dy[p * width + q] : 0.0f;
+            inside |= (uint)met << d;
+            if (++q == width) {
+                q = 0;
+                if (++p == w->windows[0]) {
+                    p = 0;
+                    x += w->channels * area;
+                    dy += w->channels * positions;
                 }
-                UP_TO (d, 4, 4)
-                    sum =
-                        q + d < width && (q + d) * step + right < wide ? FMA(a[d], b[d], sum) : sum;
             }
         }
+        UP_TO (d, 16, 16)
+            sum = (inside >> d & 1) != 0 ? FMA(a[d], b[d], sum) : sum;
+    }
     dw[at] = sum;
 }
 

@@ -201,7 +201,8 @@ static void live_until(sh_gpu_program *program, sh_value_id value, uint32_t time
     block->last = time > block->last ? time : block->last;
 }
 
-/* From when to when each value is needed: inputs from 0 on, outputs to the end. */
+/* From when to when each value is needed: inputs from before the run on, they and outputs to the
+ * end. */
 static sh_status place_values(sh_gpu_program *program)
 {
     const sh_graph *graph = program->graph;
@@ -227,8 +228,11 @@ static sh_status place_values(sh_gpu_program *program)
         for (uint32_t k = 0; k < node->input_count; k++)
             live_until(program, node->in[k], now);
     }
+    const uint32_t end = (uint32_t)graph->node_count + 1;
     for (size_t i = 0; i < graph->output_count; i++)
-        live_until(program, graph->outputs[i], (uint32_t)graph->node_count + 1);
+        live_until(program, graph->outputs[i], end);
+    for (size_t i = 0; i < graph->input_count; i++)
+        live_until(program, graph->inputs[i], end);
     return sh_memory_plan(&program->value_bytes, program->blocks, graph->value_count);
 }
 

@@ -51,7 +51,7 @@ size_t sh_gpu_program_bytes(const sh_gpu_program *program);
 size_t sh_gpu_program_launches(const sh_gpu_program *program);
 
 /* Queues: copies a parameter, by its number in the graph, or input number `index` of `grains`
- * grains, all row-major. */
+ * grains, all row-major. Both stay for later runs. */
 sh_status sh_gpu_program_set_parameter(sh_gpu_program *program, size_t parameter,
                                        const float *values) SHOAL_CHECKED;
 sh_status sh_gpu_program_set_input(sh_gpu_program *program, size_t index, uint32_t grains,

@@ -46,6 +46,10 @@ INLINE void raise_in_group(GROUP_MEMORY uint *at, uint value)
 {
     __asm__ volatile("red.shared.max.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
 }
+INLINE void lower_in_group(GROUP_MEMORY uint *at, uint value)
+{
+    __asm__ volatile("red.shared.min.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
+}
 INLINE void add_to(volatile GLOBAL uint *at, uint value)
 {
     __asm__ volatile("red.global.add.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
@@ -73,6 +77,10 @@ INLINE void raise_to(volatile GLOBAL uint *at, uint value)
 INLINE void raise_in_group(volatile GROUP_MEMORY uint *at, uint value)
 {
     atomic_max(at, value);
+}
+INLINE void lower_in_group(volatile GROUP_MEMORY uint *at, uint value)
+{
+    atomic_min(at, value);
 }
 INLINE void add_to(volatile GLOBAL uint *at, uint value)
 {
