@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""One job, one hash: each variant of this processor arrives at the weights of weights.txt.
+"""One job, one hash: each variant of this processor arrives at the weights of weights.txt, and so does a GPU.
 
 The same file is compared on every release of Debian, by every compiler, and on emulated Arm processors
 (test/arm/weights_test.py). `SHOAL=PROGRAM weights_test.py --write` writes the hashes of that program into it.
@@ -30,6 +30,18 @@ class EachVariant(Weights):
             for name in jobs.JOBS:
                 with self.subTest(job=name, variant=variant):
                     self.assertEqual(self.hash_of(name, variant), known[name])
+
+
+class OnAGpu(Weights):
+    def test_it_gives_the_known_weights(self):
+        """Of the job with every operator. Where there is no GPU, PoCL plays it, which takes long to compile."""
+        summary = self.path("summary.json")
+        result = self.shoal("train", *jobs.JOBS["every"], "--lanes", "gpu:0", "--quiet", "--run", self.path("run"),
+                            "--json", summary, status=None, timeout=240)
+        if "this machine has no GPU" in result.err:
+            self.skipTest("no GPU and no OpenCL device: apt-get install pocl-opencl-icd")
+        self.assertEqual(result.status, 0, str(result))
+        self.assertEqual(self.summary(summary)["weights_hash"], jobs.known()["every"])
 
 
 def write():
