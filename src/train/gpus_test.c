@@ -12,7 +12,9 @@
 #include "train/step.h"
 #include "train/workbench.h"
 
-enum { STEPS = 4, NO_GPU = UINT32_MAX };
+#define NO_GPU UINT32_MAX
+
+enum { STEPS = 4 };
 
 static uint32_t gpu_number = NO_GPU;
 
