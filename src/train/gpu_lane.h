@@ -6,8 +6,9 @@
  *     SH_TRY(sh_gpu_lane_new(&lane, &options));
  *     sh_gpu_lane_set_unit(lane, parameter, unit);               // each parameter, each step
  *     SH_TRY(sh_gpu_lane_prepare(lane, parameters));
- *     memcpy(sh_gpu_lane_input(lane, SH_MODEL_SAMPLES, g), ...); // each input of grain g, g <
- * count SH_TRY(sh_gpu_lane_run(lane, count)); sums = sh_gpu_lane_sums(lane, parameter, &facts);
+ *     memcpy(sh_gpu_lane_input(lane, SH_MODEL_SAMPLES, g), ...); // each input of each grain
+ *     SH_TRY(sh_gpu_lane_run(lane, count));
+ *     sums = sh_gpu_lane_sums(lane, parameter, &facts);
  *     loss = sh_gpu_lane_output(lane, 0, g);
  *
  * After a failure the GPU is of no more use; what it should have computed has left nothing.

@@ -3,9 +3,10 @@
  * Memory is four blocks:
  *
  *     weights   parameters, one after the other
- *     values    what inputs give and nodes make: G grains of a value one behind the other, placed
- * by lifetime sums      the gradients as integers, and the facts of each, by parameter works what
- * each launch is told (work.h)
+ *     values    what inputs give and nodes make, placed by lifetime; the G grains of a value lie
+ *               one behind the other
+ *     sums      the gradients as integers, and the facts of each, by parameter
+ *     works     what each launch is told (work.h)
  *
  * A value that depends on parameters alone is there once. A reshape has the memory of its input.
  * Launches are made again when a run has another number of grains than the one before: only their

@@ -3,14 +3,15 @@
  * A graph compiled for a GPU, which computes several grains in one go. Each grain has the bits that
  * sh_execution_run gives it (docs/arithmetic.md), however many there are at once.
  *
- *     SH_TRY(sh_gpu_kernels_new(&kernels, gpu));                        // once a GPU: takes
- * seconds SH_TRY(sh_gpu_program_new(&program, graph, kernels, 64));         // for at most 64
- * grains SH_TRY(sh_gpu_program_set_parameter(program, 0, weights));        // each, after they have
- * changed SH_TRY(sh_gpu_program_set_input(program, 0, 48, images));         // of 48 grains, one
- * behind the other SH_TRY(sh_gpu_program_clear_sums(program)); SH_TRY(sh_gpu_program_run(program,
- * 48, units)); SH_TRY(sh_gpu_program_read_sums(program, 0, integers, facts));
+ *     SH_TRY(sh_gpu_kernels_new(&kernels, gpu));                  // once a GPU: takes seconds
+ *     SH_TRY(sh_gpu_program_new(&program, graph, kernels, 64));   // for at most 64 grains
+ *     SH_TRY(sh_gpu_program_set_parameter(program, 0, weights));  // after they have changed
+ *     SH_TRY(sh_gpu_program_set_input(program, 0, 48, images));   // of 48 grains
+ *     SH_TRY(sh_gpu_program_clear_sums(program));
+ *     SH_TRY(sh_gpu_program_run(program, 48, units));
+ *     SH_TRY(sh_gpu_program_read_sums(program, 0, integers, facts));
  *     SH_TRY(sh_gpu_program_read_output(program, 0, 48, losses));
- *     SH_TRY(sh_gpu_finish(gpu));                                       // now the host has them
+ *     SH_TRY(sh_gpu_finish(gpu));                                 // now the host has them
  *
  * Writes, runs and reads are queued in order, as gpu/device.h says: what they copy from or to is
  * borrowed until the next sh_gpu_finish, and failures of the device may be told by a later call.
