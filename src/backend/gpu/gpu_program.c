@@ -309,8 +309,11 @@ static sh_status copy_list(void *copy, const void *list, size_t count, size_t by
 /* The lists of the graph, without names and initial values. */
 static sh_status copy_graph(sh_gpu_program *program, const sh_graph *graph)
 {
-    SH_TRY(copy_list(&program->graph, graph, 1, sizeof *graph));
-    sh_graph *copy = program->graph;
+    sh_graph *copy = malloc(sizeof *copy);
+    if (copy == NULL)
+        return sh_fail_memory(sizeof *copy, "a program for a GPU");
+    *copy = *graph;
+    program->graph = copy;
     copy->values = NULL;
     copy->nodes = NULL;
     copy->parameters = NULL;
