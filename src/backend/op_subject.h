@@ -22,7 +22,7 @@ typedef struct subject {
     sh_graph *graph;
     uint32_t inputs; /* that the case gives */
     sh_value_id in[SH_MAX_INPUTS];
-    sh_value_id gradient[SH_MAX_INPUTS]; /* SH_NO_VALUE where there is none */
+    sh_value_id gradient[SH_MAX_INPUTS]; /* SH_NO_VALUE: this input has no gradient */
     uint32_t gradient_output[SH_MAX_INPUTS];
     bool has_seed;
 } subject;

@@ -111,8 +111,8 @@ sh_status sh_gpu_write(sh_gpu_range range, const void *host) SHOAL_CHECKED;
 sh_status sh_gpu_read(void *host, sh_gpu_range range) SHOAL_CHECKED;
 sh_status sh_gpu_clear(sh_gpu_range range) SHOAL_CHECKED;
 
-/* What a kernel is given for one of its parameters: a value of its size, or a pointer to the first
- * byte of a range, of which it touches nothing outside. */
+/* The argument for one parameter of a kernel: a value of the parameter's size, or a pointer to the
+ * first byte of a range. The kernel touches nothing outside the range. */
 typedef struct sh_gpu_argument {
     enum { SH_GPU_POINTER, SH_GPU_U32, SH_GPU_F32, SH_GPU_U64 } kind;
     union {

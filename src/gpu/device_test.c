@@ -21,7 +21,7 @@ static const char text[] =
 static sh_gpu *gpu;
 static sh_gpu_module *module;
 
-/* The first one that can be used; NULL where there is none. */
+/* Opens the first usable GPU; NULL if no GPU is usable. */
 static int open_any(void **state)
 {
     (void)state;

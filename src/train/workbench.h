@@ -33,7 +33,8 @@ typedef struct sh_workbench {
     bool evaluate_only;    /* set before sh_workbench_start: nothing will be trained */
     sh_flip flip;          /* for tests */
     const sh_clock *clock; /* that steps are timed by; NULL, as opened: they are not */
-    const uint32_t *gpus; /* that train too, as sh_trainer_options has them; set before the start */
+    const uint32_t *gpus;  /* that train too, by number; set before sh_workbench_start, which
+                              borrows them until it returns */
     uint32_t gpu_count;
 
     /* With other devices; set before sh_workbench_start, as sh_trainer_options has them. */

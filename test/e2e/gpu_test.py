@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A GPU computes with the bits of processors. Where there is none, PoCL plays it, which is the processor by OpenCL."""
+"""A GPU computes the same bits as a processor. Without a GPU, PoCL is used: it runs OpenCL on the processor."""
 
 import harness
 

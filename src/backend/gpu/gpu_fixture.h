@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A GPU for tests: the first that can be used, which is PoCL's where no other is.
+ * A GPU for tests: the first usable one. Without a real GPU that is PoCL.
  *
  *     GPU_FIXTURE                               // before the tests
- *     need_gpu();                               // in each: skips where there is none
+ *     need_gpu();                               // in each test: skips it without a GPU
  *     return cmocka_run_group_tests(tests, open_any_gpu, close_gpu);
  */
 #ifndef SHOAL_BACKEND_GPU_GPU_FIXTURE_H

@@ -80,7 +80,7 @@ sh_status sh_gpu_program_measure(sh_gpu_program *program, uint32_t grains, const
 
 /* What the exact sum's trailer needs to know of one grain's gradient of one parameter. */
 typedef struct sh_gpu_facts {
-    uint32_t top;        /* magnitude bits of the largest finite element; 0 where there is none */
+    uint32_t top;        /* magnitude bits of the largest finite element; 0: no element is finite */
     uint32_t not_finite; /* elements that are not finite: they add 0 */
 } sh_gpu_facts;
 
