@@ -6,10 +6,12 @@
 #include "cluster/membership_losses.h"
 #include "cluster/membership_views.h"
 
-/* Since when a device that waits has to do what all are told after a halt; the longest that a link
- * may stand still. */
-#define FOLLOW_MS (2 * SH_STANDSTILL_LEAST_MS)
-#define STUCK_MS SH_STANDSTILL_LEAST_MS
+/* A device that waits answers a halt within the time of a message. It has FOLLOW_MS for that, or
+ * FOLLOW_TIMES its longest pause, counted from when the answer was due: a device that others have
+ * put out meanwhile gives it no more time. */
+#define FOLLOW_MS 2000
+#define FOLLOW_TIMES 4
+#define STUCK_MS SH_STANDSTILL_LEAST_MS /* the longest that a link may stand still */
 #define FEW_SEATS 3 /* no ring of so many is without a link between two of them */
 
 void sh_membership_watch_begin(const sh_membership *membership, sh_roster_entry *one)
@@ -119,10 +121,28 @@ static bool owes(const sh_membership *membership, const sh_roster_entry *one)
            one->notice.view != membership->now.number;
 }
 
+/* Notes since when it owes an answer. */
+static void note_debt(const sh_membership *membership, sh_roster_entry *one)
+{
+    const sh_debt *before = &one->debt;
+    const sh_debt debt = {owes(membership, one), one->notice.halted, one->notice.view,
+                          membership->clock_ms};
+    if (before->owes != debt.owes || before->halted != debt.halted || before->view != debt.view)
+        one->debt = debt;
+}
+
+static uint64_t follow_limit_ms(const sh_roster_entry *one)
+{
+    const uint64_t silent_ms = sh_silence_longest_ms(&one->silence);
+    const uint64_t still_ms = sh_standstill_longest_ms(&one->work);
+    const uint64_t limit_ms = FOLLOW_TIMES * (silent_ms > still_ms ? silent_ms : still_ms);
+    return limit_ms < FOLLOW_MS ? FOLLOW_MS : limit_ms;
+}
+
 static bool watch_following(sh_membership *membership, sh_roster_entry *one)
 {
-    const uint64_t since_ms = membership->clock_ms - membership->watched.since_ms;
-    if (one->device == 0 || since_ms < FOLLOW_MS || !owes(membership, one))
+    const uint64_t since_ms = membership->clock_ms - one->debt.since_ms;
+    if (one->device == 0 || !one->debt.owes || since_ms < follow_limit_ms(one))
         return false;
     char reason[SH_MEMBERSHIP_TEXT];
     snprintf(reason, sizeof reason,
@@ -198,6 +218,8 @@ void sh_membership_watch(sh_membership *membership)
     static bool (*const watches[])(sh_membership *,
                                    sh_roster_entry *) = {watch_work, watch_following, watch_link};
     note_change(membership);
+    for (uint32_t i = 0; i < membership->slots; i++)
+        note_debt(membership, &membership->members[i]);
     for (size_t k = 0; k < sizeof watches / sizeof *watches; k++)
         for (uint32_t i = 0; i < membership->slots; i++) {
             sh_roster_entry *one = &membership->members[i];

@@ -216,11 +216,52 @@ static void one_that_does_not_follow_is_put_out(void **state)
     stop(0, 0, 0);
     stop(2, 0, 0);
     settle();
-    pass_time(7900);
+    pass_time(1900);
     assert_int_equal(refused, 0);
     pass_time(300);
     assert_int_equal(refused, 1);
     assert_non_null(strstr(refusal, "did not do"));
+}
+
+/* Nor has either of them more time because another was lost meanwhile. */
+static void two_that_do_not_follow_are_put_out_together(void **state)
+{
+    (void)state;
+    compute_with(6);
+    says(1, SH_ACTIVITY_WAITS);
+    go(5);
+    stop(0, 0, 0);
+    stop(3, 0, 0);
+    settle();
+    pass_time(1900);
+    assert_int_equal(refused, 0);
+    go(4);
+    pass_time(400);
+    assert_false(present[1] || present[2]);
+    settle();
+    assert_int_equal(membership->now.seat_count, 2);
+    assert_int_equal(membership->phase, SH_MEMBERSHIP_STEADY);
+}
+
+/* One that was seen to pause for a second may answer after four. */
+static void one_that_follows_slowly_stays(void **state)
+{
+    (void)state;
+    compute_with(4);
+    pass_time(900);
+    gets_on(1);
+    pass_time(100);
+    says(1, SH_ACTIVITY_WAITS);
+    go(3);
+    stop(0, 0, 0);
+    stop(2, 0, 0);
+    settle();
+    pass_time(3500);
+    assert_int_equal(refused, 0);
+    stop(1, 0, 0);
+    settle();
+    assert_int_equal(membership->phase, SH_MEMBERSHIP_STEADY);
+    assert_int_equal(membership->now.seat_count, 3);
 }
 
 static void of_a_stuck_link_the_later_end_is_put_out(void **state)
@@ -344,6 +385,8 @@ int main(void)
         cmocka_unit_test(two_hang_at_once),
         cmocka_unit_test(one_that_hangs_in_a_halt_is_put_out),
         cmocka_unit_test(one_that_does_not_follow_is_put_out),
+        cmocka_unit_test(two_that_do_not_follow_are_put_out_together),
+        cmocka_unit_test(one_that_follows_slowly_stays),
         cmocka_unit_test(of_a_stuck_link_the_later_end_is_put_out),
         cmocka_unit_test(links_to_those_that_cannot_take_are_not_stuck),
         cmocka_unit_test(the_last_of_a_chain_of_stuck_links_is_meant),

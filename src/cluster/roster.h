@@ -17,6 +17,13 @@
 #include "cluster/silence.h"
 #include "cluster/standstill.h"
 
+/* A device waits, and has not yet done what a halt, or the view behind it, wants of it. */
+typedef struct sh_debt {
+    bool owes;
+    uint32_t halted, view; /* as its last notice has them: an answer begins a new debt */
+    uint64_t since_ms;
+} sh_debt;
+
 typedef struct sh_roster_entry {
     bool present, ready, local, seated, dismissed, changed;
     bool welcomed; /* its joining was told; that of the first members is not */
@@ -30,6 +37,7 @@ typedef struct sh_roster_entry {
     uint32_t wrong_numbers; /* how often it alone had some that are not finite */
     uint32_t blamed;        /* the view whose halt found it wrong last */
     sh_standstill work;     /* what it does */
+    sh_debt debt;           /* what a halt wants of it */
     bool named;             /* the user knows that the others wait for it */
     sh_position entered;    /* where its view began when it was not proven yet */
     sh_notice notice;

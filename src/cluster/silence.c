@@ -34,10 +34,15 @@ static uint64_t largest_of(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+uint64_t sh_silence_longest_ms(const sh_silence *silence)
+{
+    return largest_of(silence->longest_ms[0], silence->longest_ms[1]);
+}
+
 uint64_t sh_silence_limit_ms(const sh_silence *silence, bool awaited)
 {
     const bool is_new = silence->heard_ms - silence->begun_ms < SH_SILENCE_NEW_MS;
-    const uint64_t longest_ms = largest_of(silence->longest_ms[0], silence->longest_ms[1]);
+    const uint64_t longest_ms = sh_silence_longest_ms(silence);
     const uint64_t late_ms = longest_ms - least_of(longest_ms, SH_SILENCE_USUAL_MS);
     const uint64_t by_lateness =
         least_of(SH_SILENCE_USUAL_MS + SH_SILENCE_LATE_TIMES * late_ms, SH_SILENCE_LATE_MS);

@@ -42,6 +42,9 @@ void sh_silence_heard(sh_silence *silence, uint64_t now_ms);
 /* Since it was last heard. */
 uint64_t sh_silence_ms(const sh_silence *silence, uint64_t now_ms);
 
+/* Its longest pause of the last half minute to minute. */
+uint64_t sh_silence_longest_ms(const sh_silence *silence);
+
 /* `awaited`: others cannot go on without it. One that gets ready delays nobody, and opening data
  * and making its programs keeps it busier than training will: its pauses are measured then. */
 uint64_t sh_silence_limit_ms(const sh_silence *silence, bool awaited);

@@ -35,10 +35,14 @@ uint64_t sh_standstill_ms(const sh_standstill *standstill, uint64_t now_ms)
     return standstill->works ? now_ms - standstill->moved_ms : 0;
 }
 
-uint64_t sh_standstill_limit_ms(const sh_standstill *standstill)
+uint64_t sh_standstill_longest_ms(const sh_standstill *standstill)
 {
     const uint64_t *const longest_ms = standstill->longest_ms;
-    const uint64_t limit_ms =
-        SH_STANDSTILL_TIMES * (longest_ms[0] > longest_ms[1] ? longest_ms[0] : longest_ms[1]);
+    return longest_ms[0] > longest_ms[1] ? longest_ms[0] : longest_ms[1];
+}
+
+uint64_t sh_standstill_limit_ms(const sh_standstill *standstill)
+{
+    const uint64_t limit_ms = SH_STANDSTILL_TIMES * sh_standstill_longest_ms(standstill);
     return limit_ms < SH_STANDSTILL_LEAST_MS ? SH_STANDSTILL_LEAST_MS : limit_ms;
 }

@@ -37,6 +37,9 @@ void sh_standstill_note(sh_standstill *standstill, uint64_t progress, bool works
 /* Since it got on, or did not work, or was last asked to begin anew; 0 while it does not work. */
 uint64_t sh_standstill_ms(const sh_standstill *standstill, uint64_t now_ms);
 
+/* Its longest pause at work in the last minute or two of work. */
+uint64_t sh_standstill_longest_ms(const sh_standstill *standstill);
+
 uint64_t sh_standstill_limit_ms(const sh_standstill *standstill);
 
 #endif
