@@ -746,6 +746,14 @@ const char *sh_channel_identity(const sh_channel *channel)
     return channel->tls != NULL ? sh_tls_identity(channel->tls) : channel->identity;
 }
 
+sh_status sh_channel_binding(const sh_channel *channel,
+                             unsigned char binding[SH_LEADER_BINDING_BYTES])
+{
+    if (channel->tls == NULL)
+        return sh_fail(SH_INVALID, "this connection has no binding: it is not open");
+    return sh_tls_binding(channel->tls, binding);
+}
+
 void sh_channel_local_address(const sh_channel *channel, char text[SH_ADDRESS_TEXT])
 {
     sh_address_print_host(text, &channel->local);

@@ -136,6 +136,10 @@ uint32_t sh_channel_stuck_ms(const sh_channel *channel);
 /* Under whose key the other side came in, or this side went; "" before. Borrowed as the channel. */
 const char *sh_channel_identity(const sh_channel *channel);
 
+/* As sh_tls_binding; on both sides from the time that the channel is open. */
+sh_status sh_channel_binding(const sh_channel *channel,
+                             unsigned char binding[SH_LEADER_BINDING_BYTES]) SHOAL_CHECKED;
+
 /* The numeric host by which this connection reaches this device; no port. Once connected. */
 void sh_channel_local_address(const sh_channel *channel, char text[SH_ADDRESS_TEXT]);
 

@@ -590,6 +590,17 @@ const char *sh_tls_identity(const sh_tls *tls)
     return tls->identity;
 }
 
+sh_status sh_tls_binding(const sh_tls *tls, unsigned char binding[SH_LEADER_BINDING_BYTES])
+{
+    static const char label[] = "EXPORTER-Channel-Binding";
+    if (!tls->finished || SSL_export_keying_material(tls->ssl, binding, SH_LEADER_BINDING_BYTES,
+                                                     label, sizeof label - 1, NULL, 0, 1) != 1) {
+        ERR_clear_error();
+        return sh_fail(SH_INVALID, "this connection has no binding: its handshake is not done");
+    }
+    return SH_OK;
+}
+
 const char *sh_tls_cipher(const sh_tls *tls)
 {
     return SSL_get_cipher_name(tls->ssl);

@@ -20,6 +20,7 @@
 
 #include "base/fail.h"
 #include "net/key.h"
+#include "net/leader.h"
 
 #define SH_IDENTITY_TEXT 64 /* an identity is 1 .. 63 printable ASCII characters, and the end */
 
@@ -93,6 +94,11 @@ sh_status sh_tls_failure(const sh_tls *tls, const char **reason);
 
 /* The identity that the client claims; "" before it did. */
 const char *sh_tls_identity(const sh_tls *tls);
+
+/* After the handshake: 32 bytes that both ends of this connection know and nobody else, other ones
+ * for each connection (the channel binding of RFC 9266). SH_INVALID: there is none yet. */
+sh_status sh_tls_binding(const sh_tls *tls,
+                         unsigned char binding[SH_LEADER_BINDING_BYTES]) SHOAL_CHECKED;
 
 /* Name of the cipher suite after the handshake. Static storage. */
 const char *sh_tls_cipher(const sh_tls *tls);

@@ -2,6 +2,7 @@
 #include "net/tls_calls.h"
 
 #include <openssl/err.h>
+#include <openssl/evp.h>
 #include <openssl/kdf.h>
 #include <openssl/params.h>
 #include <openssl/ssl.h>
@@ -35,6 +36,27 @@ typedef long tls_control(BIO *, int, long, void *);
           (a, b, c, d))                                                                            \
     VALUE(EVP_KDF *, EVP_KDF_fetch, (OSSL_LIB_CTX * a, const char *b, const char *c), (a, b, c))   \
     NOTHING(EVP_KDF_free, (EVP_KDF * a), (a))                                                      \
+    VALUE(int, EVP_DigestSign,                                                                     \
+          (EVP_MD_CTX * a, unsigned char *b, size_t *c, const unsigned char *d, size_t e),         \
+          (a, b, c, d, e))                                                                         \
+    VALUE(int, EVP_DigestSignInit,                                                                 \
+          (EVP_MD_CTX * a, EVP_PKEY_CTX * *b, const EVP_MD *c, ENGINE *d, EVP_PKEY *e),            \
+          (a, b, c, d, e))                                                                         \
+    VALUE(int, EVP_DigestVerify,                                                                   \
+          (EVP_MD_CTX * a, const unsigned char *b, size_t c, const unsigned char *d, size_t e),    \
+          (a, b, c, d, e))                                                                         \
+    VALUE(int, EVP_DigestVerifyInit,                                                               \
+          (EVP_MD_CTX * a, EVP_PKEY_CTX * *b, const EVP_MD *c, ENGINE *d, EVP_PKEY *e),            \
+          (a, b, c, d, e))                                                                         \
+    NOTHING(EVP_MD_CTX_free, (EVP_MD_CTX * a), (a))                                                \
+    VALUE(EVP_MD_CTX *, EVP_MD_CTX_new, (void), ())                                                \
+    NOTHING(EVP_PKEY_free, (EVP_PKEY * a), (a))                                                    \
+    VALUE(int, EVP_PKEY_get_raw_public_key, (const EVP_PKEY *a, unsigned char *b, size_t *c),      \
+          (a, b, c))                                                                               \
+    VALUE(EVP_PKEY *, EVP_PKEY_new_raw_private_key,                                                \
+          (int a, ENGINE *b, const unsigned char *c, size_t d), (a, b, c, d))                      \
+    VALUE(EVP_PKEY *, EVP_PKEY_new_raw_public_key,                                                 \
+          (int a, ENGINE *b, const unsigned char *c, size_t d), (a, b, c, d))                      \
     VALUE(OSSL_PARAM, OSSL_PARAM_construct_end, (void), ())                                        \
     VALUE(OSSL_PARAM, OSSL_PARAM_construct_octet_string, (const char *a, void *b, size_t c),       \
           (a, b, c))                                                                               \
@@ -67,6 +89,10 @@ typedef long tls_control(BIO *, int, long, void *);
     VALUE(long, SSL_SESSION_set_timeout, (SSL_SESSION * a, long b), (a, b))                        \
     VALUE(int, SSL_do_handshake, (SSL * a), (a))                                                   \
     NOTHING(SSL_free, (SSL * a), (a))                                                              \
+    VALUE(int, SSL_export_keying_material,                                                         \
+          (SSL * a, unsigned char *b, size_t c, const char *d, size_t e, const unsigned char *f,   \
+           size_t g, int h),                                                                       \
+          (a, b, c, d, e, f, g, h))                                                                \
     VALUE(const SSL_CIPHER *, SSL_get_current_cipher, (const SSL *a), (a))                         \
     VALUE(int, SSL_get_error, (const SSL *a, int b), (a, b))                                       \
     VALUE(void *, SSL_get_ex_data, (const SSL *a, int b), (a, b))                                  \

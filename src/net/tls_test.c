@@ -120,6 +120,25 @@ static const struct {
     {"link/3/1>2", good, "unknown identity 'link/3/1>2'"},
 };
 
+/* Both ends have the same, other connections another one, also under the same key. */
+static void a_connection_has_a_binding_of_its_own(void **state)
+{
+    (void)state;
+    unsigned char bindings[2][2][SH_LEADER_BINDING_BYTES];
+    for (int k = 0; k < 2; k++) {
+        struct pair pair;
+        sh_tls_flow flows[2];
+        open_pair(&pair, "join", good);
+        assert_fails(sh_tls_binding(pair.sides[0], bindings[k][0]), SH_INVALID, "no binding");
+        shake_hands(&pair, flows);
+        for (int i = 0; i < 2; i++)
+            assert_ok(sh_tls_binding(pair.sides[i], bindings[k][i]));
+        assert_memory_equal(bindings[k][0], bindings[k][1], SH_LEADER_BINDING_BYTES);
+        close_pair(&pair);
+    }
+    assert_memory_not_equal(bindings[0][0], bindings[1][0], SH_LEADER_BINDING_BYTES);
+}
+
 static void a_stranger_is_refused_on_both_sides(void **state)
 {
     (void)state;
@@ -438,6 +457,7 @@ int main(void)
     assert_ok(sh_tls_load());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_right_key_opens_and_bytes_cross),
+        cmocka_unit_test(a_connection_has_a_binding_of_its_own),
         cmocka_unit_test(a_stranger_is_refused_on_both_sides),
         cmocka_unit_test(what_is_not_tls_is_told_apart),
         cmocka_unit_test(clients_without_a_key_are_refused),

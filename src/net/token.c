@@ -12,8 +12,11 @@
 #define SCHEME_BYTES (sizeof SCHEME - 1)
 #define PLACE_TEXT (SH_TOKEN_HOST + 8) /* brackets, colon, five digits */
 #define CHECK_BYTES 4
-#define PACKED_BYTES (SH_TOKEN_SECRET_BYTES + CHECK_BYTES)
-#define CODED_BYTES 27 /* 20 bytes at 6 bits a character, rounded up */
+#define TOLD_BYTES (SH_TOKEN_SECRET_BYTES + SH_LEADER_FINGERPRINT_BYTES)
+#define PACKED_BYTES (TOLD_BYTES + CHECK_BYTES)
+#define CODED_BYTES (PACKED_BYTES * 8 / 6) /* 6 bits a character */
+#define FORMER_CODED_BYTES 27              /* of tokens without a fingerprint */
+_Static_assert(PACKED_BYTES % 3 == 0, "no character has bits to spare: a token has one text");
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-"
 
@@ -41,18 +44,20 @@ static size_t print_place(char place[PLACE_TEXT], const sh_token *token)
 
 static sh_status find_check(unsigned char check[CHECK_BYTES], const sh_token *token)
 {
-    char checked[PLACE_TEXT + SH_TOKEN_SECRET_BYTES];
+    char checked[PLACE_TEXT + TOLD_BYTES];
     uint8_t hash[SH_DIGEST_BYTES];
     const size_t count = print_place(checked, token);
-    memcpy(checked + count, token->secret, sizeof token->secret);
-    const sh_status status = sh_digest_block(hash, checked, count + sizeof token->secret);
+    memcpy(checked + count, token->secret, SH_TOKEN_SECRET_BYTES);
+    memcpy(checked + count + SH_TOKEN_SECRET_BYTES, token->leader, SH_LEADER_FINGERPRINT_BYTES);
+    const sh_status status = sh_digest_block(hash, checked, count + TOLD_BYTES);
     sh_key_wipe(checked, sizeof checked);
     SH_TRY(status);
     memcpy(check, hash, CHECK_BYTES);
     return SH_OK;
 }
 
-sh_status sh_token_make(sh_token *token, const char *host, uint16_t port)
+sh_status sh_token_make(sh_token *token, const char *host, uint16_t port,
+                        const unsigned char leader[SH_LEADER_FINGERPRINT_BYTES])
 {
     sh_token fresh = {.port = port};
     const size_t bytes = strlen(host);
@@ -61,6 +66,7 @@ sh_status sh_token_make(sh_token *token, const char *host, uint16_t port)
     if (port == 0)
         return sh_fail(SH_INVALID, "a join token needs a port other than 0");
     memcpy(fresh.host, host, bytes);
+    memcpy(fresh.leader, leader, sizeof fresh.leader);
     SH_TRY(sh_key_random(fresh.secret, sizeof fresh.secret));
     *token = fresh;
     sh_token_wipe(&fresh);
@@ -73,13 +79,13 @@ sh_status sh_token_print(char text[SH_TOKEN_TEXT], const sh_token *token)
         return sh_fail(SH_INVALID, "a join token needs a host and a port");
     unsigned char packed[PACKED_BYTES];
     memcpy(packed, token->secret, SH_TOKEN_SECRET_BYTES);
-    SH_TRY(find_check(packed + SH_TOKEN_SECRET_BYTES, token));
+    memcpy(packed + SH_TOKEN_SECRET_BYTES, token->leader, SH_LEADER_FINGERPRINT_BYTES);
+    SH_TRY(find_check(packed + TOLD_BYTES, token));
     char coded[CODED_BYTES + 1];
-    for (size_t i = 0; i < CODED_BYTES; i++) {
-        const size_t bit = 6 * i;
-        const unsigned high = packed[bit / 8];
-        const unsigned low = bit / 8 + 1 < PACKED_BYTES ? packed[bit / 8 + 1] : 0;
-        coded[i] = alphabet[((high << 8 | low) >> (10 - bit % 8)) & 63];
+    for (size_t i = 0, k = 0; i < PACKED_BYTES; i += 3, k += 4) {
+        const unsigned bits = (unsigned)packed[i] << 16 | packed[i + 1] << 8 | packed[i + 2];
+        for (size_t c = 0; c < 4; c++)
+            coded[k + c] = alphabet[bits >> (18 - 6 * c) & 63];
     }
     coded[CODED_BYTES] = '\0';
     memcpy(text, SCHEME, SCHEME_BYTES);
@@ -144,31 +150,33 @@ sh_status sh_token_parse(sh_token *token, const char *text, size_t bytes)
     text += SCHEME_BYTES;
     bytes -= SCHEME_BYTES;
     const char *slash = memchr(text, '/', bytes);
-    if (bytes >= SH_TOKEN_TEXT || slash == NULL ||
-        bytes - (size_t)(slash - text) - 1 != CODED_BYTES)
+    const size_t coded_bytes = slash == NULL ? 0 : bytes - (size_t)(slash - text) - 1;
+    if (bytes < SH_TOKEN_TEXT && coded_bytes == FORMER_CODED_BYTES)
+        return sh_fail(SH_VERSION, "the join token was cut, or is from an older version: copy it "
+                                   "again, whole, and use the same version of shoal on all "
+                                   "devices");
+    if (bytes >= SH_TOKEN_TEXT || coded_bytes != CODED_BYTES)
         return altered();
     sh_token fresh = {0};
     unsigned char packed[PACKED_BYTES] = {0}, check[CHECK_BYTES];
     sh_status status;
     SH_TRY_DONE(read_place(&fresh, text, (size_t)(slash - text)));
-    /* No other characters, and spare bits that are zero: one secret has one text. */
-    unsigned bits = 0, held = 0;
+    unsigned bits = 0;
     for (size_t i = 0, used = 0; i < CODED_BYTES; i++) {
         const char *place = memchr(alphabet, slash[1 + i], sizeof alphabet - 1);
         if (place == NULL)
             SH_TRY_DONE(altered());
-        bits = (bits << 6 | (unsigned)(place - alphabet)) & 0xfff;
-        held += 6;
-        if (held >= 8) {
-            held -= 8;
-            packed[used++] = (unsigned char)(bits >> held);
-        }
+        bits = bits << 6 | (unsigned)(place - alphabet);
+        if (i % 4 != 3)
+            continue;
+        for (unsigned shift = 24; shift > 0; shift -= 8)
+            packed[used++] = (unsigned char)(bits >> (shift - 8));
+        bits = 0;
     }
-    if ((bits & ((1u << held) - 1)) != 0)
-        SH_TRY_DONE(altered());
     memcpy(fresh.secret, packed, SH_TOKEN_SECRET_BYTES);
+    memcpy(fresh.leader, packed + SH_TOKEN_SECRET_BYTES, SH_LEADER_FINGERPRINT_BYTES);
     SH_TRY_DONE(find_check(check, &fresh));
-    if (memcmp(check, packed + SH_TOKEN_SECRET_BYTES, CHECK_BYTES) != 0)
+    if (memcmp(check, packed + TOLD_BYTES, CHECK_BYTES) != 0)
         SH_TRY_DONE(altered());
     *token = fresh;
 done:

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The join token: where a job is and the secret that lets a device in, as one line to paste.
+ * The join token: where a job is, the secret that lets a device in, and how the device knows the
+ * coordinator, as one line to paste.
  *
- *     shoal://192.168.1.20:7077/Zm9vYmFyYmF6cXV4Zm9vYmFyYg       HOST:PORT, then the secret
+ *     shoal://192.168.1.20:7077/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh9uNu4B
  *
  *     sh_token token;
  *     SH_TRY(sh_token_parse(&token, text, strlen(text)));
  *     SH_TRY(sh_token_key(key, &token));                         // for the identity "join"
  *     sh_token_wipe(&token);
  *
- * HOST is a name, an IPv4 address, or an IPv6 address in brackets. The secret part is base64url
- * (RFC 4648, without padding) of 16 random bytes and 4 check bytes: the first of SHA-256 over
- * "HOST:PORT" as written and the 16 bytes. So a token that was altered or cut is told apart here,
- * before anything is sent.
+ * HOST is a name, an IPv4 address, or an IPv6 address in brackets. The last part is base64url
+ * (RFC 4648, without padding) of 36 bytes: a secret of 16 random bytes, 16 bytes of fingerprint
+ * (net/leader.h), and 4 check bytes, which are the first of SHA-256 over "HOST:PORT" as written and
+ * the 32 bytes before. So this file notices a token that was altered or cut, before anything is
+ * sent.
  *
  * Threads: any. Nothing is allocated.
  */
@@ -24,6 +26,7 @@
 
 #include "base/fail.h"
 #include "net/key.h"
+#include "net/leader.h"
 
 #define SH_TOKEN_SECRET_BYTES 16
 #define SH_TOKEN_HOST 254 /* a name has at most 253 characters (RFC 1035) */
@@ -36,17 +39,20 @@ typedef struct sh_token {
     char host[SH_TOKEN_HOST]; /* without brackets */
     uint16_t port;
     unsigned char secret[SH_TOKEN_SECRET_BYTES];
+    unsigned char leader[SH_LEADER_FINGERPRINT_BYTES]; /* of the coordinator's key */
 } sh_token;
 
 /* A token with a fresh secret. SH_INVALID: the host is no host, or the port is 0. */
-sh_status sh_token_make(sh_token *token, const char *host, uint16_t port) SHOAL_CHECKED;
+sh_status sh_token_make(sh_token *token, const char *host, uint16_t port,
+                        const unsigned char leader[SH_LEADER_FINGERPRINT_BYTES]) SHOAL_CHECKED;
 
 /* Writes the token as text. SH_INVALID as above. The text is as secret as the token. */
 sh_status sh_token_print(char text[SH_TOKEN_TEXT], const sh_token *token) SHOAL_CHECKED;
 
 /*
- * Reads `bytes` characters; white space around them is fine. SH_FORMAT with what is wrong and the
- * remedy; no message has the secret in it.
+ * Reads `bytes` characters; white space around them is fine. SH_FORMAT: what is wrong, and the
+ * remedy. SH_VERSION: the token is from a version that had no fingerprint. No message has the
+ * secret in it.
  */
 sh_status sh_token_parse(sh_token *token, const char *text, size_t bytes) SHOAL_CHECKED;
 

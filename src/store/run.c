@@ -105,6 +105,7 @@ static bool is_of_run(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, SH_RUN_EVENTS) == 0 ||
            strcmp(name, SH_RUN_CHECKPOINTS) == 0 || strcmp(name, SH_RUN_TOKEN) == 0 ||
+           strcmp(name, SH_RUN_TOKEN_KEY) == 0 || is_temporary_of(name, SH_RUN_TOKEN_KEY) ||
            strcmp(name, SH_RUN_NETWORK) == 0 || is_temporary_of(name, SH_RUN_NETWORK) ||
            is_temporary_of(name, SH_RUN_TOKEN) || is_temporary_of(name, SH_RUN_JOB) ||
            begins_with(name, SH_TENSORBOARD_PREFIX) || begins_with(name, SH_RUN_DATABASE);
@@ -272,9 +273,9 @@ static sh_status choose_folder(char folder[SH_PATH_BYTES], const sh_run_options 
 sh_status sh_run_open(sh_run **run, const sh_run_options *options)
 {
     /* Of a training that nobody can continue: what it recorded, its token, its network. */
-    static const char *const beginnings[] = {SH_RUN_METRICS,         SH_RUN_TOKEN,
-                                             SH_RUN_NETWORK,         SH_RUN_DATABASE,
-                                             SH_RUN_DATABASE "-wal", SH_RUN_DATABASE "-shm"};
+    static const char *const beginnings[] = {
+        SH_RUN_METRICS,  SH_RUN_TOKEN,           SH_RUN_TOKEN_KEY,      SH_RUN_NETWORK,
+        SH_RUN_DATABASE, SH_RUN_DATABASE "-wal", SH_RUN_DATABASE "-shm"};
     char path[SH_PATH_BYTES];
     assert(!options->resume || options->path != NULL);
     sh_run *fresh = calloc(1, sizeof *fresh);

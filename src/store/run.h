@@ -35,7 +35,8 @@
 #define SH_RUN_WEIGHTS "model.safetensors" /* likewise (node/job/handover.h) */
 #define SH_RUN_DATABASE "run.db" /* store/schema.h; with "-wal" and "-shm" while it is open */
 #define SH_RUN_LOCK "lock"
-#define SH_RUN_TOKEN "token" /* the job's join token while it runs, for its owner alone */
+#define SH_RUN_TOKEN "token"         /* the job's join token while it runs, for its owner alone */
+#define SH_RUN_TOKEN_KEY "token.key" /* and the key that proves who coordinates it */
 #define SH_RUN_NETWORK "model.skeleton.onnx" /* of an imported model (onnx/network.h) */
 #define SH_RUN_CHECKPOINTS "checkpoints"
 

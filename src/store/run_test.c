@@ -155,6 +155,7 @@ static void a_beginning_counts_as_empty(void **state)
                                        "metrics.jsonl",
                                        "token.tmp-1-0",
                                        "token",
+                                       "token.key",
                                        "events.out.tfevents.1",
                                        "checkpoints/last.safetensors.tmp-1-0"};
     sh_run *run;
@@ -232,6 +233,7 @@ static void opens_nothing_through_a_link(void **state)
                                         SH_RUN_EVENTS,
                                         SH_RUN_METRICS,
                                         SH_RUN_TOKEN,
+                                        SH_RUN_TOKEN_KEY,
                                         SH_RUN_NETWORK,
                                         SH_RUN_DATABASE,
                                         SH_RUN_DATABASE "-wal",

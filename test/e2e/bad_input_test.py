@@ -492,6 +492,7 @@ class Checkpoints(BadInput):
             file.write("all there is")
         shutil.copytree(self.path("good", "checkpoints"), self.path("elsewhere"))
         for name in ("lock", "job.json", "events.log", "metrics.jsonl", "run.db", "run.db-wal", "token",
+                     "token.key",
                      "model.skeleton.onnx", "events.out.tfevents.1", self.LAST, "checkpoints"):
             with self.subTest(name):
                 shutil.copytree(self.path("good"), self.path("run"))

@@ -63,6 +63,7 @@ CONTROL, STATE, SEGMENT = 1, 2, 3
 CONTROL_MAX = 256 * 1024
 # Bodies of a message (src/net/message.proto).
 HELLO, WELCOME, REFUSE, READY, NOTICE, ORDER, FAIL, END = 10, 11, 12, 13, 14, 15, 16, 17
+PROOF = 19
 
 
 def frame(body=b"", kind=CONTROL, announced=None):
@@ -83,7 +84,7 @@ def field(number, value):
     return varint(number << 3 | 2) + varint(len(value)) + value
 
 
-def message(body, content=b"", job=0, protocol=6):
+def message(body, content=b"", job=0, protocol=7):
     """A frame with a message, as a device sends it."""
     return frame(field(1, protocol) + field(2, job) + field(body, content))
 
@@ -189,10 +190,11 @@ class Token:
     """
 
     def __init__(self, text):
-        place, coded = re.fullmatch(r"shoal://(\S+)/([A-Za-z0-9_-]{27})", text).groups()
+        place, coded = re.fullmatch(r"shoal://(\S+)/([A-Za-z0-9_-]{48})", text).groups()
         self.host, port = place.rsplit(":", 1)
         self.port = int(port)
-        self.secret = base64.urlsafe_b64decode(coded + "=")[:16]
+        packed = base64.urlsafe_b64decode(coded)
+        self.secret, self.leader = packed[:16], packed[16:32]
 
     def but(self, host=None, port=None, secret=None):
         """The same with other parts, made as the program would: its check is right."""
@@ -204,8 +206,8 @@ class Token:
     @property
     def text(self):
         place = "%s:%d" % (self.host, self.port)
-        check = hashlib.sha256(place.encode() + self.secret).digest()[:4]
-        coded = base64.urlsafe_b64encode(self.secret + check).decode().rstrip("=")
+        told = self.secret + self.leader
+        coded = base64.urlsafe_b64encode(told + hashlib.sha256(place.encode() + told).digest()[:4]).decode()
         return "shoal://%s/%s" % (place, coded)
 
     @property
@@ -222,11 +224,13 @@ class Peer:
     """
 
     def __init__(self, host, port, key, identity="join"):
+        self.open(["s_client", "-connect", "%s:%d" % (host, port), "-nocommands"], key, identity)
+
+    def open(self, command, key, identity):
         self.received = bytearray()
         self.child = subprocess.Popen(
-            ["openssl", "s_client", "-connect", "%s:%d" % (host, port), "-tls1_3", "-quiet",
-             "-nocommands", "-ciphersuites", "TLS_AES_128_GCM_SHA256", "-psk_identity", identity,
-             "-psk", key.hex()],
+            ["openssl", *command, "-tls1_3", "-quiet", "-ciphersuites", "TLS_AES_128_GCM_SHA256",
+             "-psk_identity", identity, "-psk", key.hex()],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self._errors = bytearray()
         self._readers = [threading.Thread(target=self._read, args=pair, daemon=True) for pair in (
@@ -278,6 +282,28 @@ class Peer:
                 stream.close()
             except BrokenPipeError:
                 pass
+
+
+class Impostor(Peer):
+    """The other end of a secure connection that listens for a device with a token: it knows the token's key.
+
+    `port` is where; `received` is what came, once a device is there.
+    """
+
+    def __init__(self, key):
+        with socket.socket() as place:
+            place.bind(("127.0.0.1", 0))
+            self.port = place.getsockname()[1]
+        self.open(["s_server", "-accept", "127.0.0.1:%d" % self.port, "-naccept", "1", "-nocert"], key, "join")
+        deadline = time.monotonic() + 20 * PATIENCE
+        while not self.listens():
+            if time.monotonic() > deadline or self.child.poll() is not None:
+                raise AssertionError("it does not listen: %s" % self._errors.decode(errors="replace"))
+            time.sleep(0.01)
+
+    def listens(self):
+        with open("/proc/net/tcp", encoding="ascii") as file:
+            return any(line.split()[1].endswith(":%04X" % self.port) and line.split()[3] == "0A" for line in file)
 
 
 class Events:

@@ -12,8 +12,8 @@ import threading
 import time
 
 import harness
-from harness import (CONTROL, CONTROL_MAX, END, FRAME, HELLO, NOTICE, ORDER, READY, SEGMENT, STATE, field, frame, hello,
-                     message)
+from harness import (CONTROL, CONTROL_MAX, END, FRAME, HELLO, NOTICE, ORDER, PROOF, READY, REFUSE, SEGMENT, STATE,
+                     field, frame, hello, message)
 
 MODEL, DATA = "mlp:784-32-10", "digits:300/100"
 SETTINGS = (MODEL, DATA, "--batch-size", "16", "--grain", "4", "--lanes", "1")
@@ -121,7 +121,7 @@ def rule_breakers(version):
         ("the longest message, of noise", frame(noise(CONTROL_MAX)), "malformed message"),
         ("half a message", frame(good[FRAME.size:-3]), "malformed message"),
         ("an unknown message", message(99), "malformed message"),
-        ("another protocol", hello(version, protocol=2), "malformed message.*protocol 2, this one 6"),
+        ("another protocol", hello(version, protocol=2), "malformed message.*protocol 2, this one 7"),
         ("a name that is no UTF-8", hello(version, b"\xff\xfe"), "malformed message"),
         ("a name that clears the screen", hello(version, b"\033[2J"), "malformed message"),
         ("a name of 1 MiB", frame(announced=1 << 20), "a frame of 1048576 bytes"),
@@ -198,14 +198,17 @@ class Door(harness.Case):
         """No file of the run tells how to join the job but one, which is for its owner's eyes and goes with its end."""
         names = [os.path.join(folder, name) for folder, _, found in os.walk(job.run) for name in found]
         self.assertGreater(len(names), 3)
-        kept = os.path.join(job.run, "token")
-        self.assertEqual(kept in names, job.process.so_far().status != 0)
+        kept, key = os.path.join(job.run, "token"), os.path.join(job.run, "token.key")
+        for name in (kept, key):
+            self.assertEqual(name in names, job.process.so_far().status != 0)
         for name in names:
             with open(name, "rb") as file:
                 data = file.read()
             if name == kept:
                 self.assertEqual((data.decode(), os.stat(name).st_mode & 0o777), (job.token.text, 0o600))
                 continue
+            if name == key:
+                self.assertEqual((len(data), os.stat(name).st_mode & 0o777), (32, 0o600))
             for secret in (job.token.secret, job.token.key, job.token.text.rsplit("/", 1)[1].encode()):
                 self.assertNotIn(secret, data, name)
 
@@ -233,6 +236,50 @@ class Door(harness.Case):
 
     def version(self):
         return re.match(r"shoal (\S+)", self.shoal("version").out).group(1).encode()
+
+
+class Impostors(Door):
+    """Who has the token and listens where a device looks for the coordinator; the device joins nothing."""
+
+    REFUSAL = "shoal: the device at the token's address has the token, and is not the coordinator that made it"
+
+    def impostor(self, token):
+        impostor = harness.Impostor(token.key)
+        self.addCleanup(impostor.close)
+        return impostor
+
+    def refused(self, joined):
+        result = joined.wait()
+        self.assertEqual(result.status, 1, str(result))
+        self.assertIn(self.REFUSAL, result.err)
+
+    def test_without_a_proof(self):
+        job = Job(self, "--steps", "20", "--min-devices", "2")
+        for name, data in (("an end", message(END)), ("a refusal", message(REFUSE, field(1, b"go away"))),
+                           ("an empty proof", message(PROOF)),
+                           ("a proof of nothing", message(PROOF, field(1, b"k" * 32) + field(2, b"r" * 32) +
+                                                          field(3, b"s" * 32)))):
+            with self.subTest(name):
+                impostor = self.impostor(job.token)
+                joined = job.join("good", job.token.but(port=impostor.port))
+                impostor.wait_for(b"good")  # in its hello
+                impostor.send(data)
+                self.refused(joined)
+        self.complete(job, [job.join("good")])
+
+    def test_with_what_the_coordinator_told_it(self):
+        """It passes on, word for word, what the coordinator says on a connection of the impostor's own."""
+        job = Job(self, "--steps", "20", "--min-devices", "2")
+        impostor = self.impostor(job.token)
+        joined = job.join("good", job.token.but(port=impostor.port))
+        impostor.wait_for(b"good")
+        peer = self.peer(job.token)
+        peer.send(bytes(impostor.received))
+        peer.wait_for(b"digits")  # the welcome has come, behind the proof
+        impostor.send(bytes(peer.received))
+        self.refused(joined)
+        peer.close()
+        self.complete(job, [job.join("other")])
 
 
 class Strangers(Door):
@@ -361,7 +408,7 @@ class RuleBreakers(Door):
                 peer = self.peer(job.token)
                 peer.send(hello(self.version()))
                 peer.wait_for(b"digits")  # the welcome
-                number = re.search(rb"\x08\x06\x10([\x80-\xff]*[\x00-\x7f])", bytes(peer.received)).group(1)
+                number = re.search(rb"\x08\x07\x10([\x80-\xff]*[\x00-\x7f])", bytes(peer.received)).group(1)
                 number = sum((byte & 127) << 7 * i for i, byte in enumerate(number))
                 peer.send(b"".join(message(*each, job=number) for each in messages))
                 self.refuse(job, reason, "(net.refused|device.refused device=[0-9]+)")

@@ -95,7 +95,7 @@ class Network(harness.Case):
     def test_nobody_there(self):
         """A token of which the job is gone, and one of another network."""
         spaces = self.namespaces(2)
-        token = harness.Token("shoal://10.213.0.1:7700/" + 27 * "A").but(secret=bytes(range(16)))
+        token = harness.Token("shoal://10.213.0.1:7700/" + 48 * "A").but(secret=bytes(range(16)))
         result = self.join_in(spaces, 1, token.text).wait()
         self.assertEqual(result.status, 1)
         self.assertRegex(result.err, r"(?m)^shoal: .*10\.213\.0\.1:7700.*Connection refused")

@@ -361,6 +361,11 @@ static void on_accept(void *context, sh_channel *channel, const char *identity)
             sh_channel_close(channel);
         return;
     }
+    if (sh_invitation_prove(&coordinator->invitation, channel) != SH_OK) {
+        sh_log(SH_LOG_WARN, "net.refused", "reason=\"%s\"", sh_message());
+        sh_channel_close(channel);
+        return;
+    }
     entrant *idle =
         coordinator->entrant_count < ENTRANTS_MAX ? NULL : oldest_without_device(coordinator);
     if (idle != NULL)

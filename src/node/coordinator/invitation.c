@@ -7,7 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "net/message.h"
 #include "store/file.h"
+
+#define KEY_SUFFIX ".key"
 
 sh_status sh_invitation_read(sh_invitation *invitation, const char *listen)
 {
@@ -83,12 +86,16 @@ sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port, const sh
     sh_reach chosen[SH_REACH_MAX];
     char outward[SH_ADDRESS_TEXT] = "127.0.0.1";
     sh_token fresh;
+    unsigned char leader[SH_LEADER_FINGERPRINT_BYTES];
+    if (!invitation->renewed)
+        SH_TRY(sh_key_make(invitation->key));
+    SH_TRY(sh_leader_fingerprint(leader, invitation->key));
     count = count < SH_REACH_MAX ? count : SH_REACH_MAX;
     memcpy(chosen, interfaces, count * sizeof *chosen);
     count = sh_reach_choose(chosen, count, any_v4);
     if (count > 0)
         sh_address_print_host(outward, &chosen[0].address);
-    SH_TRY(sh_token_make(&fresh, everywhere ? outward : invitation->host, port));
+    SH_TRY(sh_token_make(&fresh, everywhere ? outward : invitation->host, port, leader));
     if (invitation->renewed)
         memcpy(fresh.secret, invitation->token.secret, sizeof fresh.secret);
     invitation->token = fresh;
@@ -103,6 +110,48 @@ sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port, const sh
     return status;
 }
 
+sh_status sh_invitation_prove(const sh_invitation *invitation, sh_channel *channel)
+{
+    unsigned char binding[SH_LEADER_BINDING_BYTES];
+    sh_leader_proof proof;
+    SH_TRY(sh_channel_binding(channel, binding));
+    SH_TRY(sh_leader_sign(&proof, invitation->key, binding));
+    Shoal__Proof body = SHOAL__PROOF__INIT;
+    Shoal__Message message = SH_MESSAGE_INIT(PROOF, proof, &body);
+    body.key = (ProtobufCBinaryData){sizeof proof.key, proof.key};
+    body.signature_point = (ProtobufCBinaryData){SH_KEY_BYTES, proof.signature};
+    body.signature_scalar = (ProtobufCBinaryData){SH_KEY_BYTES, proof.signature + SH_KEY_BYTES};
+    return sh_message_send(channel, &message);
+}
+
+static sh_status name_key_file(char name[SH_PATH_BYTES], const char *path)
+{
+    if (snprintf(name, SH_PATH_BYTES, "%s" KEY_SUFFIX, path) >= SH_PATH_BYTES)
+        return sh_fail(SH_LIMIT, "%s" KEY_SUFFIX ": the path is too long", path);
+    return SH_OK;
+}
+
+/* The secret key of the pair that the token names. */
+static sh_status recall_key(unsigned char key[SH_KEY_BYTES], const sh_token *token,
+                            const char *path)
+{
+    char name[SH_PATH_BYTES], *text = NULL;
+    unsigned char leader[SH_LEADER_FINGERPRINT_BYTES];
+    size_t bytes = 0;
+    sh_status status;
+    SH_TRY(name_key_file(name, path));
+    SH_TRY_DONE(sh_file_read_own(&text, &bytes, name, SH_KEY_BYTES));
+    if (bytes == SH_KEY_BYTES)
+        SH_TRY_DONE(sh_leader_fingerprint(leader, (const unsigned char *)text));
+    if (bytes != SH_KEY_BYTES || memcmp(leader, token->leader, sizeof leader) != 0)
+        SH_TRY_DONE(sh_fail(SH_MISMATCH, "%s: it is not the key that the token names", name));
+    memcpy(key, text, SH_KEY_BYTES);
+    status = SH_OK;
+done:
+    sh_key_free(text, bytes);
+    return status;
+}
+
 sh_status sh_invitation_recall(sh_invitation *invitation, const char *path)
 {
     char *text;
@@ -112,6 +161,8 @@ sh_status sh_invitation_recall(sh_invitation *invitation, const char *path)
         return SH_OK;
     SH_TRY(sh_file_read_own(&text, NULL, path, SH_TOKEN_TEXT));
     SH_TRY_DONE(sh_fail_in(sh_token_parse(&former, text, strlen(text)),
+                           "%s: remove it, and devices need the new token", path));
+    SH_TRY_DONE(sh_fail_in(recall_key(invitation->key, &former, path),
                            "%s: remove it, and devices need the new token", path));
     invitation->token = former;
     invitation->renewed = true;
@@ -126,5 +177,16 @@ done:
 
 sh_status sh_invitation_keep(const sh_invitation *invitation, const char *path)
 {
+    char name[SH_PATH_BYTES];
+    SH_TRY(name_key_file(name, path));
+    SH_TRY(sh_file_replace_private(name, invitation->key, sizeof invitation->key));
     return sh_file_replace_private(path, invitation->text, strlen(invitation->text));
+}
+
+void sh_invitation_forget(const char *path)
+{
+    char name[SH_PATH_BYTES];
+    unlink(path);
+    if (name_key_file(name, path) == SH_OK)
+        unlink(name);
 }

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 
+#include "net/channel.h"
 #include "net/reach.h"
 #include "net/token.h"
 
@@ -23,7 +24,8 @@
 typedef struct sh_invitation {
     char host[SH_TOKEN_HOST]; /* to listen on; "" is every address */
     uint16_t port;            /* 0: any that is free */
-    bool renewed;             /* the token has its secret already */
+    bool renewed;             /* the token and the key are those of the coordinator's last life */
+    unsigned char key[SH_KEY_BYTES]; /* the secret one that proves who coordinates (net/leader.h) */
     sh_token token;
     char text[SH_TOKEN_TEXT];          /* the token for devices elsewhere */
     char local_text[SH_TOKEN_TEXT];    /* the same secret, by an address of this machine's own */
@@ -38,12 +40,21 @@ sh_status sh_invitation_read(sh_invitation *invitation, const char *listen) SHOA
 sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port, const sh_reach *interfaces,
                               size_t count) SHOAL_CHECKED;
 
-/* Takes the secret, and the port if --listen names none, of the token that sh_invitation_keep has
- * left in a file, so that devices find back to a coordinator that was started again. Does nothing
- * without the file. */
+/* Takes the key, the token's secret, and the port if --listen names none, from the files that
+ * sh_invitation_keep has left, so that devices find back to a coordinator that was started again.
+ * Does nothing without the token's file. SH_FORMAT, SH_VERSION: the token's file holds none.
+ * SH_MISMATCH: the key is another one than the token names. */
 sh_status sh_invitation_recall(sh_invitation *invitation, const char *path) SHOAL_CHECKED;
 
-/* Keeps the token in a file that only its owner reads. */
+/* Keeps the token in the file `path` and the secret key in `path`.key. Only their owner can read
+ * them. */
 sh_status sh_invitation_keep(const sh_invitation *invitation, const char *path) SHOAL_CHECKED;
+
+/* Tells a device that came in by the token, before anything else, that this is the coordinator
+ * (net/leader.h). Loop's thread. The failures are those of sh_leader_sign and sh_message_send. */
+sh_status sh_invitation_prove(const sh_invitation *invitation, sh_channel *channel) SHOAL_CHECKED;
+
+/* Removes both files. */
+void sh_invitation_forget(const char *path);
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "node/coordinator/invitation.h"
 
+#include "base/scratch.h"
 #include "base/test.h"
+#include "store/file.h"
 
 static sh_reach interface(const char *name, const char *host)
 {
@@ -67,6 +69,7 @@ static void both_tokens_have_one_secret(void **state)
         assert_ok(sh_token_parse(&away, invitation.text, strlen(invitation.text)));
         assert_ok(sh_token_parse(&near, invitation.local_text, strlen(invitation.local_text)));
         assert_memory_equal(away.secret, near.secret, sizeof away.secret);
+        assert_memory_equal(away.leader, near.leader, sizeof away.leader);
         assert_int_equal(away.port, 4711);
         assert_string_equal(near.host, cases[i].local);
         assert_string_equal(away.host, cases[i].host);
@@ -127,6 +130,43 @@ static void advice_stays_a_sentence(void **state)
     assert_string_equal(invitation.advice + length + 1 - sizeof end, end);
 }
 
+/* A coordinator's next life has the same secret and the same key; with the token's file alone there
+ * is none. */
+static void what_was_kept_is_recalled_or_refused(void **state)
+{
+    (void)state;
+    char folder[SCRATCH_BYTES], path[SH_PATH_BYTES], key[SH_PATH_BYTES + 4];
+    unsigned char leader[SH_LEADER_FINGERPRINT_BYTES];
+    sh_invitation first, next;
+    scratch_make(folder);
+    assert_ok(sh_path_join(path, folder, "token"));
+    snprintf(key, sizeof key, "%s.key", path);
+    assert_ok(sh_invitation_read(&first, NULL));
+    assert_ok(sh_invitation_recall(&first, path));
+    assert_false(first.renewed);
+    assert_ok(sh_invitation_issue(&first, 4711, NULL, 0));
+    assert_ok(sh_leader_fingerprint(leader, first.key));
+    assert_memory_equal(first.token.leader, leader, sizeof leader);
+    assert_ok(sh_invitation_keep(&first, path));
+
+    assert_ok(sh_invitation_read(&next, NULL));
+    assert_ok(sh_invitation_recall(&next, path));
+    assert_int_equal(next.port, 4711);
+    assert_ok(sh_invitation_issue(&next, 4711, NULL, 0));
+    assert_string_equal(next.text, first.text);
+    assert_memory_equal(next.key, first.key, sizeof next.key);
+
+    assert_ok(sh_file_replace_private(key, leader, sizeof leader));
+    assert_fails(sh_invitation_recall(&next, path), SH_MISMATCH,
+                 "not the key that the token names");
+    unsigned char other[SH_KEY_BYTES] = {1};
+    assert_ok(sh_file_replace_private(key, other, sizeof other));
+    assert_fails(sh_invitation_recall(&next, path), SH_MISMATCH, "token: remove it, and devices");
+    sh_invitation_forget(path);
+    assert_int_equal(scratch_count(folder), 0);
+    scratch_remove(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +174,7 @@ int main(void)
         cmocka_unit_test(both_tokens_have_one_secret),
         cmocka_unit_test(the_user_hears_of_other_addresses_and_of_a_loopback),
         cmocka_unit_test(advice_stays_a_sentence),
+        cmocka_unit_test(what_was_kept_is_recalled_or_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

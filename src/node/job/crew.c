@@ -172,7 +172,7 @@ static sh_status dismiss(sh_company *company, sh_status status, const char *mess
 {
     sh_crew *crew = (sh_crew *)company;
     if (status == SH_OK)
-        unlink(crew->token_file); /* nobody comes back to a job that is complete */
+        sh_invitation_forget(crew->token_file); /* nobody comes back to a job that is complete */
     if (status != SH_OK && company->station != NULL && !crew->begun) {
         char text[SH_MESSAGE_BYTES];
         snprintf(text, sizeof text, "the job has ended: %.900s", message);

@@ -10,14 +10,13 @@
 #include "base/test.h"
 #include "net/listener.h"
 #include "net/message.h"
-#include "net/token.h"
+#include "node/coordinator/invitation.h"
 
 /* A coordinator whose job has just ended: it tells that to whoever comes. */
 typedef struct host {
     sh_loop *loop;
     sh_listener *listener;
-    sh_token token;
-    char text[SH_TOKEN_TEXT];
+    sh_invitation invitation;
     sh_status status;
     uint32_t notes;
     char note[SH_MESSAGE_BYTES]; /* the last that the device observed */
@@ -30,27 +29,33 @@ static void on_accept(void *context, sh_channel *channel, const char *identity)
     Shoal__End end = SHOAL__END__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(END, end, &end);
     (void)identity;
+    host *here = context;
     end.reason = (char *)(uintptr_t) "";
     sh_channel_own(channel, &events, NULL);
-    ((host *)context)->status = sh_message_send(channel, &message);
+    here->status = sh_invitation_prove(&here->invitation, channel);
+    if (here->status == SH_OK)
+        here->status = sh_message_send(channel, &message);
     sh_channel_flush_close(channel);
 }
 
 static void do_open(void *context)
 {
     host *here = context;
+    sh_invitation *invitation = &here->invitation;
     unsigned char key[SH_KEY_BYTES];
     here->status = sh_listener_open(&here->listener, here->loop,
                                     &(sh_listener_options){.host = "127.0.0.1",
-                                                           .port = here->token.port,
+                                                           .port = invitation->token.port,
                                                            .on_accept = on_accept,
                                                            .context = here});
     if (here->status != SH_OK)
         return;
-    if (here->token.port == 0)
-        here->status = sh_token_make(&here->token, "127.0.0.1", sh_listener_port(here->listener));
+    if (invitation->token.port == 0)
+        here->status = sh_invitation_read(invitation, NULL);
+    if (here->status == SH_OK && invitation->token.port == 0)
+        here->status = sh_invitation_issue(invitation, sh_listener_port(here->listener), NULL, 0);
     if (here->status == SH_OK)
-        here->status = sh_token_key(key, &here->token);
+        here->status = sh_token_key(key, &invitation->token);
     if (here->status == SH_OK)
         here->status = sh_listener_allow(here->listener, SH_TOKEN_IDENTITY, key);
 }
@@ -67,7 +72,6 @@ static void open_host(host *here)
     assert_ok(sh_loop_start(&here->loop));
     sh_loop_call(here->loop, do_open, here);
     assert_int_equal(here->status, SH_OK);
-    assert_ok(sh_token_print(here->text, &here->token));
 }
 
 static void close_host(host *here)
@@ -104,10 +108,11 @@ static void a_job_that_ends_as_the_device_comes_is_no_failure(void **state)
     host here = {0};
     sh_join_result result = {.took_part = true};
     open_host(&here);
-    assert_ok(sh_join(&(sh_join_options){.token = here.text}, &result));
+    assert_ok(sh_join(&(sh_join_options){.token = here.invitation.text}, &result));
     assert_false(result.took_part);
-    assert_fails(sh_join(&(sh_join_options){.token = here.text, .save = "last.npz"}, NULL),
-                 SH_PEER_LOST, "last.npz is not written: the job went on or ended without");
+    assert_fails(
+        sh_join(&(sh_join_options){.token = here.invitation.text, .save = "last.npz"}, NULL),
+        SH_PEER_LOST, "last.npz is not written: the job went on or ended without");
     close_host(&here);
 }
 
@@ -118,14 +123,15 @@ static void waits_for_a_coordinator_that_comes_later(void **state)
     char expected[SH_MESSAGE_BYTES];
     open_host(&here);
     sh_loop_call(here.loop, do_close, &here);
-    assert_ok(sh_join(&(sh_join_options){.token = here.text,
+    assert_ok(sh_join(&(sh_join_options){.token = here.invitation.text,
                                          .wait_s = SH_JOIN_WAIT_EVER,
                                          .observer = open_when_awaited,
                                          .context = &here},
                       NULL));
     assert_int_equal(here.notes, 1);
     snprintf(expected, sizeof expected,
-             "waiting for a coordinator at 127.0.0.1, port %u; Ctrl-C ends this", here.token.port);
+             "waiting for a coordinator at 127.0.0.1, port %u; Ctrl-C ends this",
+             here.invitation.token.port);
     assert_string_equal(here.note, expected);
     close_host(&here);
 }
@@ -137,7 +143,7 @@ static void a_request_to_stop_ends_the_wait(void **state)
     open_host(&here);
     sh_loop_call(here.loop, do_close, &here);
     assert_ok(sh_stop_new(&here.stop));
-    assert_int_equal(sh_join(&(sh_join_options){.token = here.text,
+    assert_int_equal(sh_join(&(sh_join_options){.token = here.invitation.text,
                                                 .wait_s = SH_JOIN_WAIT_EVER,
                                                 .stop = here.stop,
                                                 .observer = stop_when_awaited,
@@ -154,12 +160,11 @@ static void another_key_ends_the_wait(void **state)
 {
     (void)state;
     host here = {0};
-    sh_token other;
-    char text[SH_TOKEN_TEXT];
+    sh_invitation other;
     open_host(&here);
-    assert_ok(sh_token_make(&other, "127.0.0.1", here.token.port));
-    assert_ok(sh_token_print(text, &other));
-    assert_fails(sh_join(&(sh_join_options){.token = text,
+    assert_ok(sh_invitation_read(&other, NULL));
+    assert_ok(sh_invitation_issue(&other, here.invitation.token.port, NULL, 0));
+    assert_fails(sh_join(&(sh_join_options){.token = other.text,
                                             .wait_s = SH_JOIN_WAIT_EVER,
                                             .observer = open_when_awaited,
                                             .context = &here},
@@ -169,13 +174,25 @@ static void another_key_ends_the_wait(void **state)
     close_host(&here);
 }
 
+/* It holds the token, and not the key that the token names. */
+static void an_impostor_is_not_believed(void **state)
+{
+    (void)state;
+    host here = {0};
+    open_host(&here);
+    here.invitation.key[0] ^= 1;
+    assert_fails(sh_join(&(sh_join_options){.token = here.invitation.text}, NULL), SH_REFUSED,
+                 "has the token, and is not the coordinator that made it");
+    close_host(&here);
+}
+
 static void without_a_wait_nobody_there_is_a_failure(void **state)
 {
     (void)state;
     host here = {0};
     open_host(&here);
     sh_loop_call(here.loop, do_close, &here);
-    assert_fails(sh_join(&(sh_join_options){.token = here.text}, NULL), SH_NETWORK,
+    assert_fails(sh_join(&(sh_join_options){.token = here.invitation.text}, NULL), SH_NETWORK,
                  "Connection refused");
     close_host(&here);
 }
@@ -187,6 +204,7 @@ int main(void)
         cmocka_unit_test(waits_for_a_coordinator_that_comes_later),
         cmocka_unit_test(a_request_to_stop_ends_the_wait),
         cmocka_unit_test(another_key_ends_the_wait),
+        cmocka_unit_test(an_impostor_is_not_believed),
         cmocka_unit_test(without_a_wait_nobody_there_is_a_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

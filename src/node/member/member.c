@@ -21,7 +21,8 @@ struct sh_member {
     sh_supply *supply;     /* of the data; NULL where this device does not give them */
     sh_delivery *delivery; /* to it; NULL where it has them */
     unsigned char data_key[SH_KEY_BYTES];
-    bool closing, welcomed;
+    unsigned char leader[SH_LEADER_FINGERPRINT_BYTES]; /* the coordinator's, as the token says */
+    bool closing, proved /* that it is the coordinator */, welcomed;
     uint64_t job;
     uint32_t device;
     sh_channel_stats closed_stats;
@@ -109,6 +110,28 @@ static void on_open(void *context, sh_channel *channel)
     send_message(member, &message);
 }
 
+/* Before its proof, nothing that the other side says counts. */
+static sh_status take_proof(sh_member *member, const Shoal__Message *message)
+{
+    unsigned char binding[SH_LEADER_BINDING_BYTES];
+    sh_leader_proof proof = {{0}, {0}};
+    const Shoal__Proof *body = message->proof;
+    const bool whole = message->body_case == SHOAL__MESSAGE__BODY_PROOF &&
+                       body->key.len == SH_KEY_BYTES && body->signature_point.len == SH_KEY_BYTES &&
+                       body->signature_scalar.len == SH_KEY_BYTES;
+    if (whole) {
+        memcpy(proof.key, body->key.data, SH_KEY_BYTES);
+        memcpy(proof.signature, body->signature_point.data, SH_KEY_BYTES);
+        memcpy(proof.signature + SH_KEY_BYTES, body->signature_scalar.data, SH_KEY_BYTES);
+    }
+    SH_TRY(sh_channel_binding(member->channel, binding));
+    if (sh_leader_check(&proof, member->leader, binding) != SH_OK)
+        return sh_fail(SH_REFUSED, "the device at the token's address has the token, and is not "
+                                   "the coordinator that made it: see who answers there");
+    member->proved = true;
+    return SH_OK;
+}
+
 static sh_status take_welcome(sh_member *member, const Shoal__Message *message)
 {
     const Shoal__Welcome *body = message->welcome;
@@ -141,6 +164,8 @@ static sh_status take_welcome(sh_member *member, const Shoal__Message *message)
 static sh_status handle_message(sh_member *member, const Shoal__Message *message)
 {
     sh_orders orders;
+    if (!member->proved)
+        return take_proof(member, message);
     const bool is_welcome = message->body_case == SHOAL__MESSAGE__BODY_WELCOME;
     if (message->body_case == SHOAL__MESSAGE__BODY_REFUSE) {
         const Shoal__Refuse *refuse = message->refuse;
@@ -263,6 +288,7 @@ static void do_connect(void *context)
     sh_member *member = asked->member;
     const sh_token *token = member->options.token;
     unsigned char key[SH_KEY_BYTES];
+    memcpy(member->leader, token->leader, sizeof member->leader);
     asked->status = sh_token_key(key, token);
     if (asked->status == SH_OK)
         asked->status = sh_channel_connect(&member->channel, member->options.loop,
