@@ -16,15 +16,17 @@
 
 void sh_membership_watch_begin(const sh_membership *membership, sh_roster_entry *one)
 {
-    sh_standstill_begin(&one->work, membership->clock_ms);
+    for (size_t i = 0; i < SH_ACTIVITY_COUNT; i++)
+        sh_standstill_begin(&one->work[i], membership->clock_ms);
 }
 
 void sh_membership_watch_notice(const sh_membership *membership, sh_roster_entry *one,
                                 const sh_doing *doing)
 {
     one->notice.doing = *doing;
-    sh_standstill_note(&one->work, doing->progress, doing->activity != SH_ACTIVITY_WAITS,
-                       membership->clock_ms);
+    for (size_t i = SH_ACTIVITY_WAITS + 1; i < SH_ACTIVITY_COUNT; i++)
+        sh_standstill_note(&one->work[i], doing->progress, doing->activity == i,
+                           membership->clock_ms);
 }
 
 /* Whether anybody but device 0 has a part in the view at hand, or in the one before. */
@@ -87,8 +89,9 @@ static void put_out_hung(sh_membership *membership, sh_roster_entry *one, uint64
  * of it nobody knows: that is the silence's. */
 static bool watch_work(sh_membership *membership, sh_roster_entry *one)
 {
-    const uint64_t still_ms = sh_standstill_ms(&one->work, one->silence.heard_ms);
-    const uint64_t limit_ms = sh_standstill_limit_ms(&one->work);
+    const sh_standstill *work = &one->work[one->notice.doing.activity];
+    const uint64_t still_ms = sh_standstill_ms(work, one->silence.heard_ms);
+    const uint64_t limit_ms = sh_standstill_limit_ms(work);
     if (still_ms < limit_ms / 2) {
         one->named = false;
         return false;
@@ -134,7 +137,7 @@ static void note_debt(const sh_membership *membership, sh_roster_entry *one)
 static uint64_t follow_limit_ms(const sh_roster_entry *one)
 {
     const uint64_t silent_ms = sh_silence_longest_ms(&one->silence);
-    const uint64_t still_ms = sh_standstill_longest_ms(&one->work);
+    const uint64_t still_ms = sh_standstill_longest_ms(&one->work[SH_ACTIVITY_COMPUTES]);
     const uint64_t limit_ms = FOLLOW_TIMES * (silent_ms > still_ms ? silent_ms : still_ms);
     return limit_ms < FOLLOW_MS ? FOLLOW_MS : limit_ms;
 }

@@ -120,6 +120,26 @@ static void one_that_was_slow_before_the_job_stays(void **state)
     assert_int_equal(refused, 0);
 }
 
+/* How long a replica took to come, or a disk to answer, says nothing of how long it computes. */
+static void pauses_of_another_kind_do_not_count(void **state)
+{
+    (void)state;
+    static const sh_activity others[] = {SH_ACTIVITY_READS, SH_ACTIVITY_TAKES};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        compute_with(3);
+        says(1, others[i]);
+        pass_time(3000);
+        gets_on(1);
+        pass_time(100);
+        says(1, SH_ACTIVITY_COMPUTES);
+        pass_time(3900);
+        assert_int_equal(refused, 0);
+        pass_time(300);
+        assert_int_equal(refused, 1);
+        assert_non_null(strstr(refusal, "it computes, and did not get on for 4.0 s"));
+    }
+}
+
 static void those_that_wait_are_not_put_out(void **state)
 {
     (void)state;
@@ -378,6 +398,7 @@ int main(void)
         cmocka_unit_test(one_that_hangs_is_told_of_and_put_out),
         cmocka_unit_test(one_that_is_slow_stays),
         cmocka_unit_test(one_that_was_slow_before_the_job_stays),
+        cmocka_unit_test(pauses_of_another_kind_do_not_count),
         cmocka_unit_test(those_that_wait_are_not_put_out),
         cmocka_unit_test(the_silent_do_not_count_as_hung),
         cmocka_unit_test(the_words_say_what_it_did),

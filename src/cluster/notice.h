@@ -31,6 +31,7 @@ typedef enum sh_activity {
     SH_ACTIVITY_COMPUTES = 1,
     SH_ACTIVITY_READS = 2, /* samples */
     SH_ACTIVITY_TAKES = 3, /* a replica */
+    SH_ACTIVITY_COUNT
 } sh_activity;
 
 /* What a device does at the moment of sending: news each time, whatever the serial. */

@@ -36,10 +36,12 @@ typedef struct sh_roster_entry {
     sh_repairs repairs;     /* it was found wrong */
     uint32_t wrong_numbers; /* how often it alone had some that are not finite */
     uint32_t blamed;        /* the view whose halt found it wrong last */
-    sh_standstill work;     /* what it does */
-    sh_debt debt;           /* what a halt wants of it */
-    bool named;             /* the user knows that the others wait for it */
-    sh_position entered;    /* where its view began when it was not proven yet */
+    /* What it does, by sh_activity: how long it takes to read, or to be given a replica, says
+     * nothing of how long it takes to compute. Nothing is kept of the time that it waits. */
+    sh_standstill work[SH_ACTIVITY_COUNT];
+    sh_debt debt;        /* what a halt wants of it */
+    bool named;          /* the user knows that the others wait for it */
+    sh_position entered; /* where its view began when it was not proven yet */
     sh_notice notice;
     char name[SH_MEMBERSHIP_TEXT];
 } sh_roster_entry;

@@ -87,6 +87,7 @@ class Chaos:
         self.joined = 0
         self.cuts = None
         self.happened = collections.Counter()
+        self.said = []  # what it did, and when
         self.excused = collections.Counter()
         self.log_read = 0
         self.process = None
@@ -127,8 +128,9 @@ class Chaos:
     # --- events
 
     def say(self, what, device=None, more=""):
+        self.said.append("%7.2f %s %s%s" % (time.monotonic() - self.began, what, device.name if device else "", more))
         if self.options.verbose:
-            print("%7.2f %s %s%s" % (time.monotonic() - self.began, what, device.name if device else "", more), flush=True)
+            print(self.said[-1], flush=True)
 
     def join(self, env=None):
         """At a place where nobody is; one that is cut off just then would only wait."""
@@ -452,6 +454,10 @@ class Chaos:
         if self.laps() and not self.endless() and self.summary["val_accuracy"] < alone["val_accuracy"] - 0.1:
             raise Failure("val_accuracy is %g, alone %g" % (self.summary["val_accuracy"], alone["val_accuracy"]))
         self.still, seen = judge_course(self.path("s.events"), self.path("alone.events"), 4 if self.laps() else None)
+        usual = self.took / max(1, self.summary["steps"])
+        if self.options.bound and self.still > max(self.options.bound, 10 * usual):
+            raise Failure("there was no step for %.1f s, where %g s are allowed:\n%s" % (
+                self.still, self.options.bound, "\n".join(longest_pause(self.path("s.events")) + self.said)))
         if seen["all"] != alone["samples"]:
             raise Failure("alone, %d samples were counted and %d used" % (seen["all"], alone["samples"]))
         self.tell(alone, seen)
@@ -531,6 +537,16 @@ def read_course(path):
     return steps, epochs, moments
 
 
+def longest_pause(path):
+    """What --events says in the longest time without a step, and 2 s before."""
+    with open(path, encoding="utf-8") as file:
+        events = [json.loads(line) for line in file if line.endswith("}\n")]
+    moments = [event["at"] for event in events if event["event"] == "step"]
+    end = max(range(1, len(moments)), key=lambda i: moments[i] - moments[i - 1])
+    return [json.dumps(event) for event in events
+            if event["event"] != "step" and moments[end - 1] - 2 <= event["at"] <= moments[end] + 0.5]
+
+
 def judge_course(path, alone_path, fields=None):
     """Every step and epoch as alone, samples and all; steps that device 0 was brought past show in those after them.
 
@@ -557,9 +573,9 @@ def judge_course(path, alone_path, fields=None):
 
 def replay(options):
     faults = "".join(" --%s %g" % (name, getattr(options, name)) for name in FAULTS if getattr(options, name))
-    return "SHOAL=%s %s --seed %d --events %d --gap %g --devices %d --restarts %g --cuts %g%s %s" % (
+    return "SHOAL=%s %s --seed %d --events %d --gap %g --devices %d --restarts %g --cuts %g --bound %g%s %s" % (
         harness.SHOAL, os.path.abspath(__file__), options.seed, options.events, options.gap, options.devices,
-        options.restarts, options.cuts, faults, shlex.join(options.job))
+        options.restarts, options.cuts, options.bound, faults, shlex.join(options.job))
 
 
 def main(arguments):
@@ -572,6 +588,7 @@ def main(arguments):
     parser.add_argument("--cuts", type=float, default=0, help="weight of a partition; a join has 8; needs root")
     for fault, words in FAULTS.items():
         parser.add_argument("--" + fault, type=float, default=0, help="weight of " + words)
+    parser.add_argument("--bound", type=float, default=0, help="the longest time without a step, in seconds; ten usual steps are allowed too")
     parser.add_argument("--timeout", type=float, default=600)
     parser.add_argument("--debugger", help="command that prints the state of a process (-p PID) where something is wrong")
     parser.add_argument("--verbose", action="store_true")
