@@ -103,19 +103,33 @@ static void a_pause_before_a_wait_counts(void **state)
     work(100, 100);
     work(2900, 0);
     wait(100);
-    assert_int_equal(sh_standstill_limit_ms(&standstill), 12000);
+    assert_int_equal(sh_standstill_limit_ms(&standstill), 6000);
 }
 
-/* Slower and slower, each pause up to three times the one before: never past its limit. */
+/* One long pause counts twice, two of them four times. */
+static void the_second_longest_pause_shows_that_it_is_slow(void **state)
+{
+    (void)state;
+    work(100, 100);
+    work(2500, 2500);
+    assert_int_equal(sh_standstill_limit_ms(&standstill), 5000);
+    work(2000, 2000);
+    assert_int_equal(sh_standstill_limit_ms(&standstill), 8000);
+    work(3000, 3000);
+    assert_int_equal(sh_standstill_limit_ms(&standstill), 10000);
+}
+
+/* Slower and slower: each pause comes twice, and is three times the one before. */
 static void one_that_becomes_slower_does_not_hang(void **state)
 {
     (void)state;
     work(4000, 1000);
-    for (uint64_t pause_ms = 3000; pause_ms < 3000000; pause_ms *= 3) {
-        work(pause_ms - 100, 0);
-        assert_false(hangs());
-        work(100, 100);
-    }
+    for (uint64_t pause_ms = 3000; pause_ms < 3000000; pause_ms *= 3)
+        for (int i = 0; i < 2; i++) {
+            work(pause_ms - 100, 0);
+            assert_false(hangs());
+            work(100, 100);
+        }
 }
 
 /* After one to two minutes at work; a wait, however long, does not count. */
@@ -123,13 +137,13 @@ static void a_long_pause_is_forgotten_at_work(void **state)
 {
     (void)state;
     work(100, 100);
-    work(3000, 3000);
+    work(6000, 3000);
     wait(1000000);
     work(100, 100);
     assert_int_equal(sh_standstill_limit_ms(&standstill), 12000);
-    work(59000, 100);
+    work(56000, 100);
     assert_int_equal(sh_standstill_limit_ms(&standstill), 12000);
-    work(62000, 100);
+    work(65000, 100);
     assert_int_equal(sh_standstill_limit_ms(&standstill), 4000);
 }
 
@@ -142,6 +156,7 @@ int main(void)
         cmocka_unit_test_setup(silence_at_work_is_a_standstill, begin),
         cmocka_unit_test_setup(a_slow_one_gets_the_time_that_it_takes, begin),
         cmocka_unit_test_setup(a_pause_before_a_wait_counts, begin),
+        cmocka_unit_test_setup(the_second_longest_pause_shows_that_it_is_slow, begin),
         cmocka_unit_test_setup(one_that_becomes_slower_does_not_hang, begin),
         cmocka_unit_test_setup(a_long_pause_is_forgotten_at_work, begin),
     };

@@ -77,7 +77,7 @@ typedef struct sh_engine_ops {
      * another engine follows. Links stay open and totals may be written until it is closed. */
     void (*abort)(sh_engine *engine, sh_status status, const char *reason);
 
-    /* The next five: required of an engine with links (reduce/engines.h), NULL in others. Links to
+    /* The next six: required of an engine with links (reduce/engines.h), NULL in others. Links to
      * a rank. What goes wrong later ends the rounds. Loop only. */
     sh_status (*connect)(sh_engine *engine, uint32_t rank, const sh_channel_target *target);
 
@@ -91,7 +91,7 @@ typedef struct sh_engine_ops {
     uint32_t (*stuck_ms)(sh_engine *engine, uint32_t *rank);
 
     bool (*waits)(sh_engine *engine); /* sh_round_waits. Any thread */
-
+    void (*call)(sh_engine *engine);  /* sh_round_call. Any thread */
     /* Ends and frees it; a round that is open is lost. */
     void (*close)(sh_engine *engine);
 } sh_engine_ops;

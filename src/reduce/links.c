@@ -136,6 +136,11 @@ bool sh_links_wait(sh_engine *engine)
     return sh_round_waits(&((sh_links *)engine)->round);
 }
 
+void sh_links_call(sh_engine *engine)
+{
+    sh_round_call(&((sh_links *)engine)->round);
+}
+
 uint32_t sh_links_stuck_ms(sh_engine *engine, uint32_t *rank)
 {
     const sh_links *links = (sh_links *)engine;

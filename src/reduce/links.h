@@ -77,6 +77,7 @@ sh_channel_stats sh_links_stats(sh_engine *engine);
 /* For the engine's ops. */
 uint32_t sh_links_stuck_ms(sh_engine *engine, uint32_t *rank);
 bool sh_links_wait(sh_engine *engine);
+void sh_links_call(sh_engine *engine);
 
 /* Closes all, behind all that was posted to the loop, and releases links and round. Not the loop's
  * thread. */

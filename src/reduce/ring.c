@@ -272,6 +272,7 @@ static sh_status make(sh_engine **engine, const sh_engine_options *options)
         .stats = sh_links_stats,
         .stuck_ms = sh_links_stuck_ms,
         .waits = sh_links_wait,
+        .call = sh_links_call,
         .close = close_ring,
     };
     const uint32_t devices = options->devices, rank = options->rank;

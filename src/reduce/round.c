@@ -174,6 +174,14 @@ bool sh_round_waits(sh_round *round)
     return waits;
 }
 
+void sh_round_call(sh_round *round)
+{
+    pthread_mutex_lock(&round->lock);
+    if (round->waiting)
+        sh_round_wake(round);
+    pthread_mutex_unlock(&round->lock);
+}
+
 sh_status sh_round_wait(sh_engine *engine)
 {
     sh_round *round = (sh_round *)engine;

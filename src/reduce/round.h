@@ -85,6 +85,10 @@ void sh_round_wake(sh_round *round);
  * thread. */
 bool sh_round_waits(sh_round *round);
 
+/* Wakes the thread that waits, which goes on waiting. If it hangs, sh_round_waits says so from now
+ * on. Any thread. */
+void sh_round_call(sh_round *round);
+
 /* Ends the open round, and all later ones, with this failure; the first one counts. Any thread. */
 void sh_round_fail(sh_round *round, sh_status status, const char *reason);
 

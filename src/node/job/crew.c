@@ -121,7 +121,7 @@ static sh_status idle(sh_company *company, bool wait, bool *over)
         if (!sh_mailbox_take(crew->mailbox, &mail)) {
             if (!wait)
                 return SH_OK;
-            SH_TRY(sh_mailbox_wait(crew->mailbox, &mail, stop, 0));
+            SH_TRY(sh_station_wait(crew->company.station, &mail, stop));
         }
         switch (mail.kind) {
         case SH_MAIL_JOINED:

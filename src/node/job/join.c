@@ -241,7 +241,7 @@ static sh_status on_idle(void *context, bool wait, bool *over)
                 return SH_OK;
             const sh_stop *stop = self->said_leave ? NULL : stop_of(self);
             const sh_occupation before = sh_vigil_note(self->vigil, SH_OCCUPATION_WAIT);
-            const sh_status status = sh_mailbox_wait(self->mailbox, &mail, stop, 0);
+            const sh_status status = sh_station_wait(sh_member_station(self->member), &mail, stop);
             sh_vigil_note(self->vigil, before);
             if (status == SH_STOPPED) {
                 leave_when_asked(self);

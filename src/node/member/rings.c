@@ -255,6 +255,14 @@ bool sh_rings_wait(sh_rings *rings)
     return any;
 }
 
+void sh_rings_call(sh_rings *rings)
+{
+    pthread_mutex_lock(&rings->lock);
+    for (const place *each = rings->first; each != NULL; each = each->next)
+        each->engine->ops->call(each->engine);
+    pthread_mutex_unlock(&rings->lock);
+}
+
 uint32_t sh_rings_stuck_ms(sh_rings *rings, uint32_t *device)
 {
     uint32_t longest_ms = 0, rank;

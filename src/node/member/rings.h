@@ -57,6 +57,9 @@ void sh_rings_sweep(sh_rings *rings);
 /* Whether the step's thread waits in one of them for other devices, and may. Any thread. */
 bool sh_rings_wait(sh_rings *rings);
 
+/* Wakes the step's thread where it waits in one of them; it goes on waiting. Any thread. */
+void sh_rings_call(sh_rings *rings);
+
 /* The link of all of them that stands still the longest (sh_engine_ops.stuck_ms), and the device at
  * its other end. Loop only. */
 uint32_t sh_rings_stuck_ms(sh_rings *rings, uint32_t *device);

@@ -31,6 +31,7 @@ struct sh_station {
     sh_orders orders;
     uint32_t opened;         /* the newest ring whose door was opened */
     uint64_t sent;           /* serial of the notice that went last */
+    uint64_t beats;          /* heartbeats so far */
     sh_channel_stats closed; /* of intakes that are gone */
     bool settled;            /* none comes any more */
 
@@ -40,6 +41,7 @@ struct sh_station {
     sh_speed told;                /* in the notice that went last */
     const sh_lanes *lanes;        /* that are watched; NULL before there are any */
     bool waiting;                 /* the step's thread waits, and was not told of news yet */
+    bool called;                  /* it is to show that it could go on, and has not yet */
     bool looking;                 /* a look is on its way */
     bool closing;                 /* none goes any more */
 };
@@ -150,7 +152,8 @@ static sh_doing doing_now(const sh_station *station, uint64_t taken_bytes)
         doing.progress += sh_lanes_progress(station->lanes);
     if (station->participant.fetching != 0)
         doing.activity = SH_ACTIVITY_TAKES;
-    else if (station->waiting || station->lanes == NULL || sh_rings_wait(station->rings))
+    else if ((station->waiting && !station->called) || station->lanes == NULL ||
+             sh_rings_wait(station->rings))
         doing.activity = SH_ACTIVITY_WAITS;
     else if (sh_lanes_are_reading(station->lanes))
         doing.activity = SH_ACTIVITY_READS;
@@ -238,11 +241,29 @@ static void look_soon(sh_station *station)
     }
 }
 
+#define CALL_BEATS 10 /* heartbeats between two calls */
+
+/* Has the step's thread show that it could go on: it is woken where it waits. It is back before the
+ * next heartbeat, unless it hangs; then the coordinator sees that long before others wait for it.
+ */
+static void call_waiter(sh_station *station)
+{
+    pthread_mutex_lock(&station->lock);
+    const bool tell = station->waiting && !station->called;
+    station->called = station->called || tell;
+    pthread_mutex_unlock(&station->lock);
+    if (tell)
+        sh_mailbox_tell(station->options.mailbox, SH_MAIL_CALL, SH_OK, "");
+    sh_rings_call(station->rings);
+}
+
 static void beat(void *context)
 {
     sh_station *station = context;
     station->sent = 0;
     look(station);
+    if (++station->beats % CALL_BEATS == 0)
+        call_waiter(station);
 }
 
 void sh_station_set_door(sh_station *station, sh_listener *door)
@@ -291,6 +312,22 @@ sh_task sh_station_take(sh_station *station)
         sh_loop_call(station->options.loop, look, station);
     sh_rings_sweep(station->rings);
     return task;
+}
+
+static void answer(sh_station *station)
+{
+    pthread_mutex_lock(&station->lock);
+    station->called = false;
+    pthread_mutex_unlock(&station->lock);
+}
+
+sh_status sh_station_wait(sh_station *station, sh_mail *mail, const sh_stop *stop)
+{
+    do {
+        answer(station);
+        SH_TRY(sh_mailbox_wait(station->options.mailbox, mail, stop, 0));
+    } while (mail->kind == SH_MAIL_CALL);
+    return SH_OK;
 }
 
 sh_engine *sh_station_engine(sh_station *station, uint32_t ring)

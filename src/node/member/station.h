@@ -28,7 +28,7 @@ typedef struct sh_station sh_station;
 
 typedef struct sh_station_options {
     sh_loop *loop;       /* borrowed until close, as all here */
-    sh_mailbox *mailbox; /* gets SH_MAIL_TASK */
+    sh_mailbox *mailbox; /* gets SH_MAIL_TASK and SH_MAIL_CALL */
     /* The standing has changed, or a heartbeat is due. Loop only. */
     void (*on_standing)(void *context, const sh_standing *standing);
     void *context;
@@ -55,6 +55,10 @@ void sh_station_begin(sh_station *station, uint32_t device, sh_workbench *bench,
 
 /* What to do next; it is under way from now on. */
 sh_task sh_station_take(sh_station *station);
+
+/* As sh_mailbox_wait on the station's mailbox, and answers the station's calls meanwhile. A device
+ * that does not answer counts as one that hangs, not as one that waits. */
+sh_status sh_station_wait(sh_station *station, sh_mail *mail, const sh_stop *stop) SHOAL_CHECKED;
 
 /* What adds up over the devices of a ring; it fails where the ring is gone. */
 sh_engine *sh_station_engine(sh_station *station, uint32_t ring);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A station that has no orders yet, with a real loop: what its standing says of a thread that
+ * waits. */
+#include "node/member/station.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/test.h"
+
+static struct scene {
+    sh_loop *loop;
+    sh_mailbox *mailbox;
+    sh_workbench *bench;
+    sh_station *station;
+
+    pthread_mutex_t lock; /* guards all below */
+    pthread_cond_t changed;
+    sh_activity activity;
+    uint32_t told; /* standings since the activity changed */
+} scene;
+
+static void on_standing(void *context, const sh_standing *standing)
+{
+    (void)context;
+    pthread_mutex_lock(&scene.lock);
+    const bool same = standing->notice.doing.activity == scene.activity;
+    scene.told = same ? scene.told + 1 : 1;
+    scene.activity = standing->notice.doing.activity;
+    pthread_cond_broadcast(&scene.changed);
+    pthread_mutex_unlock(&scene.lock);
+}
+
+/* Waits until so many standings in a row have said this. */
+static void hear(sh_activity activity, uint32_t times)
+{
+    pthread_mutex_lock(&scene.lock);
+    while (scene.activity != activity || scene.told < times)
+        pthread_cond_wait(&scene.changed, &scene.lock);
+    pthread_mutex_unlock(&scene.lock);
+}
+
+static int open_scene(void **state)
+{
+    (void)state;
+    sh_job job;
+    memset(&scene, 0, sizeof scene);
+    pthread_mutex_init(&scene.lock, NULL);
+    pthread_cond_init(&scene.changed, NULL);
+    sh_job_init(&job);
+    snprintf(job.model, sizeof job.model, "mlp:h8");
+    snprintf(job.data, sizeof job.data, "digits:30/10");
+    assert_ok(sh_job_complete(&job));
+    assert_ok(sh_workbench_open(&scene.bench, &job, NULL));
+    assert_ok(sh_workbench_start(scene.bench, 1, 0));
+    assert_ok(sh_loop_start(&scene.loop));
+    assert_ok(sh_mailbox_new(&scene.mailbox));
+    assert_ok(sh_station_new(&scene.station, &(sh_station_options){.loop = scene.loop,
+                                                                   .mailbox = scene.mailbox,
+                                                                   .on_standing = on_standing}));
+    sh_station_watch(scene.station, scene.bench);
+    sh_station_begin(scene.station, 1, scene.bench, true);
+    return 0;
+}
+
+static int close_scene(void **state)
+{
+    (void)state;
+    sh_station_close(scene.station);
+    sh_loop_stop(scene.loop);
+    sh_mailbox_free(scene.mailbox);
+    sh_workbench_close(scene.bench);
+    pthread_cond_destroy(&scene.changed);
+    pthread_mutex_destroy(&scene.lock);
+    return 0;
+}
+
+/* It has nothing to do, and never looks whether that has changed. */
+static void a_thread_that_hangs_while_it_waits_does_not_count_as_waiting(void **state)
+{
+    (void)state;
+    assert_int_equal(sh_station_take(scene.station).kind, SH_TASK_WAIT);
+    hear(SH_ACTIVITY_COMPUTES, 3);
+}
+
+static void *wait_for_a_task(void *argument)
+{
+    sh_mail mail;
+    (void)argument;
+    return sh_station_wait(scene.station, &mail, NULL) == SH_OK && mail.kind == SH_MAIL_TASK
+               ? &scene
+               : NULL;
+}
+
+/* Longer than a call takes to come. An order ends the wait. */
+static void a_thread_that_waits_answers_calls_until_there_is_a_task(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    void *found;
+    assert_int_equal(sh_station_take(scene.station).kind, SH_TASK_WAIT);
+    hear(SH_ACTIVITY_COMPUTES, 1); /* it was called */
+    assert_int_equal(pthread_create(&thread, NULL, wait_for_a_task, NULL), 0);
+    hear(SH_ACTIVITY_WAITS, 20);
+    sh_mailbox_tell(scene.mailbox, SH_MAIL_TASK, SH_OK, "");
+    assert_int_equal(pthread_join(thread, &found), 0);
+    assert_ptr_equal(found, &scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            a_thread_that_hangs_while_it_waits_does_not_count_as_waiting, open_scene, close_scene),
+        cmocka_unit_test_setup_teardown(a_thread_that_waits_answers_calls_until_there_is_a_task,
+                                        open_scene, close_scene),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
