@@ -136,15 +136,15 @@ source_file src/data/wrong.c '/* TO''DO: later */'
 expect format 'src/data/wrong.c:2:/\* TO''DO' ''
 
 source_file src/data/wrong.h
-expect docs src/data/wrong.h:1 'ARCHITECTURE.md has no line for it'
+expect docs src/data/wrong.h:1 'docs/internals/modules.md has no line for it'
 source_file src/base/fail_parts.h
 if [ "$only" = docs ] && scripts/check-docs.sh | grep '^src/base/fail_parts.h:'; then
     say "scripts/check-docs.sh:1: wants a line for a part of a module that has one (above)"
     status=1
 fi
 put_back
-echo '- `data/gone`: is not there' >>ARCHITECTURE.md
-expect docs 'ARCHITECTURE.md:[0-9]+' 'there is no src/data/gone.h'
+echo '- `data/gone`: is not there' >>docs/internals/modules.md
+expect docs 'docs/internals/modules.md:[0-9]+' 'there is no src/data/gone.h'
 echo '[gone](doc/gone.md)' >README.md
 expect docs README.md:1 'leads nowhere'
 echo 'Run `scripts/gone.sh`.' >README.md

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The documents tell of this tree: every module has its line in ARCHITECTURE.md and every line its
-# module, every library is in the table, links and paths lead somewhere, and no placeholder outlives
-# the program whose output it stands for.
+# The documents describe this tree: every module has its line in docs/internals/modules.md and every line its
+# module, every library is in the table of ARCHITECTURE.md, links and paths lead somewhere, and no placeholder
+# outlives the program whose output it stands for.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -27,16 +27,17 @@ is_part() {
     return 1
 }
 modules=$(project_files 'src/*.h' | sed 's,^src/,,; s,\.h$,,' | sort)
-listed=$(sed -n 's/^- `\([a-z_/0-9]*\)`:.*/\1/p' ARCHITECTURE.md | sort)
+list=docs/internals/modules.md
+listed=$(sed -n 's/^- `\([a-z_/0-9]*\)`:.*/\1/p' "$list" | sort)
 for module in $(comm -23 <(echo "$modules") <(echo "$listed")); do
     is_part "$module" && continue
-    complain "src/$module.h:1: ARCHITECTURE.md has no line for it: add \"- \`$module\`: what it is for\" to Modules"
+    complain "src/$module.h:1: $list has no line for it: add \"- \`$module\`: what it is for\""
 done
 for module in $(comm -13 <(echo "$modules") <(echo "$listed")); do
-    complain "ARCHITECTURE.md:$(line_of ARCHITECTURE.md "\`$module\`:"): there is no src/$module.h: remove the line"
+    complain "$list:$(line_of "$list" "\`$module\`:"): there is no src/$module.h: remove the line"
 done
 for module in $(uniq -d <<<"$listed"); do
-    complain "ARCHITECTURE.md:$(line_of ARCHITECTURE.md "\`$module\`:"): \`$module\` is listed twice"
+    complain "$list:$(line_of "$list" "\`$module\`:"): \`$module\` is listed twice"
 done
 
 # Libraries: every -dev package that the installer names has its place in the table.
