@@ -60,7 +60,8 @@ uint64_t sh_standstill_longest_ms(const sh_standstill *standstill)
 uint64_t sh_standstill_limit_ms(const sh_standstill *standstill)
 {
     const struct sh_standstill_pauses all = recall(standstill);
-    const uint64_t by_longest = SH_STANDSTILL_ONCE_TIMES * all.longest_ms;
+    const uint64_t twice_ms = SH_STANDSTILL_ONCE_TIMES * all.longest_ms;
+    const uint64_t by_longest = twice_ms < SH_STANDSTILL_ONCE_MS ? twice_ms : SH_STANDSTILL_ONCE_MS;
     const uint64_t by_second = SH_STANDSTILL_TIMES * all.second_ms;
     const uint64_t limit_ms = by_longest > by_second ? by_longest : by_second;
     return limit_ms < SH_STANDSTILL_LEAST_MS ? SH_STANDSTILL_LEAST_MS : limit_ms;

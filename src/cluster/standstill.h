@@ -2,8 +2,8 @@
 /*
  * How long something that has work to do has stood still, and how long it may. It is seen through a
  * number that grows as long as it gets on. The limit follows from its own pauses, so what is slow
- * has the time that it takes: twice its longest pause, or four times its second longest. The
- * longest alone may have been an accident, such as a hang that passed.
+ * has the time that it takes: twice its longest pause, up to 8 s, or four times its second longest.
+ * The longest alone may have been an accident, such as a hang that passed.
  *
  *     sh_standstill_begin(&standstill, now_ms);
  *     sh_standstill_note(&standstill, progress, works, now_ms);      // whenever it is heard
@@ -19,7 +19,8 @@
 #include <stdint.h>
 
 #define SH_STANDSTILL_LEAST_MS 4000   /* the least limit: longer than a disk or a swap takes */
-#define SH_STANDSTILL_ONCE_TIMES 2    /* the limit, in longest pauses, */
+#define SH_STANDSTILL_ONCE_TIMES 2    /* the limit, in longest pauses, up to */
+#define SH_STANDSTILL_ONCE_MS 8000    /* this, */
 #define SH_STANDSTILL_TIMES 4         /* and in second longest ones */
 #define SH_STANDSTILL_RECALL_MS 60000 /* pauses at work are remembered for this to twice this */
 

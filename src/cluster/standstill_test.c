@@ -119,6 +119,15 @@ static void the_second_longest_pause_shows_that_it_is_slow(void **state)
     assert_int_equal(sh_standstill_limit_ms(&standstill), 10000);
 }
 
+/* A device that is in nobody's way may hang for long, and go on. */
+static void one_long_hang_is_no_measure(void **state)
+{
+    (void)state;
+    work(100, 100);
+    work(60000, 60000);
+    assert_int_equal(sh_standstill_limit_ms(&standstill), 8000);
+}
+
 /* Slower and slower: each pause comes twice, and is three times the one before. */
 static void one_that_becomes_slower_does_not_hang(void **state)
 {
@@ -157,6 +166,7 @@ int main(void)
         cmocka_unit_test_setup(a_slow_one_gets_the_time_that_it_takes, begin),
         cmocka_unit_test_setup(a_pause_before_a_wait_counts, begin),
         cmocka_unit_test_setup(the_second_longest_pause_shows_that_it_is_slow, begin),
+        cmocka_unit_test_setup(one_long_hang_is_no_measure, begin),
         cmocka_unit_test_setup(one_that_becomes_slower_does_not_hang, begin),
         cmocka_unit_test_setup(a_long_pause_is_forgotten_at_work, begin),
     };
