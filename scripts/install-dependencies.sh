@@ -20,12 +20,12 @@ build_packages=(
 # Not on every system; the build does without and says so.
 optional_packages=(libjs-chart.js)
 test_packages=(
-    libcmocka-dev python3 git binutils iproute2 universal-ctags dpkg-dev file openssl
+    libcmocka-dev python3 git binutils iproute2 universal-ctags dpkg-dev file openssl mandoc
     clang clang-format clang-tidy libclang-rt-dev pocl-opencl-icd
 )
 # Large for what most have no use for, so who wants --engine mpi installs them; tests and checks want all.
-# debootstrap makes the bare system of the stage `bare`.
-optional_test_packages=(libopenmpi-dev openmpi-bin debootstrap)
+# debootstrap makes the bare system of the stage `bare`. zsh and fish read the completions that are made for them.
+optional_test_packages=(libopenmpi-dev openmpi-bin debootstrap zsh fish)
 arm_packages=(gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf qemu-user)
 
 groups=("$@")

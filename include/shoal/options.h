@@ -61,6 +61,7 @@ typedef struct sh_option {
     /* The range. `max` 0: what the type holds; the bytes of a text. */
     double min, max;
     bool above, below; /* a float: `min`, `max` themselves are outside */
+    bool suggests;     /* `words` are what shells complete, not all that there is */
     const char *zero;  /* what 0 does, where it is outside of the range but may be set */
     const char *unit;  /* of the number: "epochs" */
     const char *words; /* the values that there are: "32|16|8"; NULL: a range */

@@ -77,7 +77,7 @@ sh_option *sh_command_options(const sh_command *command)
     return all;
 }
 
-static void *values_new(const sh_command *command)
+void *sh_command_values(const sh_command *command)
 {
     void *values = calloc(1, command->values_bytes > 0 ? command->values_bytes : 1);
     if (values != NULL && command->trains != SH_TRAINS_NOT)
@@ -104,7 +104,7 @@ int sh_command_take_job(const sh_command *command, const sh_arguments *arguments
 int sh_command_run(const sh_command *command, int argc, char *const *argv)
 {
     sh_option *options = sh_command_options(command);
-    void *values = values_new(command);
+    void *values = sh_command_values(command);
     const char *name = command->name, *usage = command->usage;
     sh_arguments arguments = {.positionals = calloc((size_t)argc + 1, sizeof(char *))};
     int code;
@@ -150,7 +150,7 @@ int sh_command_write_json(const char *path, json_t *root, int code)
 bool sh_command_help(const sh_command *command, FILE *file)
 {
     sh_option *options = sh_command_options(command);
-    void *values = values_new(command);
+    void *values = sh_command_values(command);
     sh_table *table = sh_table_new("<<", NULL);
     bool good = options != NULL && values != NULL;
     for (const sh_option *each = options; good && each->kind != SH_OPTION_END; each++) {
@@ -159,8 +159,9 @@ bool sh_command_help(const sh_command *command, FILE *file)
             continue;
         if (each->shows_default)
             sh_option_default(each, values, chosen);
-        sh_table_format(table, "--%s%s%s", each->name, each->value != NULL ? " " : "",
-                        each->value != NULL ? each->value : "");
+        const char letter[] = {',', ' ', '-', each->letter, '\0'};
+        sh_table_format(table, "--%s%s%s%s", each->name, each->value != NULL ? " " : "",
+                        each->value != NULL ? each->value : "", each->letter != 0 ? letter : "");
         sh_table_format(table, "%s%s%s%s", each->help, chosen[0] != '\0' ? " (default " : "",
                         chosen, chosen[0] != '\0' ? ")" : "");
     }
@@ -195,7 +196,7 @@ bool sh_command_help(const sh_command *command, FILE *file)
 static void print_range(const sh_option *option, FILE *file)
 {
     const bool is_float = option->kind == SH_OPTION_FLOAT;
-    if (option->words != NULL)
+    if (option->words != NULL && !option->suggests)
         for (const char *c = option->words; *c != '\0'; c++)
             fputs(*c == '|' ? ", " : (const char[]){*c, '\0'}, file);
     else if (is_float && option->max != 0)
@@ -216,7 +217,7 @@ bool sh_command_markdown(const sh_command *command, FILE *file)
         [SH_OPTION_OF_DEVICE] = "the device",
     };
     sh_option *options = sh_command_options(command);
-    void *values = values_new(command);
+    void *values = sh_command_values(command);
     const bool good = options != NULL && values != NULL;
     if (good)
         fputs("| option | what it does | default | range | belongs to |\n|---|---|---|---|---|\n",
@@ -227,8 +228,10 @@ bool sh_command_markdown(const sh_command *command, FILE *file)
             continue;
         if (each->shows_default || each->kind == SH_OPTION_NAME)
             sh_option_default(each, values, usual);
-        fprintf(file, "| `--%s%s%s` | %s | %s | ", each->name, each->value != NULL ? " " : "",
-                each->value != NULL ? each->value : "", each->help, usual);
+        const char letter[] = {',', ' ', '-', each->letter, '\0'};
+        fprintf(file, "| `--%s%s%s%s` | %s | %s | ", each->name, each->value != NULL ? " " : "",
+                each->value != NULL ? each->value : "", each->letter != 0 ? letter : "", each->help,
+                usual);
         print_range(each, file);
         fprintf(file, " | %s%s |\n", owners[each->owner],
                 each->resume ? ", and may change with `--resume`" : "");

@@ -38,6 +38,8 @@ typedef struct sh_command {
                                    sh_train_options that the struct begins with */
     void (*init)(void *values); /* optional: sets what differs from zero */
 
+    bool stops; /* a signal ends it gracefully, with an exit code of its own */
+
     /* How many positional arguments there may be. */
     size_t positionals_least, positionals_most;
 
@@ -79,6 +81,9 @@ int sh_command_unknown(const char *name);
 /* All options that it takes, in the order of help; SH_OPTION_END ends them. Offsets are within its
  * values. Owned: free(). NULL where memory is out. */
 sh_option *sh_command_options(const sh_command *command);
+
+/* Its values before any option is parsed. Owned: free(). NULL where memory is out. */
+void *sh_command_values(const sh_command *command);
 
 /* Parses the arguments behind the command's name, runs it, and returns the exit code. */
 int sh_command_run(const sh_command *command, int argc, char *const *argv);

@@ -28,7 +28,7 @@ typedef struct data_values {
 
 static const sh_option options[] = {
     {SH_OPTION_TEXT, .name = "output", .letter = 'o', .value = "FILE",
-     .help = "also -o: write all of it to FILE as a page, with pictures of samples", .help_at = 50,
+     .help = "write all of it to FILE as a page, with pictures of samples", .help_at = 50,
      .offset = FIELD(output)},
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",
      .help = "write all of it to FILE ('-': standard output)", .help_at = 50,

@@ -21,8 +21,9 @@ typedef struct export_values {
 static const sh_option options[] = {
     {SH_OPTION_TEXT, .name = "output", .letter = 'o', .value = "FILE",
      .help = "the file to write, such as model.onnx", .offset = FIELD(options.output)},
-    {SH_OPTION_TEXT, .name = "format", .value = "NAME",
-     .help = "onnx, safetensors or npz (default: by the name of FILE)", .offset = FIELD(format)},
+    {SH_OPTION_TEXT, .name = "format", .value = "NAME", .words = "onnx|safetensors|npz",
+     .suggests = true, .help = "onnx, safetensors or npz (default: by the name of FILE)",
+     .offset = FIELD(format)},
     {SH_OPTION_FLAG, .name = "last", .help = "the last checkpoint, also where there is a best one",
      .offset = FIELD(last)},
     {SH_OPTION_FLAG, .name = "bake",

@@ -205,5 +205,6 @@ const sh_command sh_join_command = {
     .init = init,
     .positionals_least = 1,
     .positionals_most = 1,
+    .stops = true,
     .run = run,
 };

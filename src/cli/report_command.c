@@ -17,10 +17,9 @@ typedef struct report_values {
 
 static const sh_option options[] = {
     {SH_OPTION_TEXT, .name = "output", .letter = 'o', .value = "FILE",
-     .help = "also -o: write it to FILE, a page where its name ends in .html",
-     .offset = FIELD(output)},
-    {SH_OPTION_NAME, .name = "format", .value = "NAME",
-     .help = "text, markdown, html, json (default: as FILE ends, else text)",
+     .help = "write it to FILE, a page where its name ends in .html", .offset = FIELD(output)},
+    {SH_OPTION_NAME, .name = "format", .value = "NAME", .words = "text|markdown|html|json",
+     .suggests = true, .help = "text, markdown, html, json (default: as FILE ends, else text)",
      .offset = FIELD(format), .max = sizeof((report_values *)0)->format - 1},
     {.kind = SH_OPTION_END},
 };

@@ -17,9 +17,11 @@ typedef struct runs_values {
 
 static const sh_option options[] = {
     {SH_OPTION_TEXT, .name = "export", .value = "TABLE",
-     .help = "print this table of one run instead; tables below", .offset = FIELD(table)},
-    {SH_OPTION_TEXT, .name = "format", .value = "NAME", .help = "of an export: csv, json",
-     .offset = FIELD(format)},
+     .words = "run|sessions|devices|views|epochs|steps|work|step_parts|samples|events|trace",
+     .suggests = true, .help = "print this table of one run instead; tables below",
+     .offset = FIELD(table)},
+    {SH_OPTION_TEXT, .name = "format", .value = "NAME", .words = "csv|json", .suggests = true,
+     .help = "of an export: csv, json", .offset = FIELD(format)},
     {SH_OPTION_TEXT, .name = "output", .letter = 'o', .value = "FILE",
      .help = "write the export to FILE (default: standard output)", .offset = FIELD(output)},
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",

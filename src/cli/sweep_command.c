@@ -244,5 +244,6 @@ const sh_command sh_sweep_command = {
     .values_bytes = sizeof(sweep_values),
     .positionals_least = 1,
     .positionals_most = 1,
+    .stops = true,
     .run = run,
 };

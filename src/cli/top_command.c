@@ -140,5 +140,6 @@ const sh_command sh_top_command = {
     .options = options,
     .values_bytes = sizeof(top_values),
     .positionals_most = 1,
+    .stops = true,
     .run = run,
 };

@@ -362,5 +362,6 @@ const sh_command sh_train_command = {
     .values_bytes = sizeof(train_values),
     .trains = SH_TRAINS,
     .positionals_most = 2,
+    .stops = true,
     .run = run,
 };

@@ -211,7 +211,7 @@ sh_status sh_option_check(const sh_option *option, const sh_job *job)
     sh_option_print(text, option, job);
     if (option->argument && text[0] == '\0')
         return sh_fail(SH_INVALID, "the %s is missing", option->name);
-    if (option->words != NULL)
+    if (option->words != NULL && !option->suggests)
         return check_words(option, label, text);
     if (option->kind == SH_OPTION_NAME)
         return SH_OK;
