@@ -119,13 +119,11 @@ static void write_options(FILE *file, const sh_command *command)
             fputs("\\fR", file);
         }
         fputc('\n', file);
-        say(file, each->help);
         sh_shown_default(command, each, chosen);
-        if (chosen[0] != '\0') {
-            fputs(" (default ", file);
-            say(file, chosen);
-            fputc(')', file);
-        }
+        char text[256];
+        snprintf(text, sizeof text, "%s%s%s%s", each->help, chosen[0] != '\0' ? " (default " : "",
+                 chosen, chosen[0] != '\0' ? ")" : "");
+        say(file, text);
         fputc('\n', file);
     }
     fputs(".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nshow a short form of this page\n", file);

@@ -24,14 +24,14 @@ typedef struct bench_values {
 
 static const sh_option options[] = {
     {SH_OPTION_TEXT, .name = "models", .value = "LIST",
-     .help = "such as lenet,mlp; says how fast each of their layers is, too (default: all)",
+     .help = "models to measure layer by layer, such as lenet,mlp (default: all, as a whole)",
      .offset = FIELD(options.models)},
     {SH_OPTION_U32, .name = "resize", .value = "N",
-     .help = "with --models: on images of N pixels each way (default: the model's example)",
+     .help = "with --models: width and height of images in pixels (default: the model's example)",
      .offset = FIELD(options.resize), .min = 1},
-    {SH_OPTION_FLOAT, .name = "seconds", .value = "X", .help = "about so many for each model",
+    {SH_OPTION_FLOAT, .name = "seconds", .value = "X", .help = "approximate time for each model",
      .offset = FIELD(seconds), .shows_default = true},
-    {SH_OPTION_U32, .name = "lanes", .value = "N", .help = "cores to compute on (default all)",
+    {SH_OPTION_U32, .name = "lanes", .value = "N", .help = "cores to compute on (default: all)",
      .offset = FIELD(options.lanes), .min = 1, .max = 1024},
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",
      .help = "write the result to FILE ('-': standard output)", .offset = FIELD(json)},
@@ -223,13 +223,14 @@ const sh_command sh_bench_command = {
     .name = "bench",
     .usage = "[options]",
     .summary = "measures what this device can do",
-    .details =
-        "Peak rates of arithmetic and memory, and the speed of the built-in models on noise, "
-        "each with one\ngrain on every lane. Let the device do nothing else meanwhile. The "
-        "figures are kept for shoal plan.\n"
-        "\nexample:\n"
-        "  shoal bench --models lenet,mlp --seconds 1\n"
-        "  shoal bench --models mobilenetv2 --resize 64\n",
+    .details = "Measures peak rates of arithmetic and memory, and the speed of the built-in models "
+               "on random data,\n"
+               "with one grain on each lane. Let the device do nothing else meanwhile. shoal plan "
+               "uses the figures.\n"
+               "\n"
+               "examples:\n"
+               "  shoal bench --models lenet,mlp --seconds 1\n"
+               "  shoal bench --models mobilenetv2 --resize 64\n",
     .options = options,
     .values_bytes = sizeof(bench_values),
     .init = init,

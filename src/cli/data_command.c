@@ -28,10 +28,10 @@ typedef struct data_values {
 
 static const sh_option options[] = {
     {SH_OPTION_TEXT, .name = "output", .letter = 'o', .value = "FILE",
-     .help = "write all of it to FILE as a page, with pictures of samples", .help_at = 50,
+     .help = "write all results to FILE as a page, with pictures of samples", .help_at = 50,
      .offset = FIELD(output)},
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",
-     .help = "write all of it to FILE ('-': standard output)", .help_at = 50,
+     .help = "write all results to FILE ('-': standard output)", .help_at = 50,
      .offset = FIELD(json)},
     {SH_OPTION_FLAG, .name = "quiet", .help = "print nothing but errors", .help_at = 50,
      .offset = FIELD(quiet)},
@@ -191,16 +191,18 @@ static int run(const sh_arguments *arguments, void *values)
 const sh_command sh_data_command = {
     .name = "data",
     .usage = "DATA [options]",
-    .summary = "says what is in a data set",
-    .details =
-        "Reads every sample once: classes and how many samples each has, ranges, inputs that "
-        "never change,\nsamples that are there twice or in both splits, and what was found "
-        "while reading. The options are\nthose of a training that say how data are read; "
-        "what is packed here, the training will use.\n"
-        "\nexamples:\n"
-        "  shoal data mnist:DIR\n"
-        "  shoal data photos:DIR -o page.html\n"
-        "  shoal data cifar10:DIR --json survey.json\n",
+    .summary = "describes a data set",
+    .details = "Reads every sample once and reports the classes with their numbers of samples, the "
+               "ranges, inputs\n"
+               "that never change, samples that occur twice or in both splits, and what the reader "
+               "noticed. The\n"
+               "options are those of a training that affect reading. A training uses the data as "
+               "packed here.\n"
+               "\n"
+               "examples:\n"
+               "  shoal data mnist:DIR\n"
+               "  shoal data photos:DIR -o page.html\n"
+               "  shoal data cifar10:DIR --json survey.json\n",
     .options = options,
     .values_bytes = sizeof(data_values),
     .trains = SH_READS,

@@ -24,33 +24,32 @@ typedef struct eval_values {
 #define FIELD(member) offsetof(eval_values, member)
 
 static const sh_option options[] = {
-    {SH_OPTION_FLAG, .name = "confusion",
-     .help = "print a table of the classes and which are taken for which",
+    {SH_OPTION_FLAG, .name = "confusion", .help = "print the confusion matrix",
      .offset = FIELD(confusion)},
     {SH_OPTION_TEXT, .name = "errors", .value = "FILE",
-     .help = "samples with the largest losses as CSV ('-': print), in FILE.html as pictures",
+     .help = "largest losses: write samples as CSV ('-': print), or to FILE.html as pictures",
      .offset = FIELD(errors)},
     {SH_OPTION_U32, .name = "most", .value = "N",
-     .help = "samples that --errors writes at most (default 1000)", .offset = FIELD(most), .min = 1,
+     .help = "most samples that --errors writes (default 1000)", .offset = FIELD(most), .min = 1,
      .max = SH_EVAL_WORST_MOST},
     {SH_OPTION_TEXT, .name = "weights", .value = "FILE",
-     .help = "a safetensors file, or the folder of a run; MODEL where the file does not say it",
+     .help = "safetensors file or folder of a run; give MODEL if the file does not name it",
      .offset = FIELD(options.weights)},
-    {SH_OPTION_U32, .name = "lanes", .value = "N", .help = "cores to compute on (default all)",
+    {SH_OPTION_U32, .name = "lanes", .value = "N", .help = "cores to compute on (default: all)",
      .offset = FIELD(options.lanes), .min = 1, .max = 4096},
     {SH_OPTION_BYTES, .name = "memory", .value = "BYTES",
-     .help = "most memory to take, such as 96M (default: any)", .offset = FIELD(options.memory),
+     .help = "memory limit, such as 96M (default: none)", .offset = FIELD(options.memory),
      .min = 1},
     {SH_OPTION_U32, .name = "resize", .value = "N",
-     .help = "pixels of the images each way (default: as in training)",
+     .help = "width and height of images in pixels (default: as in training)",
      .offset = FIELD(options.resize), .min = 1},
     {SH_OPTION_TEXT, .name = "normalize", .value = "NAME", .words = "dataset|imagenet|none",
-     .suggests = true, .help = "dataset, imagenet or none (default: as in training)",
+     .suggests = true, .help = "normalise by: dataset, imagenet, none (default: as in training)",
      .offset = FIELD(options.normalize)},
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",
      .help = "write the result to FILE ('-': standard output)", .offset = FIELD(json)},
     {SH_OPTION_FLAG, .name = "quiet", .help = "print nothing but errors", .offset = FIELD(quiet)},
-    {SH_OPTION_FLAG, .name = "verbose", .help = "log lines on standard error",
+    {SH_OPTION_FLAG, .name = "verbose", .help = "print log lines on standard error",
      .offset = FIELD(verbose)},
     {.kind = SH_OPTION_END},
 };
@@ -162,21 +161,29 @@ const sh_command sh_eval_command = {
     .usage = "RUN [DATA] [options]",
     .summary = "measures a trained model",
     .details =
-        "RUN is the folder of a training, whose best checkpoint is measured where it kept one, "
-        "else the\nlast, or a checkpoint itself. The validation samples of its own data are "
-        "measured, or those of DATA;\nof a DATA without a split of its own, all. Tables and photos "
-        "are given to the model as those of the\ntraining were: columns and classes by name, by "
-        "the figures of the training samples. A word that\nno training row had counts as "
-        "missing.\n"
-        "shoal eval FILE.onnx DATA measures an ONNX file: one of shoal export like its run, any "
-        "other\nwith images whose bytes are divided by 255, unless --normalize says more.\n"
-        "shoal eval [MODEL] DATA --weights FILE measures weights of any origin; a checkpoint says "
+        "RUN is the folder of a training or a checkpoint. From a folder the best checkpoint is "
+        "measured if it\n"
+        "has one, or else the last. It is measured on the validation samples of its own data, or "
+        "on those of\n"
+        "DATA; if DATA has no split of its own, on all of its samples. Tables and photos are "
+        "prepared as in\n"
+        "the training: columns and classes are matched by name, and numbers are scaled by the "
+        "figures of the\n"
+        "training samples. A word that no training row had counts as missing.\n"
+        "shoal eval FILE.onnx DATA measures an ONNX file. A file of shoal export is measured like "
+        "its\n"
+        "run. Any other gets images with bytes divided by 255, unless --normalize says otherwise.\n"
+        "shoal eval [MODEL] DATA --weights FILE measures weights of any origin; a checkpoint names "
         "its MODEL.\n"
-        "\nROC AUC: how likely a sample of a class has a higher score for it than another one. AP: "
-        "mean\nprecision over recall. R2: the part of the targets' variance that the model "
-        "explains. error 95 %:\n95 % of the samples have no larger error, a threshold for "
+        "\n"
+        "ROC AUC is the probability that a sample of a class scores higher for it than another "
+        "sample. AP is\n"
+        "the mean precision over recall. R2 is the part of the targets' variance that the model "
+        "explains.\n"
+        "error 95 % is the error that 95 % of the samples do not exceed, a threshold for "
         "anomalies.\n"
-        "\nexamples:\n"
+        "\n"
+        "examples:\n"
         "  shoal eval runs/RUN --confusion\n"
         "  shoal eval runs/RUN photos:NEW --errors worst.csv\n"
         "  shoal eval runs/RUN --errors worst.html\n"

@@ -22,17 +22,17 @@ static const sh_option options[] = {
     {SH_OPTION_TEXT, .name = "output", .letter = 'o', .value = "FILE",
      .help = "the file to write, such as model.onnx", .offset = FIELD(options.output)},
     {SH_OPTION_TEXT, .name = "format", .value = "NAME", .words = "onnx|safetensors|npz",
-     .suggests = true, .help = "onnx, safetensors or npz (default: by the name of FILE)",
+     .suggests = true, .help = "onnx, safetensors or npz (default: from the name of FILE)",
      .offset = FIELD(format)},
-    {SH_OPTION_FLAG, .name = "last", .help = "the last checkpoint, also where there is a best one",
+    {SH_OPTION_FLAG, .name = "last", .help = "export the last checkpoint, not the best",
      .offset = FIELD(last)},
     {SH_OPTION_FLAG, .name = "bake",
-     .help = "onnx: take pixels from 0 to 255, and normalise them inside", .offset = FIELD(bake)},
+     .help = "onnx: the model takes pixels from 0 to 255 and normalises them itself",
+     .offset = FIELD(bake)},
     {SH_OPTION_FLAG, .name = "fold",
-     .help = "onnx: batch normalisations become part of the layers before them",
-     .offset = FIELD(fold)},
+     .help = "onnx: fold batch normalisations into the layers before them", .offset = FIELD(fold)},
     {SH_OPTION_U32, .name = "int8", .value = "N", .min = 1, .max = 1000000,
-     .help = "onnx: in integers of 8 bits, by the ranges on N training samples",
+     .help = "onnx: quantise to 8-bit integers by the ranges of N training samples",
      .offset = FIELD(options.int8)},
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",
      .help = "write what was done to FILE ('-': standard output)", .offset = FIELD(json)},
@@ -133,26 +133,28 @@ const sh_command sh_export_command = {
     .name = "export",
     .usage = "RUN -o FILE [options]",
     .summary = "writes a trained model as ONNX, safetensors or NumPy arrays",
-    .details =
-        "RUN is the folder of a training, whose best checkpoint is taken where it kept one, else "
-        "the last,\nor a checkpoint itself. The data need not be there.\n"
-        "\nONNX: operators of version 17; \"input\" [N, C, H, W] of any N, \"output\" with a logit "
-        "for each\n"
-        "class or label, or numbers. The metadata say the rest: names of classes, task, imgsz, "
-        "channels,\n"
-        "and mean and std by which pixels from 0 to 1 are normalised (with --bake the model does "
-        "it).\n"
-        "A network from an ONNX file goes out with its own nodes, names and operator version.\n"
-        "--int8: layers get weights and values in integers of 8 bits (QuantizeLinear, "
-        "DequantizeLinear),\nbatch normalisations folded; it needs the training's data, and says "
-        "what it costs in accuracy.\n"
-        "safetensors, npz: the weights alone, under their names.\n"
-        "\nexamples:\n"
-        "  shoal export runs/RUN -o model.onnx\n"
-        "  shoal export runs/RUN -o model.onnx --bake\n"
-        "  shoal export runs/RUN -o model.onnx --int8 200\n"
-        "  shoal export runs/RUN -o model.safetensors\n"
-        "  shoal export runs/RUN -o model.npz\n",
+    .details = "RUN is the folder of a training or a checkpoint. From a folder the best checkpoint "
+               "is exported if it\n"
+               "has one, or else the last. The training's data are not needed, except for --int8.\n"
+               "\n"
+               "onnx: operators of version 17. The input is \"input\" [N, C, H, W] for any N; "
+               "\"output\" has a logit for\n"
+               "each class or label, or numbers. The metadata have the names of classes, task, "
+               "imgsz, channels, and\n"
+               "the mean and std that normalise pixels from 0 to 1 (with --bake the model does "
+               "that itself).\n"
+               "A network from an ONNX file keeps its own nodes, names and operator version.\n"
+               "--int8 quantises weights and values to 8-bit integers (QuantizeLinear, "
+               "DequantizeLinear) and folds\n"
+               "batch normalisations. It prints the loss of accuracy.\n"
+               "safetensors, npz: the weights alone, under their names.\n"
+               "\n"
+               "examples:\n"
+               "  shoal export runs/RUN -o model.onnx\n"
+               "  shoal export runs/RUN -o model.onnx --bake\n"
+               "  shoal export runs/RUN -o model.onnx --int8 200\n"
+               "  shoal export runs/RUN -o model.safetensors\n"
+               "  shoal export runs/RUN -o model.npz\n",
     .options = options,
     .values_bytes = sizeof(export_values),
     .positionals_least = 1,

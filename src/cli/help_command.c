@@ -12,7 +12,7 @@ typedef struct help_values {
 static const sh_option options[] = {
     {.kind = SH_OPTION_FLAG,
      .name = "markdown",
-     .help = "the table of commands, or of a command's options, as it stands in documents",
+     .help = "print the table of commands, or of a command's options, as Markdown",
      .offset = offsetof(help_values, markdown)},
     {.kind = SH_OPTION_END},
 };

@@ -40,38 +40,38 @@ typedef struct join_session {
 
 static const sh_option options[] = {
     {SH_OPTION_TEXT, .name = "data", .value = "DIR",
-     .help = "where this device has the job's data (default: where the job says)",
+     .help = "where the job's data are on this device (default: as in the job)",
      .offset = FIELD(options.data), .max = SH_DATA_BYTES - 1},
     {SH_OPTION_BYTES, .name = "cache", .value = "BYTES",
-     .help = "most that fetched data may take in the cache folder (default 10G)",
+     .help = "size limit of fetched data in the cache folder (default 10G)",
      .offset = FIELD(options.cache), .min = 1},
     {SH_OPTION_TEXT, .name = "name", .value = "NAME",
-     .help = "what the others call this device (default: the host's name)",
-     .offset = FIELD(options.name), .max = SH_NAME_BYTES - 1},
+     .help = "name of this device (default: the host's name)", .offset = FIELD(options.name),
+     .max = SH_NAME_BYTES - 1},
     {SH_OPTION_TEXT, .name = "lanes", .value = "LIST",
-     .help = "cores to lend (default all), or such as gpu:0,cpu:4", .offset = FIELD(options.lanes),
+     .help = "cores to lend, or gpu:0,cpu:4 (default: all cores)", .offset = FIELD(options.lanes),
      .max = 255},
     {SH_OPTION_U32, .name = "port", .value = "N",
-     .help = "where the others reach this device, for a firewall (default: any port)",
-     .offset = FIELD(port), .min = 1, .max = UINT16_MAX},
+     .help = "port where other devices reach this one (default: any)", .offset = FIELD(port),
+     .min = 1, .max = UINT16_MAX},
     {SH_OPTION_BYTES, .name = "memory", .value = "BYTES",
-     .help = "most memory to take, such as 96M (default: any)", .offset = FIELD(options.memory),
+     .help = "memory limit, such as 96M (default: none)", .offset = FIELD(options.memory),
      .min = 1},
     {SH_OPTION_TEXT, .name = "save", .value = "FILE",
-     .help = "write the last weights there: .onnx, .npz, else safetensors",
+     .help = "write the last weights to FILE: .onnx, .npz, or else safetensors",
      .offset = FIELD(options.save)},
     {SH_OPTION_TEXT, .name = "events", .value = "FILE",
      .help = "append a line of JSON for each step and event to FILE", .offset = FIELD(events)},
     {SH_OPTION_U32, .name = "reconnect", .value = "SECONDS",
-     .help = "how long to look for a coordinator that is lost (default 60; 0: not at all)",
+     .help = "how long to look for a lost coordinator (default 60; 0: not at all)",
      .offset = FIELD(options.reconnect_s), .max = 86400},
     {SH_OPTION_U32, .name = "wait", .value = "[SECONDS]", .alone = "4294967295",
-     .help = "wait for a coordinator that is not there yet; without SECONDS: for any time",
+     .help = "wait until the coordinator is there; without SECONDS: without limit",
      .offset = FIELD(options.wait_s), .min = 1},
     {SH_OPTION_FLAG, .name = "local", .help = "a device that train has started on its own machine",
      .offset = FIELD(local), .hidden = true},
     {SH_OPTION_FLAG, .name = "quiet", .help = "print nothing but errors", .offset = FIELD(quiet)},
-    {SH_OPTION_FLAG, .name = "verbose", .help = "log lines on standard error",
+    {SH_OPTION_FLAG, .name = "verbose", .help = "print log lines on standard error",
      .offset = FIELD(verbose)},
     {.kind = SH_OPTION_END},
 };
@@ -191,15 +191,18 @@ const sh_command sh_join_command = {
     .name = "join",
     .usage = "TOKEN|- [options]",
     .summary = "lends this device to a running job",
-    .details = "TOKEN is the line that 'shoal train --listen' prints. With '-' it is read from "
-               "standard input,\nso that other users of this device do not see it in the list of "
-               "processes.\n"
-               "\nA device that lacks the job's data gets them from the others while it trains.\n"
-               "\nexamples:\n"
-               "  shoal join 'shoal://...'\n"
-               "  shoal join - --data /mnt/mnist <token.txt\n"
-               "  shoal join 'shoal://...' --wait\n"
-               "  shoal join 'shoal://...' --save model.onnx\n",
+    .details =
+        "TOKEN is the line that 'shoal train --listen' prints. '-' reads it from standard input, "
+        "so that\n"
+        "other users of this device do not see it in the list of processes.\n"
+        "\n"
+        "If this device lacks the job's data, it gets them from the others while it trains.\n"
+        "\n"
+        "examples:\n"
+        "  shoal join 'shoal://...'\n"
+        "  shoal join - --data /mnt/mnist <token.txt\n"
+        "  shoal join 'shoal://...' --wait\n"
+        "  shoal join 'shoal://...' --save model.onnx\n",
     .options = options,
     .values_bytes = sizeof(join_values),
     .init = init,

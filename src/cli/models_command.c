@@ -18,8 +18,7 @@ typedef struct models_values {
 
 static const sh_option options[] = {
     {SH_OPTION_TEXT, .name = "sample", .value = "CxHxW",
-     .help = "for samples of this size, such as 3x64x64 (default: as MODEL says)",
-     .offset = FIELD(sample)},
+     .help = "size of samples, such as 3x64x64 (default: the model's)", .offset = FIELD(sample)},
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",
      .help = "write it to FILE ('-': standard output) instead", .offset = FIELD(json)},
     {.kind = SH_OPTION_END},
@@ -244,23 +243,24 @@ static int run(const sh_arguments *arguments, void *values)
 const sh_command sh_models_command = {
     .name = "models",
     .usage = "[MODEL] [options]",
-    .summary = "lists the built-in models, or says all about one",
-    .details =
-        "MODEL is an ONNX file or a built-in model: what made it, its layers with their output "
-        "and cost,\n"
-        "memory, what training changes, and all that cannot be trained, with the remedy; the exit "
-        "code is\n"
-        "1 then.\n"
-        "\nFigures of the list are the example's, for samples of the size shown. Multiply-adds: "
-        "of\n"
-        "convolutions, dense layers and products of matrices, forward, for one sample. MB: memory "
-        "of\n"
-        "training, for weights, summed gradients and momentum, and for each lane beside them, "
-        "with\n"
-        "grains of 16 samples. shoal plan has the figures of a job.\n"
-        "\nexamples:\n"
-        "  shoal models network.onnx\n"
-        "  shoal models resnet:20 --sample 3x64x64\n",
+    .summary = "lists the built-in models, or describes one",
+    .details = "MODEL is an ONNX file or a built-in model. Shows its producer, its layers with "
+               "their output and\n"
+               "cost, its memory, what training changes, and what cannot be trained, with the "
+               "remedy. If something\n"
+               "cannot be trained, the exit code is 1.\n"
+               "\n"
+               "The list has the figures of each example, for samples of the size shown. "
+               "Multiply-adds are those of\n"
+               "convolutions, dense layers and matrix products in the forward pass of one sample. "
+               "MB is the memory\n"
+               "of training for weights, summed gradients and momentum; MB a lane is what each "
+               "lane needs besides,\n"
+               "with grains of 16 samples. shoal plan has the figures of a job.\n"
+               "\n"
+               "examples:\n"
+               "  shoal models network.onnx\n"
+               "  shoal models resnet:20 --sample 3x64x64\n",
     .options = options,
     .values_bytes = sizeof(models_values),
     .positionals_most = 1,

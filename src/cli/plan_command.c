@@ -182,13 +182,14 @@ static int run(const sh_arguments *arguments, void *values)
 const sh_command sh_plan_command = {
     .name = "plan",
     .usage = "MODEL DATA [options]",
-    .summary = "says what a training would take: memory, time",
-    .details =
-        "Layers with what they cost, bytes by kind for several sizes of grain, and the time of "
-        "a step and\nan epoch on this device, told from what shoal bench has measured. "
-        "Nothing is trained.\n"
-        "\nexample:\n"
-        "  shoal plan lenet mnist:DIR --batch-size 128\n",
+    .summary = "estimates the memory and time of a training",
+    .details = "Shows the cost of each layer, the memory by kind for several grain sizes, and the "
+               "time of a step and\n"
+               "of an epoch on this device, estimated from what shoal bench measured. Nothing is "
+               "trained.\n"
+               "\n"
+               "example:\n"
+               "  shoal plan lenet mnist:DIR --batch-size 128\n",
     .options = options,
     .values_bytes = sizeof(plan_values),
     .trains = SH_TRAINS_ON_PAPER,

@@ -27,24 +27,27 @@ typedef struct predict_values {
 
 static const sh_option options[] = {
     {SH_OPTION_U32, .name = "top", .value = "N",
-     .help = "classes of a line, the likeliest first (default 5)", .offset = FIELD(top), .min = 1},
+     .help = "number of classes to print, the likeliest first (default 5)", .offset = FIELD(top),
+     .min = 1},
     {SH_OPTION_FLOAT, .name = "threshold", .value = "X",
-     .help = "reconstruction error of an anomaly (default: the run's error 95 %)",
+     .help =
+         "reconstruction error above which a sample is an anomaly (default: the run's error 95 %)",
      .offset = FIELD(threshold), .above = true},
     {SH_OPTION_TEXT, .name = "normalize", .value = "NAME", .words = "imagenet|none",
-     .suggests = true, .help = "imagenet or none (default), for an ONNX file that does not say it",
+     .suggests = true,
+     .help = "imagenet or none (default), for an ONNX file without that information",
      .offset = FIELD(options.normalize)},
     {SH_OPTION_FLAG, .name = "last", .help = "use the last weights, not the best",
      .offset = FIELD(options.last)},
-    {SH_OPTION_U32, .name = "lanes", .value = "N", .help = "cores to compute on (default all)",
+    {SH_OPTION_U32, .name = "lanes", .value = "N", .help = "cores to compute on (default: all)",
      .offset = FIELD(options.lanes), .min = 1, .max = 4096},
     {SH_OPTION_BYTES, .name = "memory", .value = "BYTES",
-     .help = "most memory to take, such as 96M (default: any)", .offset = FIELD(options.memory),
+     .help = "memory limit, such as 96M (default: none)", .offset = FIELD(options.memory),
      .min = 1},
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",
      .help = "write all figures to FILE as a list ('-': standard output)", .offset = FIELD(json)},
     {SH_OPTION_FLAG, .name = "quiet", .help = "print nothing but errors", .offset = FIELD(quiet)},
-    {SH_OPTION_FLAG, .name = "verbose", .help = "log lines on standard error",
+    {SH_OPTION_FLAG, .name = "verbose", .help = "print log lines on standard error",
      .offset = FIELD(verbose)},
     {.kind = SH_OPTION_END},
 };
@@ -243,29 +246,37 @@ static void init(void *values)
 const sh_command sh_predict_command = {
     .name = "predict",
     .usage = "RUN FILES... [options]",
-    .summary = "says what a trained model makes of new files",
-    .details =
-        "RUN is the folder of a training, whose best weights are used where it kept them, else the "
-        "last;\nor a checkpoint itself; or an ONNX file: one of shoal export is used like its run, "
-        "any other is\ngiven photos of its input's size, whose bytes are divided by 255. FILES are "
-        "of the kind that the\nmodel was trained with, and read in the same way: photos, "
-        "recordings, tables (a line for each row),\narrays (NAME.npy, or x in NAME.npz; a line for "
-        "each sample), series (a line for each window), and\nfolders of these. '-' reads the rows "
-        "of a table from standard input and answers each as it comes.\n"
-        "\nColumns of a table are found by the header's names; without a header they stand as in "
-        "the training.\nA target column may be missing; what it says is printed in brackets. A "
-        "file "
-        "or row that cannot\nbe read is named on standard error, the others are predicted, and the "
-        "exit code is 1.\n"
-        "\nClassification: the likeliest classes. Labels: those above one half. Regression: "
-        "numbers "
-        "in the\ntarget's units. Reconstruction: the mean squared error, and whether it is above "
-        "the threshold.\n"
-        "\nexamples:\n"
-        "  shoal predict runs/RUN new.jpg more/\n"
-        "  shoal predict runs/RUN rows.csv --json answers.json\n"
-        "  shoal predict model.onnx new.jpg\n"
-        "  tail -f sensor.csv | shoal predict runs/RUN -\n",
+    .summary = "predicts new files with a trained model",
+    .details = "RUN is the folder of a training, a checkpoint, or an ONNX file. From a folder the "
+               "best weights are\n"
+               "used if it has them, or else the last. An ONNX file of shoal export is used like "
+               "its run. Any other\n"
+               "gets photos of its input's size, with bytes divided by 255. FILES are of the kind "
+               "that the model was\n"
+               "trained with, and are read in the same way: photos, recordings, tables (one line a "
+               "row), arrays\n"
+               "(NAME.npy, or x in NAME.npz; one line a sample), series (one line a window), and "
+               "folders of these.\n"
+               "'-' reads the rows of a table from standard input and answers each at once.\n"
+               "\n"
+               "Columns of a table are matched by the names in its header. Without a header their "
+               "order is that of\n"
+               "the training. A target column may be missing; its value is printed in brackets. A "
+               "file or row that\n"
+               "cannot be read is named on standard error. The others are predicted, and the exit "
+               "code is 1.\n"
+               "\n"
+               "The output depends on the task. Classification: the likeliest classes. "
+               "Multi-label: labels with a\n"
+               "probability above one half. Regression: numbers in the target's units. "
+               "Reconstruction: the mean\n"
+               "squared error, and whether it is above the threshold.\n"
+               "\n"
+               "examples:\n"
+               "  shoal predict runs/RUN new.jpg more/\n"
+               "  shoal predict runs/RUN rows.csv --json answers.json\n"
+               "  shoal predict model.onnx new.jpg\n"
+               "  tail -f sensor.csv | shoal predict runs/RUN -\n",
     .options = options,
     .values_bytes = sizeof(predict_values),
     .init = init,

@@ -17,9 +17,10 @@ typedef struct report_values {
 
 static const sh_option options[] = {
     {SH_OPTION_TEXT, .name = "output", .letter = 'o', .value = "FILE",
-     .help = "write it to FILE, a page where its name ends in .html", .offset = FIELD(output)},
+     .help = "write to FILE; a name that ends in .html makes a page", .offset = FIELD(output)},
     {SH_OPTION_NAME, .name = "format", .value = "NAME", .words = "text|markdown|html|json",
-     .suggests = true, .help = "text, markdown, html, json (default: as FILE ends, else text)",
+     .suggests = true,
+     .help = "text, markdown, html, json (default: from the name of FILE, or else text)",
      .offset = FIELD(format), .max = sizeof((report_values *)0)->format - 1},
     {.kind = SH_OPTION_END},
 };
@@ -69,10 +70,12 @@ static int run(const sh_arguments *arguments, void *values)
 const sh_command sh_report_command = {
     .name = "report",
     .usage = "RUN... [options]",
-    .summary = "says what runs were: tables, or a page with charts",
-    .details = "Where the time went, on which device, and who held the job up; several runs side "
-               "by side.\nA page is one file that asks for nothing from outside.\n"
-               "\nexamples:\n"
+    .summary = "reports on runs: tables, or a page with charts",
+    .details = "Shows where the time went, on which device, and which device delayed the others. "
+               "Several runs are\n"
+               "shown side by side. A page is one file that loads nothing from elsewhere.\n"
+               "\n"
+               "examples:\n"
                "  shoal report runs/a\n"
                "  shoal report runs/STUDY                the tables of a sweep\n"
                "  shoal report runs/a runs/b -o report.html\n",

@@ -18,10 +18,10 @@ typedef struct runs_values {
 static const sh_option options[] = {
     {SH_OPTION_TEXT, .name = "export", .value = "TABLE",
      .words = "run|sessions|devices|views|epochs|steps|work|step_parts|samples|events|trace",
-     .suggests = true, .help = "print this table of one run instead; tables below",
+     .suggests = true, .help = "print this table of one run instead, such as steps",
      .offset = FIELD(table)},
     {SH_OPTION_TEXT, .name = "format", .value = "NAME", .words = "csv|json", .suggests = true,
-     .help = "of an export: csv, json", .offset = FIELD(format)},
+     .help = "format of the export: csv, json", .offset = FIELD(format)},
     {SH_OPTION_TEXT, .name = "output", .letter = 'o', .value = "FILE",
      .help = "write the export to FILE (default: standard output)", .offset = FIELD(output)},
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",
@@ -104,28 +104,31 @@ static int run(const sh_arguments *arguments, void *values)
 const sh_command sh_runs_command = {
     .name = "runs",
     .usage = "[FOLDER] [options]",
-    .summary = "lists trainings, past and under way; exports what was recorded",
-    .details =
-        "FOLDER holds runs (default: runs), or is one. A run is killed where it ended without a "
-        "word.\n"
-        "\ntables (--export); times are seconds since 1970, an empty field was not available:\n"
-        "  run         what was started\n"
-        "  sessions    each start: the training's, and every time it was resumed\n"
-        "  devices     who took part, from when to when\n"
-        "  views       which devices, with how many grains, from which step on, and why\n"
-        "  epochs      loss and accuracy behind each epoch\n"
-        "  steps       loss and accuracy of each step\n"
-        "  work        how long each part of a step took on each device\n"
-        "  step_parts  the same, with the time of exchanges as wait and network\n"
-        "  samples     each device's processor, memory, network, heat, power; counters as they "
-        "stood\n"
-        "  events      what happened\n"
-        "  trace       no table, but a timeline of all that for https://ui.perfetto.dev or\n"
-        "              chrome://tracing (JSON)\n"
-        "\nexamples:\n"
-        "  shoal runs\n"
-        "  shoal runs runs/RUN --export steps -o steps.csv\n"
-        "  shoal runs runs/RUN --export trace -o trace.json\n",
+    .summary = "lists trainings, finished and running; exports their records",
+    .details = "FOLDER contains runs, or is a run (default: runs). A run that ended without a "
+               "record of its end is\n"
+               "listed as killed.\n"
+               "\n"
+               "tables (--export); times are in seconds since 1970, and an empty field means not "
+               "available:\n"
+               "  run         what was started\n"
+               "  sessions    each start: of the training, and of every time it was resumed\n"
+               "  devices     which devices took part, and when\n"
+               "  views       which devices computed how many grains, from which step on, and why\n"
+               "  epochs      loss and accuracy after each epoch\n"
+               "  steps       loss and accuracy of each step\n"
+               "  work        how long each part of a step took on each device\n"
+               "  step_parts  the same, with the time of exchanges split into wait and network\n"
+               "  samples     each device's processor, memory, network, heat, power; counters are "
+               "cumulative\n"
+               "  events      what happened\n"
+               "  trace       not a table: a timeline of all that for https://ui.perfetto.dev or\n"
+               "              chrome://tracing (JSON)\n"
+               "\n"
+               "examples:\n"
+               "  shoal runs\n"
+               "  shoal runs runs/RUN --export steps -o steps.csv\n"
+               "  shoal runs runs/RUN --export trace -o trace.json\n",
     .options = options,
     .values_bytes = sizeof(runs_values),
     .positionals_most = 1,

@@ -31,16 +31,16 @@ static const sh_option options[] = {
     {SH_OPTION_TEXT, .name = "only", .value = "LIST",
      .help = "only trials with these settings: model=lenet,devices=1",
      .offset = FIELD(options.only)},
-    {SH_OPTION_FLAG, .name = "retry", .help = "do trials again that have failed",
+    {SH_OPTION_FLAG, .name = "retry", .help = "repeat trials that failed",
      .offset = FIELD(options.retry)},
-    {SH_OPTION_FLAG, .name = "list", .help = "print the trials and how they stand; do nothing",
+    {SH_OPTION_FLAG, .name = "list", .help = "print the trials and their states; run nothing",
      .offset = FIELD(options.list)},
     {SH_OPTION_FLAG, .name = "markdown", .help = "print the tables as Markdown",
      .offset = FIELD(markdown)},
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",
      .help = "write all trials to FILE ('-': standard output)", .offset = FIELD(json)},
     {SH_OPTION_FLAG, .name = "quiet", .help = "print nothing but errors", .offset = FIELD(quiet)},
-    {SH_OPTION_FLAG, .name = "verbose", .help = "log lines on standard error",
+    {SH_OPTION_FLAG, .name = "verbose", .help = "print log lines on standard error",
      .offset = FIELD(verbose)},
     {.kind = SH_OPTION_END},
 };
@@ -214,14 +214,16 @@ static int run(const sh_arguments *arguments, void *values)
 const sh_command sh_sweep_command = {
     .name = "sweep",
     .usage = "STUDY.yaml [options]",
-    .summary = "does the trainings of a study, one after the other",
+    .summary = "runs the trainings of a study, one after another",
     .details =
-        "All combinations of a block's values are trained, each once. What is done is kept, so "
-        "the same\ncommand goes on where it was stopped or killed; where the file was changed, "
-        "new trials are done\nand those that it has no longer are kept, but not shown. shoal "
-        "report prints the tables.\n"
-        "\n  name: my study\n"
-        "  all:                          # every block has it unless it says otherwise\n"
+        "Every combination of a block's values is trained once. Results are kept, so the same "
+        "command\n"
+        "continues after a stop or a crash. If the file changes, new trials are run; old trials "
+        "that it no\n"
+        "longer names are kept but not shown. shoal report prints the tables.\n"
+        "\n"
+        "  name: my study\n"
+        "  all:                          # for every block, unless the block overrides it\n"
         "    data: mnist:$DATA/mnist     # $NAME: an environment variable\n"
         "    lr: 0.02\n"
         "  blocks:\n"
@@ -229,15 +231,18 @@ const sh_command sh_sweep_command = {
         "      model: [lenet, mlp:784-128-10]\n"
         "      devices: 1..4\n"
         "      batch-size: [64, 256]\n"
-        "      lr: null                  # as is usual\n"
+        "      lr: null                  # the default\n"
         "      exclude:\n"
         "        - {devices: 4, batch-size: 64}\n"
-        "\nSettings are model, data and options of shoal train by their names (devices, "
-        "batch-size,\nbatch-per-device, strategy, wire, grain, seed, steps, epochs and others). "
-        "Those of the lab are\ncpu (cores of a device), link (100Mbit), delay (5ms) and ram "
-        "(512M): with one of them the trial\nis done by lab/lab, as root; 'lab: PATH' beside "
-        "'name' or SHOAL_LAB says where it is.\n"
-        "\nexamples:\n"
+        "\n"
+        "Settings are model, data and options of shoal train by their names (devices, batch-size,\n"
+        "batch-per-device, strategy, wire, grain, seed, steps, epochs and others). Settings of the "
+        "lab are\n"
+        "cpu (cores of a device), link (100Mbit), delay (5ms) and ram (512M). A trial with one of "
+        "them runs\n"
+        "in lab/lab, as root; 'lab: PATH' beside 'name', or SHOAL_LAB, gives its path.\n"
+        "\n"
+        "examples:\n"
         "  shoal sweep study.yaml\n"
         "  shoal sweep study.yaml --only devices=1 --run runs/first\n",
     .options = options,

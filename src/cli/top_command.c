@@ -27,9 +27,9 @@ typedef struct top_values {
 #define FIELD(member) offsetof(top_values, member)
 
 static const sh_option options[] = {
-    {SH_OPTION_FLAG, .name = "once", .help = "print it once and end", .offset = FIELD(once)},
+    {SH_OPTION_FLAG, .name = "once", .help = "print once and exit", .offset = FIELD(once)},
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",
-     .help = "write it to FILE once ('-': standard output) instead", .offset = FIELD(json)},
+     .help = "write one snapshot to FILE ('-': standard output) instead", .offset = FIELD(json)},
     {.kind = SH_OPTION_END},
 };
 
@@ -128,15 +128,16 @@ static int run(const sh_arguments *arguments, void *values)
 const sh_command sh_top_command = {
     .name = "top",
     .usage = "[RUN] [options]",
-    .summary = "shows a training live: progress, devices, where their time goes",
-    .details =
-        "RUN is the folder of a run (default: the newest in runs). On a terminal the view is drawn "
-        "once a\nsecond until the training ends, or Ctrl-C; elsewhere it is printed once. Rates "
-        "are "
-        "those of the last\n5 seconds; '-' was not available.\n"
-        "\nexamples:\n"
-        "  shoal top\n"
-        "  shoal top runs/RUN --json -\n",
+    .summary = "shows a running training: progress, devices, where time goes",
+    .details = "RUN is the folder of a run (default: the newest in runs). On a terminal the view "
+               "is updated once a\n"
+               "second until the training ends or you press Ctrl-C. Elsewhere it is printed once. "
+               "Rates are averages\n"
+               "of the last 5 seconds; '-' means not available.\n"
+               "\n"
+               "examples:\n"
+               "  shoal top\n"
+               "  shoal top runs/RUN --json -\n",
     .options = options,
     .values_bytes = sizeof(top_values),
     .positionals_most = 1,

@@ -50,7 +50,7 @@ static int run(const sh_arguments *arguments, void *values)
 const sh_command sh_version_command = {
     .name = "version",
     .usage = "[--json FILE]",
-    .summary = "shows the version, what it was built with, and what it uses",
+    .summary = "shows the version, the compiler, and optional parts",
     .options = options,
     .values_bytes = sizeof(version_values),
     .run = run,

@@ -26,17 +26,17 @@ usage: shoal COMMAND [arguments]
   train MODEL DATA [options]      trains here; other devices may join
   join TOKEN|- [options]          lends this device to a running job
   eval RUN [DATA] [options]       measures a trained model
-  predict RUN FILES... [options]  says what a trained model makes of new files
+  predict RUN FILES... [options]  predicts new files with a trained model
   export RUN -o FILE [options]    writes a trained model as ONNX, safetensors or NumPy arrays
-  data DATA [options]             says what is in a data set
+  data DATA [options]             describes a data set
   bench [options]                 measures what this device can do
-  report RUN... [options]         says what runs were: tables, or a page with charts
-  plan MODEL DATA [options]       says what a training would take: memory, time
-  sweep STUDY.yaml [options]      does the trainings of a study, one after the other
-  runs [FOLDER] [options]         lists trainings, past and under way; exports what was recorded
-  top [RUN] [options]             shows a training live: progress, devices, where their time goes
-  models [MODEL] [options]        lists the built-in models, or says all about one
-  version [--json FILE]           shows the version, what it was built with, and what it uses
+  report RUN... [options]         reports on runs: tables, or a page with charts
+  plan MODEL DATA [options]       estimates the memory and time of a training
+  sweep STUDY.yaml [options]      runs the trainings of a study, one after another
+  runs [FOLDER] [options]         lists trainings, finished and running; exports their records
+  top [RUN] [options]             shows a running training: progress, devices, where time goes
+  models [MODEL] [options]        lists the built-in models, or describes one
+  version [--json FILE]           shows the version, the compiler, and optional parts
   help [COMMAND|exit-codes]       shows how a command is used
 
 examples:
@@ -217,7 +217,7 @@ class Texts(harness.Case):
 
     def test_defaults_are_in_help(self):
         out = self.shoal("help", "train").out
-        self.assertRegex(out, r"--batch-size N +samples of one step, over all devices \(default 64\)\n")
+        self.assertRegex(out, r"--batch-size N +samples in one step, over all devices \(default 64\)\n")
         self.assertRegex(out, r"--lr X +learning rate \(default 0\.01\)\n")
 
     def test_table_for_documents(self):
