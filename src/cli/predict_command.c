@@ -30,8 +30,7 @@ static const sh_option options[] = {
      .help = "number of classes to print, the likeliest first (default 5)", .offset = FIELD(top),
      .min = 1},
     {SH_OPTION_FLOAT, .name = "threshold", .value = "X",
-     .help =
-         "reconstruction error above which a sample is an anomaly (default: the run's error 95 %)",
+     .help = "an anomaly has a larger reconstruction error (default: the run's error 95 %)",
      .offset = FIELD(threshold), .above = true},
     {SH_OPTION_TEXT, .name = "normalize", .value = "NAME", .words = "imagenet|none",
      .suggests = true,
