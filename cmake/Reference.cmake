@@ -1,6 +1,15 @@
 # What is made of the tables of commands and options by the program package/reference, which is not installed: a
 # manual page for each command, completions for bash, zsh and fish, and docs/commands.md. The lists
 # SHOAL_MANUALS and SHOAL_COMPLETIONS have the files; they are empty in builds whose programs cannot run at build time.
+# The target docs is the reference of the C interface.
+find_program(DOXYGEN doxygen)
+if(DOXYGEN)
+  add_custom_target(docs
+    COMMAND ${CMAKE_COMMAND} -E make_directory build
+    COMMAND ${DOXYGEN} docs/Doxyfile
+    WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} COMMENT "Writing build/api/html" VERBATIM)
+endif()
+
 set(SHOAL_MANUALS)
 set(SHOAL_COMPLETIONS)
 if(NOT TARGET shoal OR SHOAL_SANITIZE OR (CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR))

@@ -154,6 +154,10 @@ expect docs 'scripts/install-dependencies.sh:[0-9]+' 'libwrong-dev is not in the
 echo '<!-- placeholder: x -->' >README.md
 source_file src/cli/main.c
 expect docs README.md:1 'a placeholder'
+if command -v doxygen >/dev/null; then
+    source_file include/shoal/wrong.h '/*' ' * An example.' ' */' '/* The \gone number. */' 'int sh_wrong(int x);'
+    expect docs include/shoal/wrong.h:5 'unknown command'
+fi
 sed -i 's/Unreleased/Later/' CHANGELOG.md
 expect docs CHANGELOG.md:1 'neither'
 

@@ -20,7 +20,7 @@ build_packages=(
 # Not on every system; the build does without and says so.
 optional_packages=(libjs-chart.js)
 test_packages=(
-    libcmocka-dev python3 git binutils iproute2 universal-ctags dpkg-dev file openssl mandoc
+    libcmocka-dev python3 git binutils iproute2 universal-ctags dpkg-dev file openssl mandoc doxygen
     clang clang-format clang-tidy libclang-rt-dev pocl-opencl-icd
 )
 # Large for what most have no use for, so who wants --engine mpi installs them; tests and checks want all.

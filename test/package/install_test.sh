@@ -30,11 +30,6 @@ said=$(cd "$work" && LD_LIBRARY_PATH=$library "$work/embed") || fail "the progra
 [[ $said =~ ^[0-9.]+\ %\ [0-9a-f]{64}$ ]] ||
     fail "the program built on the library printed '$said', not an accuracy and a hash"
 
-"$CC" -std=c11 -Wall -Werror "$(dirname "$0")/../../examples/own_model.c" -o "$work/own_model" "${flags[@]}" ||
-    fail "examples/own_model.c does not build on shoal.pc"
-said=$(cd "$work" && XDG_CACHE_HOME=$work/cache LD_LIBRARY_PATH=$library ./own_model) || fail "examples/own_model.c does not run"
-[[ $said =~ ^[0-9.]+\ %\ [0-9a-f]{64}$'\n'sample\ 1\ is\ a\ [0-9]$ ]] || fail "examples/own_model.c printed '$said'"
-
 # Examples of the public headers are the indented lines of their first comments. They may use what is
 # declared around them here, and are compiled only.
 for header in "$(dirname "$0")"/../../include/shoal/*.h; do
