@@ -57,10 +57,13 @@ add_custom_command(OUTPUT ${folder}/shoal ${folder}/_shoal ${folder}/shoal.fish
 set(SHOAL_COMPLETIONS ${folder}/shoal ${folder}/_shoal ${folder}/shoal.fish)
 add_custom_target(shoal_reference ALL DEPENDS ${SHOAL_MANUALS} ${SHOAL_COMPLETIONS})
 
-# Writes docs/commands.md anew, after a change of the tables.
+# Writes docs/commands.md and the table of docs/options.md anew, after a change of the tables.
 add_custom_target(commands_page
-  COMMAND reference markdown > ${CMAKE_SOURCE_DIR}/docs/commands.md
-  COMMENT "Writing docs/commands.md" VERBATIM)
+  COMMAND reference markdown > docs/commands.md
+  COMMAND sed -i "/^|/d" docs/options.md
+  COMMAND $<TARGET_FILE:shoal> help train --markdown >> docs/options.md
+  DEPENDS shoal reference
+  WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} COMMENT "Writing docs/commands.md and docs/options.md" VERBATIM)
 
 # The places of a completion: where `cmake --install` and where Debian's packages put it.
 function(shoal_install_completions share zsh)

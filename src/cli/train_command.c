@@ -306,12 +306,12 @@ const sh_command sh_train_command = {
     .usage = "MODEL DATA [options]",
     .summary = "trains here; other devices may join",
     .details =
-        "MODEL is a built-in name with its parameters (see shoal models), or auto. With auto the "
-        "data decide\n"
-        "the model, and options that are not given. With --resume both arguments come from the "
+        "MODEL is a built-in name with its parameters (see shoal models), or auto. With auto, the "
+        "data\n"
+        "decide on the model and on options that are not given. --resume takes MODEL and DATA from "
+        "the\n"
         "checkpoint.\n"
-        "\n"
-        "schedules (--schedule); epochs are complete ones:\n"
+        "\nschedules (--schedule); epochs are complete ones:\n"
         "  constant                        the learning rate is --lr\n"
         "  step:EPOCHS[,GAMMA]             times GAMMA (0.1) after every EPOCHS epochs\n"
         "  multistep:E1/E2/...[,GAMMA]     times GAMMA (0.1) after E1, after E2 ... epochs\n"
@@ -336,7 +336,7 @@ const sh_command sh_train_command = {
         "augmentation (--augment), a list with commas; for images:\n"
         "  resized-crop[:MIN]              a part of MIN (0.08) to 1 of the area, enlarged\n"
         "  vflip  flip  crop[:N]           upside down, mirrored, moved by up to N (4) pixels\n"
-        "  rotate:DEGREES                  turned by up to DEGREES in both directions\n"
+        "  rotate:DEGREES                  turned by up to DEGREES\n"
         "  trivial                         TrivialAugment: one change of place or colour\n"
         "  jitter:B[/C/S/H]                brightness, contrast, saturation, hue\n"
         "  erase[:P]                       a box is erased with probability P (0.5)\n"

@@ -26,10 +26,11 @@ for command in $commands; do
         grep -qx "\.SH $part" "$page" || fail "the page of shoal $command has no $part"
     done
     plain=$(sed 's/\\fB\|\\fR\|\\fI//g; s/\\-/-/g' "$page")
-    for option in $("$program" help "$command" | sed -n '/^options:/,$s/^  \(--[a-z0-9-]*\).*/\1/p'); do
+    help=$("$program" help "$command")
+    for option in $(sed -n '/^options:/,$s/^  \(--[a-z0-9-]*\).*/\1/p' <<<"$help"); do
         grep -qE -- "(^|, )$option( |\$)" <<<"$plain" || fail "the page of shoal $command lacks $option"
     done
-    if "$program" help "$command" | grep -qx 'examples\{0,1\}:'; then
+    if grep -qx 'examples\{0,1\}:' <<<"$help"; then
         grep -qx '\.SH EXAMPLES' "$page" || fail "the page of shoal $command has no EXAMPLES"
     fi
 done
@@ -41,7 +42,7 @@ if command -v mandoc >/dev/null; then
     [ -z "$said" ] || fail "mandoc complains: $said"
 fi
 if command -v groff >/dev/null; then
-    said=$(groff -man -ww -z "$folder"/*.1 2>&1)
+    said=$(groff -man -w mac -w syntax -w escape -z "$folder"/*.1 2>&1)
     [ -z "$said" ] || fail "groff complains: $said"
 fi
 
