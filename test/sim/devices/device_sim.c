@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whole devices in virtual time: device 0 in sh_train, the others in sh_join, each with its
+ * threads, on a simulated network (virtual_network.h). A seed decides the strategy, how many
+ * devices there are, when they come, how fast they and their links are, which faults there are, and
+ * which thread runs next. What has to hold:
+ *
+ *     end        the job ends, and in time
+ *     hash       with the weights of one device alone, and as many samples and steps
+ *     once       each step is told once, in order
+ *     bound      no longer than BOUND_S without a step
+ *     healthy    no device is put out that had no fault, nor a fault on one of its links
+ *
+ *     device_sim --first SEED --seeds N        a process for each; prints what does not hold
+ *     device_sim --random --seeds N --jobs 2   from a new seed on, by two processes at a time
+ *     device_sim --first SEED --twice          the course of a seed is the same each time
+ *     device_sim --first SEED --tell           every switch of threads, on standard error
+ */
+#define _GNU_SOURCE /* sched_setaffinity */
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backend/program.h"
+#include "base/fail.h"
+#include "shoal/shoal.h"
+#include "virtual_network.h"
+
+#define JOINERS_MAX 5
+#define FAULTS_MAX 4
+#define STEPS 30
+#define BOUND_S 20
+#define END_S 600
+#define SECOND (1000 * VIRTUAL_MS)
+
+typedef struct joiner {
+    pthread_t thread;
+    uint64_t comes_ns;
+    char name[SH_NAME_BYTES];
+    sh_status status;
+    char message[256];
+    bool came, ended, touched, dead;
+} joiner;
+
+static uint64_t seed;
+static uint64_t grain_ns[VIRTUAL_DEVICES];
+static joiner joiners[JOINERS_MAX + 1]; /* by device, from 1 */
+static uint32_t joiner_count;
+static char token[512];
+static pthread_t first_thread;
+static bool first_ended;
+static sh_status first_status;
+static char first_message[256];
+static sh_summary summary, alone;
+static uint64_t last_step, last_step_ns, longest_ns;
+
+/* ---- what does not hold ---------------------------------------------------------------------- */
+
+static void violated(const char *invariant, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    printf("seed %llu: %s: ", (unsigned long long)seed, invariant);
+    vprintf(format, list);
+    va_end(list);
+    printf("\nrun it again: device_sim --first %llu --seeds 1\n", (unsigned long long)seed);
+    fflush(stdout);
+    if (virtual_is_told)
+        virtual_tell();
+    _exit(1);
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+/* Computing takes its time, by the device. */
+sh_status __real_sh_execution_run(sh_execution *execution, sh_gradient_sink *sink, void *context);
+sh_status __wrap_sh_execution_run(sh_execution *execution, sh_gradient_sink *sink, void *context);
+sh_status __wrap_sh_execution_run(sh_execution *execution, sh_gradient_sink *sink, void *context)
+{
+    if (grain_ns[virtual_this_device()] > 0)
+        virtual_sleep(grain_ns[virtual_this_device()]);
+    return __real_sh_execution_run(execution, sink, context);
+}
+
+static void note_loss(const char *text)
+{
+    for (uint32_t i = 1; i <= joiner_count; i++) {
+        char words[128];
+        snprintf(words, sizeof words, "device %s was lost", joiners[i].name);
+        if (strncmp(text, words, strlen(words)) == 0 && !joiners[i].touched)
+            violated("healthy", "%s", text);
+    }
+}
+
+static void observe(void *context, const sh_event *event)
+{
+    (void)context;
+    if (virtual_is_told && event->text != NULL)
+        fprintf(stderr, "%12.6f event: %s\n", (double)virtual_now_ns() / 1e9, event->text);
+    if (event->kind == SH_EVENT_TOKEN)
+        snprintf(token, sizeof token, "%s", event->text);
+    if (event->kind == SH_EVENT_NOTE)
+        note_loss(event->text);
+    if (event->kind != SH_EVENT_STEP)
+        return;
+    if (event->total_step <= last_step)
+        violated("once", "step %llu was told after step %llu",
+                 (unsigned long long)event->total_step, (unsigned long long)last_step);
+    if (last_step > 0 && virtual_now_ns() - last_step_ns > longest_ns)
+        longest_ns = virtual_now_ns() - last_step_ns;
+    last_step = event->total_step;
+    last_step_ns = virtual_now_ns();
+}
+
+static void fill(sh_train_options *options)
+{
+    static const char *const strategies[] = {"sync", "sync", "ps-sync", "local:4"};
+    sh_train_options_init(options);
+    snprintf(options->job.model, sizeof options->job.model, "mlp:h8");
+    snprintf(options->job.data, sizeof options->job.data, "digits:48/12");
+    snprintf(options->job.strategy, sizeof options->job.strategy, "%s", strategies[seed % 4]);
+    options->job.batch_size = 16;
+    options->job.grain = seed % 4 == 3 ? 0 : 4;
+    options->job.steps = STEPS;
+    options->job.epochs = 0;
+    options->lanes = "1";
+}
+
+static void *train(void *context)
+{
+    sh_train_options options;
+    (void)context;
+    fill(&options);
+    options.listen = "10.0.0.1:0";
+    options.run = "run";
+    options.observer = observe;
+    first_status = sh_train(&options, &summary);
+    snprintf(first_message, sizeof first_message, "%s", first_status == SH_OK ? "" : sh_message());
+    first_ended = true;
+    return NULL;
+}
+
+static void tell(void *context, const sh_event *event)
+{
+    const joiner *own = context;
+    if (virtual_is_told && event->text != NULL)
+        fprintf(stderr, "%12.6f %s hears: %s\n", (double)virtual_now_ns() / 1e9, own->name,
+                event->text);
+}
+
+static void *join(void *context)
+{
+    joiner *own = context;
+    own->status = sh_join(&(sh_join_options){.token = token,
+                                             .lanes = "1",
+                                             .name = own->name,
+                                             .reconnect_s = 60,
+                                             .observer = tell,
+                                             .context = own},
+                          NULL);
+    snprintf(own->message, sizeof own->message, "%s", own->status == SH_OK ? "" : sh_message());
+    own->ended = true;
+    return NULL;
+}
+
+/* ---- faults ---------------------------------------------------------------------------------- */
+
+typedef enum kind { KILL, FREEZE, HANG, CUT, RESET, KINDS } kind;
+
+typedef struct fault {
+    uint64_t at_ns, until_ns;
+    kind kind;
+    uint32_t device, other;
+    bool begun, over;
+} fault;
+
+static fault faults[FAULTS_MAX];
+static uint32_t fault_count;
+
+static void begin_fault(fault *it)
+{
+    joiner *own = &joiners[it->device];
+    it->begun = true;
+    it->over = it->kind == KILL || it->kind == RESET;
+    if (own->dead || !own->came || own->ended)
+        it->over = true;
+    if (it->over && it->kind != KILL && it->kind != RESET)
+        return;
+    if (own->dead || !own->came || own->ended)
+        return;
+    own->touched = true;
+    if (virtual_is_told)
+        fprintf(stderr, "%12.6f fault %d of device %u (other %u)\n", (double)virtual_now_ns() / 1e9,
+                it->kind, it->device, it->other);
+    switch (it->kind) {
+    case KILL:
+        own->dead = true;
+        virtual_hold(it->device, true);
+        network_reset(it->device, true);
+        break;
+    case FREEZE:
+        virtual_hold(it->device, true);
+        break;
+    case HANG:
+        virtual_hold_thread(own->thread, true);
+        break;
+    case CUT:
+        joiners[it->other].touched = true;
+        network_link_of(it->device, it->other)->cut = true;
+        break;
+    default:
+        for (uint32_t i = 1; i <= joiner_count; i++)
+            joiners[i].touched = true; /* those at the other ends */
+        network_reset(it->device, false);
+    }
+}
+
+static void end_fault(fault *it)
+{
+    it->over = true;
+    if (it->kind == FREEZE && !joiners[it->device].dead)
+        virtual_hold(it->device, false);
+    if (it->kind == HANG)
+        virtual_hold_thread(joiners[it->device].thread, false);
+    if (it->kind == CUT)
+        network_link_of(it->device, it->other)->cut = false;
+}
+
+static void draw_world(void)
+{
+    network_draw_links();
+    for (uint32_t i = 0; i < VIRTUAL_DEVICES; i++)
+        grain_ns[i] = (5 + virtual_draw(80)) * VIRTUAL_MS;
+    joiner_count = 1 + (uint32_t)virtual_draw(JOINERS_MAX);
+    for (uint32_t i = 1; i <= joiner_count; i++) {
+        joiners[i].comes_ns = virtual_draw(3000) * VIRTUAL_MS;
+        snprintf(joiners[i].name, sizeof joiners[i].name, "d%u", i);
+    }
+    fault_count = (uint32_t)virtual_draw(FAULTS_MAX + 1);
+    for (uint32_t i = 0; i < fault_count; i++) {
+        faults[i] = (fault){.at_ns = virtual_draw(6000) * VIRTUAL_MS,
+                            .kind = (kind)virtual_draw(KINDS),
+                            .device = 1 + (uint32_t)virtual_draw(joiner_count)};
+        faults[i].until_ns = faults[i].at_ns + (50 + virtual_draw(9000)) * VIRTUAL_MS;
+        do
+            faults[i].other = (uint32_t)virtual_draw(joiner_count + 1);
+        while (faults[i].other == faults[i].device);
+    }
+}
+
+/* One look at what is due. */
+static void turn_world(void)
+{
+    const uint64_t now_ns = virtual_now_ns();
+    for (uint32_t i = 1; i <= joiner_count; i++)
+        if (!joiners[i].came && now_ns >= joiners[i].comes_ns && token[0] != '\0') {
+            joiners[i].came = true;
+            virtual_device(i);
+            if (pthread_create(&joiners[i].thread, NULL, join, &joiners[i]) != 0)
+                abort();
+            virtual_device(0);
+        }
+    for (uint32_t i = 0; i < fault_count; i++) {
+        if (!faults[i].begun && now_ns >= faults[i].at_ns)
+            begin_fault(&faults[i]);
+        if (faults[i].begun && !faults[i].over && now_ns >= faults[i].until_ns)
+            end_fault(&faults[i]);
+    }
+}
+
+static bool all_ended(void)
+{
+    bool all = first_ended;
+    for (uint32_t i = 1; i <= joiner_count; i++)
+        all = all && (joiners[i].ended || joiners[i].dead || !joiners[i].came);
+    return all;
+}
+
+static void judge(void)
+{
+    if (first_status != SH_OK)
+        violated("end", "device 0: %s", first_message);
+    for (uint32_t i = 1; i <= joiner_count; i++)
+        if (joiners[i].came && !joiners[i].touched && joiners[i].status != SH_OK &&
+            joiners[i].status != SH_NETWORK) /* that came when the job had just ended */
+            violated("end", "%s: %s", joiners[i].name, joiners[i].message);
+    if (strcmp(summary.weights_hash, alone.weights_hash) != 0)
+        violated("hash", "the weights are %.16s, those of one device alone %.16s",
+                 summary.weights_hash, alone.weights_hash);
+    if (summary.steps != alone.steps || summary.samples != alone.samples)
+        violated("hash", "%llu steps of %llu samples, alone %llu of %llu",
+                 (unsigned long long)summary.steps, (unsigned long long)summary.samples,
+                 (unsigned long long)alone.steps, (unsigned long long)alone.samples);
+    if (longest_ns > BOUND_S * SECOND)
+        violated("bound", "%.1f s without a step", (double)longest_ns / 1e9);
+}
+
+/* One seed, in a process of its own, whose result is its exit status. Writes the course's hash. */
+static void run_seed(int result)
+{
+    char folder[] = "/dev/shm/device_sim.XXXXXX";
+    if (mkdtemp(folder) == NULL || chdir(folder) != 0)
+        abort();
+    setenv("XDG_CACHE_HOME", folder, 1);
+    sh_train_options options;
+    fill(&options);
+    options.run = "alone";
+    if (sh_train(&options, &alone) != SH_OK) {
+        printf("seed %llu: alone: %s\n", (unsigned long long)seed, sh_message());
+        fflush(stdout);
+        _exit(1);
+    }
+    virtual_begin(seed);
+    draw_world();
+    if (pthread_create(&first_thread, NULL, train, NULL) != 0)
+        abort();
+    while (!all_ended()) {
+        turn_world();
+        virtual_sleep(10 * VIRTUAL_MS);
+        if (virtual_now_ns() > END_S * SECOND)
+            violated("end", "after %d s: device 0 %s, step %llu", END_S,
+                     first_ended ? "has ended" : "has not ended", (unsigned long long)last_step);
+    }
+    judge();
+    const uint64_t hash = virtual_trace_hash();
+    if (write(result, &hash, sizeof hash) != sizeof hash)
+        abort();
+    char command[64];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    if (system(command) != 0)
+        abort();
+    fflush(stdout);
+    _exit(0);
+}
+
+static bool fork_seed(uint64_t *hash)
+{
+    int ends[2], status;
+    if (pipe(ends) != 0)
+        abort();
+    const pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        alarm(120);
+        run_seed(ends[1]);
+    }
+    close(ends[1]);
+    *hash = 0;
+    const ssize_t got = read(ends[0], hash, sizeof *hash);
+    (void)got;
+    close(ends[0]);
+    waitpid(child, &status, 0);
+    if (WIFSIGNALED(status))
+        printf("seed %llu: it ended by signal %d\n", (unsigned long long)seed, WTERMSIG(status));
+    else if (WEXITSTATUS(status) == 3)
+        printf("seed %llu: end: deadlock\n", (unsigned long long)seed);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Each `stride`th seed from here on; how many are wrong. Threads that hand over to each other are
+ * faster on one processor. */
+static uint64_t run_seeds(uint64_t from, uint64_t end, uint32_t stride, bool twice)
+{
+    uint64_t wrong = 0;
+    for (seed = from; seed < end; seed += stride) {
+        uint64_t hash, again;
+        if (!fork_seed(&hash)) {
+            wrong++;
+        } else if (twice && (!fork_seed(&again) || hash != again)) {
+            printf("seed %llu: its course is not the same each time\n", (unsigned long long)seed);
+            wrong++;
+        }
+        fflush(stdout);
+    }
+    return wrong;
+}
+
+static void pin(uint32_t number)
+{
+    cpu_set_t all, one;
+    CPU_ZERO(&one);
+    if (sched_getaffinity(0, sizeof all, &all) != 0)
+        return;
+    size_t skip = number % (size_t)CPU_COUNT(&all);
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &all) && skip-- == 0) {
+            CPU_SET(cpu, &one);
+            (void)sched_setaffinity(0, sizeof one, &one);
+            return;
+        }
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t first = 1, count = 1, jobs = 1, wrong = 0;
+    bool twice = false;
+    struct timespec began, ended;
+    clock_gettime(CLOCK_REALTIME, &began);
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "1";
+        if (strcmp(argv[i], "--twice") == 0)
+            twice = true;
+        else if (strcmp(argv[i], "--tell") == 0)
+            virtual_is_told = true;
+        else if (strcmp(argv[i], "--random") == 0)
+            first = (uint64_t)began.tv_sec * 1000;
+        else if (strcmp(argv[i], "--first") == 0)
+            first = strtoull(value, NULL, 10), i++;
+        else if (strcmp(argv[i], "--seeds") == 0)
+            count = strtoull(value, NULL, 10), i++;
+        else if (strcmp(argv[i], "--jobs") == 0)
+            jobs = strtoull(value, NULL, 10), i++;
+        else
+            return fprintf(stderr,
+                           "usage: device_sim [--first SEED | --random] [--seeds N] [--jobs N] "
+                           "[--twice] [--tell]\n"),
+                   2;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    for (uint32_t k = 0; k < jobs; k++)
+        if (fork() == 0) {
+            pin(k);
+            const uint64_t found = run_seeds(first + k, first + count, (uint32_t)jobs, twice);
+            _exit(found > 99 ? 99 : (int)found);
+        }
+    for (int status; wait(&status) > 0;)
+        wrong += WIFEXITED(status) ? (uint64_t)WEXITSTATUS(status) : 1;
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    const double seconds =
+        (double)(ended.tv_sec - began.tv_sec) + (double)(ended.tv_nsec - began.tv_nsec) * 1e-9;
+    printf("device_sim: seeds %llu to %llu, %llu wrong, %.1f a second\n", (unsigned long long)first,
+           (unsigned long long)(first + count - 1), (unsigned long long)wrong,
+           (double)count / seconds);
+    return wrong > 0;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The network between simulated devices, behind the interfaces of net/loop.h, net/channel.h and
+ * net/listener.h, which virtual_loop.c, virtual_channel.c and virtual_listener.c define in place of
+ * the program's. What is sent from one device to another comes after the link's delay, in order.
+ *
+ *     network_link(1, 2)->delay_ns = 5 * VIRTUAL_MS;
+ *     network_link(1, 2)->cut = true;          // one way: nothing comes through until it is healed
+ *     network_reset(2);                        // device 2's connections break
+ *
+ * Threads: those of the virtual time; one runs at a time, so nothing here is locked.
+ */
+#ifndef SHOAL_SIM_VIRTUAL_NETWORK_H
+#define SHOAL_SIM_VIRTUAL_NETWORK_H
+
+#include "net/listener.h"
+#include "virtual_threads.h"
+
+typedef struct network_link {
+    uint64_t delay_ns;
+    uint64_t bytes_per_s;
+    bool cut;
+} network_link;
+
+/* From one device to another; a change counts for what is sent, or still waits, from now on. */
+network_link *network_link_of(uint32_t from, uint32_t to);
+
+/* All delays and rates by the seed. */
+void network_draw_links(void);
+
+/* Breaks all connections of a device: both ends see a lost peer. With `gone`, nobody reaches it any
+ * more: its process has ended. */
+void network_reset(uint32_t device, bool gone);
+
+/* What was cut goes on. */
+void network_heal(void);
+
+/* Runs task(context) on the loop's thread at that time, behind what is due before. */
+void loop_at(sh_loop *loop, uint64_t due_ns, sh_loop_task *task, void *context);
+
+/* For the channels: the door at an address, or NULL; and what it does with one that comes. */
+sh_listener *network_find_listener(const char *host, uint16_t port);
+sh_loop *listener_loop(const sh_listener *listener);
+bool listener_knows(const sh_listener *listener, const char *identity,
+                    const unsigned char key[SH_KEY_BYTES]);
+void listener_take(sh_listener *listener, sh_channel *channel, const char *identity);
+uint32_t listener_device(const sh_listener *listener);
+const char *listener_host(const sh_listener *listener);
+
+/* For the listener: the server's side of a connection. */
+void channel_set_host(sh_channel *channel, const char *host);
+
+#endif
