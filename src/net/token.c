@@ -83,7 +83,8 @@ sh_status sh_token_print(char text[SH_TOKEN_TEXT], const sh_token *token)
     SH_TRY(find_check(packed + TOLD_BYTES, token));
     char coded[CODED_BYTES + 1];
     for (size_t i = 0, k = 0; i < PACKED_BYTES; i += 3, k += 4) {
-        const unsigned bits = (unsigned)packed[i] << 16 | packed[i + 1] << 8 | packed[i + 2];
+        const unsigned bits =
+            (unsigned)packed[i] << 16 | (unsigned)packed[i + 1] << 8 | packed[i + 2];
         for (size_t c = 0; c < 4; c++)
             coded[k + c] = alphabet[bits >> (18 - 6 * c) & 63];
     }
