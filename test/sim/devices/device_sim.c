@@ -14,6 +14,7 @@
  *     device_sim --first SEED --seeds N        a process for each; prints what does not hold
  *     device_sim --random --seeds N --jobs 2   from a new seed on, by two processes at a time
  *     device_sim --first SEED --twice          the course of a seed is the same each time
+ *     device_sim --seeds N --until-wrong       ends at the first seed that is wrong
  *     device_sim --first SEED --tell           every switch of threads, on standard error
  */
 #define _GNU_SOURCE /* sched_setaffinity */
@@ -121,7 +122,7 @@ static void fill(sh_train_options *options)
 {
     static const char *const strategies[] = {"sync", "sync", "ps-sync", "local:4"};
     sh_train_options_init(options);
-    snprintf(options->job.model, sizeof options->job.model, "mlp:h8");
+    snprintf(options->job.model, sizeof options->job.model, "mlp:h128");
     snprintf(options->job.data, sizeof options->job.data, "digits:48/12");
     snprintf(options->job.strategy, sizeof options->job.strategy, "%s", strategies[seed % 4]);
     options->job.batch_size = 16;
@@ -364,10 +365,11 @@ static bool fork_seed(uint64_t *hash)
 
 /* Each `stride`th seed from here on; how many are wrong. Threads that hand over to each other are
  * faster on one processor. */
-static uint64_t run_seeds(uint64_t from, uint64_t end, uint32_t stride, bool twice)
+static uint64_t run_seeds(uint64_t from, uint64_t end, uint32_t stride, bool twice,
+                          bool until_wrong)
 {
     uint64_t wrong = 0;
-    for (seed = from; seed < end; seed += stride) {
+    for (seed = from; seed < end && (wrong == 0 || !until_wrong); seed += stride) {
         uint64_t hash, again;
         if (!fork_seed(&hash)) {
             wrong++;
@@ -398,13 +400,15 @@ static void pin(uint32_t number)
 int main(int argc, char **argv)
 {
     uint64_t first = 1, count = 1, jobs = 1, wrong = 0;
-    bool twice = false;
+    bool twice = false, until_wrong = false;
     struct timespec began, ended;
     clock_gettime(CLOCK_REALTIME, &began);
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "1";
         if (strcmp(argv[i], "--twice") == 0)
             twice = true;
+        else if (strcmp(argv[i], "--until-wrong") == 0)
+            until_wrong = true;
         else if (strcmp(argv[i], "--tell") == 0)
             virtual_is_told = true;
         else if (strcmp(argv[i], "--random") == 0)
@@ -418,14 +422,15 @@ int main(int argc, char **argv)
         else
             return fprintf(stderr,
                            "usage: device_sim [--first SEED | --random] [--seeds N] [--jobs N] "
-                           "[--twice] [--tell]\n"),
+                           "[--twice] [--until-wrong] [--tell]\n"),
                    2;
     }
     clock_gettime(CLOCK_MONOTONIC, &began);
     for (uint32_t k = 0; k < jobs; k++)
         if (fork() == 0) {
             pin(k);
-            const uint64_t found = run_seeds(first + k, first + count, (uint32_t)jobs, twice);
+            const uint64_t found =
+                run_seeds(first + k, first + count, (uint32_t)jobs, twice, until_wrong);
             _exit(found > 99 ? 99 : (int)found);
         }
     for (int status; wait(&status) > 0;)

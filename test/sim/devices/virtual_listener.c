@@ -37,7 +37,7 @@ void network_draw_links(void)
     for (uint32_t a = 0; a < VIRTUAL_DEVICES; a++)
         for (uint32_t b = 0; b < VIRTUAL_DEVICES; b++)
             links[a][b] = (network_link){.delay_ns = (1 + virtual_draw(40)) * VIRTUAL_MS / 10,
-                                         .bytes_per_s = UINT64_C(1000000) << virtual_draw(6)};
+                                         .bytes_per_s = UINT64_C(800000) << virtual_draw(5)};
 }
 
 void network_heal(void)
