@@ -32,8 +32,6 @@ MUTATIONS = [
      "    intake->options.on_position(intake->options.context, intake->number, position);", "    (void)position;"),
     ("a halt does not break a round off", "node/member/rings.c",
      "        sh_engine_abort(each->engine, SH_ABORTED, \"the devices change\");", ""),
-    ("a ring's end is not told to the thread that waits", "reduce/round.c",
-     "    round->finished++;\n    sh_round_wake(round);", "    round->finished++;"),
     ("a device that comes is not proved to", "node/coordinator/invitation.c",
      "    SH_TRY(sh_leader_sign(&proof, invitation->key, binding));",
      "    SH_TRY(sh_leader_sign(&proof, invitation->key, (const unsigned char *)&proof));"),
