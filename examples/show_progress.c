@@ -8,7 +8,8 @@
 #include <shoal/shoal.h>
 #include <stdio.h>
 
-/* sh_train calls this on its own thread. The texts of an event are valid until it returns. */
+/* sh_train calls this on the thread that called it. The texts of an event are valid until it
+ * returns. */
 static void follow(void *context, const sh_event *event)
 {
     sh_stop *stop = context;
