@@ -91,7 +91,8 @@ sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port, const sh
         SH_TRY(sh_key_make(invitation->key));
     SH_TRY(sh_leader_fingerprint(leader, invitation->key));
     count = count < SH_REACH_MAX ? count : SH_REACH_MAX;
-    memcpy(chosen, interfaces, count * sizeof *chosen);
+    if (count > 0) /* then there is a list */
+        memcpy(chosen, interfaces, count * sizeof *chosen);
     count = sh_reach_choose(chosen, count, any_v4);
     if (count > 0)
         sh_address_print_host(outward, &chosen[0].address);

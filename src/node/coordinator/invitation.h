@@ -36,7 +36,8 @@ typedef struct sh_invitation {
 sh_status sh_invitation_read(sh_invitation *invitation, const char *listen) SHOAL_CHECKED;
 
 /* Makes the tokens for the port that was bound, with the address of one of these interfaces
- * (net/reach.h; what was read, in any order) that others are likely to reach. */
+ * (net/reach.h; what was read, in any order; NULL where there are none) that others are likely to
+ * reach. */
 sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port, const sh_reach *interfaces,
                               size_t count) SHOAL_CHECKED;
 
