@@ -80,7 +80,7 @@ def double(field, value):
 def messages():
     """net/message.proto: each body once."""
     def message(field, body, job=5):
-        return number(1, 7) + number(2, job) + block(field, body)
+        return number(1, 8) + number(2, job) + block(field, body)
     position = number(1, 1000) + number(2, 1)
     notice = (number(1, 77) + number(2, 2) + number(4, 1) + block(5, position) + number(6, 8) +
               number(7, (1 << 64) - 1) + real(8, 42.5) + number(9, 3) + number(10, 2) +
@@ -113,7 +113,12 @@ def messages():
     times = (number(1, 7) + number(2, 10**12) + number(3, 4) + number(4, 32) + number(5, 1) +
              number(6, 4000000) + block(7, b"".join(varint(v) for v in range(100000, 100007))))
     yield "figures", message(18, number(1, 10**12) + number(2, 1) + block(3, sample) + block(4, times))
-    yield "proof", message(19, block(1, b"p" * 32) + block(2, b"r" * 32) + block(3, b"s" * 32))
+    signature = block(1, b"p" * 32) + block(2, b"r" * 32) + block(3, b"s" * 32)
+    yield "proof", message(19, block(1, signature) + block(2, signature) + number(3, 1) + number(4, 9))
+    yield "whereabouts", message(20, number(1, 1) + number(4, 20) + block(5, b"10.0.0.1") + number(6, 7700))
+    yield "heirs", message(21, number(1, 3) + block(2, number(1, 1) + block(2, b"10.0.0.2") + number(3, 7700)))
+    yield "beat", message(22, number(1, 9))
+    yield "moved", message(23, number(1, 2) + block(2, b"10.0.0.2") + number(3, 7700))
     yield "end", message(17, number(1, 16) + block(2, "device pi was lost"))
 
 

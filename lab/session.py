@@ -180,7 +180,7 @@ class Session:
     def _join(self, member):
         device = member.device
         argv = [self.options.program, "join", "-", "--name", member.name, "--events", member.events_path,
-                *self._lanes(member), *(["--data", device.data] if device.data else []), *device.options]
+                "--never-lead", *self._lanes(member), *(["--data", device.data] if device.data else []), *device.options]
         self._launch(member, argv, given=self.token + "\n")
 
     def _launch(self, member, argv, **streams):

@@ -32,10 +32,12 @@ typedef struct sh_join_options {
     const char *lanes; /* as sh_lanes_check has them; NULL: all cores */
     uint64_t memory;   /* most bytes that this device may hold resident; 0: any number */
     bool local;        /* a device that `train` has started on its own machine */
-    uint32_t reconnect_s; /* how long to try to come back when the connection to the coordinator is
-                             lost in the middle of the job; 0: not at all */
+    uint32_t reconnect_s; /* how long to look for who goes on with the job when the connection to
+                             the coordinator is lost; 0: not at all */
     uint32_t wait_s;  /* how long to wait, before the job has begun, for a coordinator that cannot
                          be reached yet; 0: not at all, SH_JOIN_WAIT_EVER: for any time */
+    bool never_lead;  /* this device does not go on as the coordinator where that is lost */
+    const char *run;  /* the folder of the run where it does; NULL: a new one, as train makes it */
     uint16_t port;    /* where other devices reach this one; 0: any that is free */
     const char *save; /* a file that gets the job's last weights: ONNX or NumPy's arrays where
                          its name ends in .onnx or .npz, else safetensors; NULL: none */
@@ -47,6 +49,7 @@ typedef struct sh_join_options {
 /* How the job stands where this device's part in it ends. */
 typedef struct sh_join_result {
     bool took_part;    /* else all below is zero */
+    bool led;          /* this device was the coordinator at the end: it has the run's folder */
     bool complete;     /* the job reached its end; false: it was stopped */
     uint32_t epochs;   /* complete ones since the job began */
     uint64_t steps;    /* since the job began */

@@ -57,6 +57,13 @@ static const sh_option options[] = {
     {SH_OPTION_BYTES, .name = "memory", .value = "BYTES",
      .help = "memory limit, such as 96M (default: none)", .offset = FIELD(options.memory),
      .min = 1},
+    {SH_OPTION_TEXT, .name = "run", .value = "DIR",
+     .help =
+         "folder of the run if this device has to go on as the coordinator (default: a new one)",
+     .offset = FIELD(options.run)},
+    {SH_OPTION_FLAG, .name = "never-lead",
+     .help = "do not go on as the coordinator when it is lost",
+     .offset = FIELD(options.never_lead)},
     {SH_OPTION_TEXT, .name = "save", .value = "FILE",
      .help = "write the last weights to FILE: .onnx, .npz, or else safetensors",
      .offset = FIELD(options.save)},
@@ -88,6 +95,10 @@ static void observe(void *context, const sh_event *event)
     join_session *session = context;
     if (event->kind == SH_EVENT_HUNG) /* on another thread */
         sh_signals_end(event->text);
+    if (event->kind == SH_EVENT_TOKEN) { /* this device coordinates now */
+        printf("%s\n", event->text);
+        fflush(stdout);
+    }
     sh_event_stream_write(&session->events, event);
     sh_progress_show(&session->progress, event);
 }
@@ -109,6 +120,8 @@ static void print_result(const sh_join_result *result, const char *saved)
                     result->numbers ? sh_quantity_loss(&b, result->val_mae)
                                     : sh_quantity_percent(&b, result->val_accuracy, 2));
     sh_console_note("weights     %s", result->weights_hash);
+    if (result->led)
+        sh_console_note("this device was the coordinator at the end: it has the run's folder");
     if (saved != NULL)
         sh_console_note("saved       %s", sh_utf8_clean(clean, sizeof clean, saved));
 }

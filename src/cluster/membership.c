@@ -46,6 +46,7 @@ sh_status sh_membership_new(sh_membership **membership, const sh_membership_opti
     if (made == NULL)
         return sh_fail_memory(sizeof *made, "the membership");
     made->min_devices = options->min_devices == 0 ? 1 : options->min_devices;
+    made->gather_ms = options->gather_ms;
     made->grains = options->grains;
     made->serving = options->serving;
     made->last_view = options->views_before;
@@ -145,7 +146,8 @@ static void check_gathered(sh_membership *membership)
     uint32_t ready = 0;
     for (uint32_t i = 0; i < membership->slots; i++)
         ready += membership->members[i].present && membership->members[i].ready;
-    if (ready < membership->min_devices || !sh_membership_coordinator(membership)->ready)
+    const bool late = membership->gather_ms != 0 && membership->clock_ms >= membership->gather_ms;
+    if ((ready < membership->min_devices && !late) || !sh_membership_coordinator(membership)->ready)
         return;
     for (uint32_t i = 0; i < membership->slots; i++) {
         sh_roster_entry *one = &membership->members[i];

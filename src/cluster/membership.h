@@ -72,6 +72,7 @@ typedef struct sh_membership_action {
 
 typedef struct sh_membership_options {
     uint32_t min_devices;    /* ready devices that the first view waits for; 0: 1 */
+    uint32_t gather_ms;      /* at most for so long; 0: without limit */
     uint32_t grains;         /* of a full step */
     uint32_t views_before;   /* numbers of views begin behind this one: 0, or of a job resumed */
     bool spare;              /* leave out, without a share, a device that would slow the step */

@@ -37,7 +37,8 @@ typedef enum sh_membership_phase {
 } sh_membership_phase;
 
 struct sh_membership {
-    uint32_t min_devices, grains; /* as the options have them, as all up to `first_grain` */
+    /* As the options have them, as all up to `first_grain`. */
+    uint32_t min_devices, gather_ms, grains;
     sh_serving serving;
     char version[SH_MEMBERSHIP_TEXT], fingerprint[SH_MEMBERSHIP_TEXT];
     char first_grain[SH_MEMBERSHIP_TEXT];

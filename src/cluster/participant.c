@@ -106,9 +106,9 @@ static void settle(sh_participant *participant)
     /* A GO is followed once, when all is as it says: the GO of a view that the device has left
      * stays here until the next directive comes. */
     const bool same = sh_position_same(notice->position, directive->start);
-    if (directive->phase != SH_DIRECTIVE_GO || participant->entered >= directive->view ||
-        participant->under_way != SH_TASK_WAIT || !notice->whole ||
-        wanted_transfer(participant) != NULL || must_halt(participant) ||
+    if (directive->phase != SH_DIRECTIVE_GO || participant->abandoned ||
+        participant->entered >= directive->view || participant->under_way != SH_TASK_WAIT ||
+        !notice->whole || wanted_transfer(participant) != NULL || must_halt(participant) ||
         own_seat(participant) == NULL ||
         !(directive->planned ? same : sh_position_reaches(notice->position, directive->start)))
         return;
@@ -261,6 +261,9 @@ void sh_participant_handle(sh_participant *participant, const sh_participant_eve
     case SH_PARTICIPANT_LEAVE:
         notice->leaving = true;
         break;
+    case SH_PARTICIPANT_ABANDONED:
+        participant->abandoned = participant->stalled = true;
+        break;
     }
     settle(participant);
     notice->serial++;
@@ -272,6 +275,8 @@ sh_task sh_participant_take(sh_participant *participant)
     assert(participant->under_way == SH_TASK_WAIT);
     if (participant->directive.dismissed)
         return (sh_task){.kind = SH_TASK_END};
+    if (participant->abandoned)
+        return (sh_task){.kind = SH_TASK_WAIT};
     if (must_halt(participant)) { /* it is whole: else it has halted by now */
         participant->under_way = SH_TASK_CHECK;
         return (sh_task){.kind = SH_TASK_CHECK};
@@ -305,7 +310,7 @@ uint32_t sh_participant_link(const sh_participant *participant)
 {
     const sh_directive *directive = &participant->directive;
     const sh_notice *notice = &participant->notice;
-    const bool wanted = directive->phase == SH_DIRECTIVE_LINK &&
+    const bool wanted = directive->phase == SH_DIRECTIVE_LINK && !participant->abandoned &&
                         directive->ring == directive->view && notice->linked < directive->view &&
                         notice->broken != directive->view && !must_halt(participant) &&
                         own_seat(participant) != NULL;
@@ -315,7 +320,7 @@ uint32_t sh_participant_link(const sh_participant *participant)
 bool sh_participant_may_stand(const sh_participant *participant, uint32_t ring)
 {
     const sh_directive *directive = &participant->directive;
-    if (ring == 0 || directive->dismissed)
+    if (ring == 0 || directive->dismissed || participant->abandoned)
         return false;
     if (directive->phase >= SH_DIRECTIVE_LINK && ring == directive->ring)
         return true;

@@ -64,6 +64,7 @@ typedef enum sh_participant_event_kind {
     SH_PARTICIPANT_FETCHING,     /* transfer; left_ms until all of it is here */
     SH_PARTICIPANT_FETCH_FAILED, /* transfer */
     SH_PARTICIPANT_LEAVE,
+    SH_PARTICIPANT_ABANDONED, /* the coordinator is lost: no ring may stand, no stage be made */
 } sh_participant_event_kind;
 
 typedef struct sh_participant_event {
@@ -91,6 +92,7 @@ typedef struct sh_participant {
     uint32_t devices;        /* in notice.view */
     sh_range share;          /* in notice.view */
     bool stalled;            /* no stage can be made in notice.view any more */
+    bool abandoned;          /* nor in any other */
     bool dealt, keep;        /* of the first stage in notice.view */
     sh_ranges work;
 } sh_participant;

@@ -19,6 +19,8 @@ static const unsigned char fingerprint[SH_LEADER_FINGERPRINT_BYTES] = {
 
 static const unsigned char binding[SH_LEADER_BINDING_BYTES] = {1, 2, 3};
 
+static const sh_leader_chain none; /* the key is the one that the token names */
+
 static void the_fingerprint_is_that_of_the_public_key(void **state)
 {
     (void)state;
@@ -30,43 +32,131 @@ static void the_fingerprint_is_that_of_the_public_key(void **state)
 static void a_proof_holds_for_its_connection(void **state)
 {
     (void)state;
-    sh_leader_proof proof;
+    sh_leader_signature proof;
     assert_ok(sh_leader_sign(&proof, secret, binding));
     assert_memory_equal(proof.key, public_key, sizeof proof.key);
-    assert_ok(sh_leader_check(&proof, fingerprint, binding));
+    assert_ok(sh_leader_check(&proof, &none, fingerprint, binding));
     unsigned char other[SH_LEADER_BINDING_BYTES];
     for (size_t bit = 0; bit < 8 * sizeof other; bit++) {
         memcpy(other, binding, sizeof other);
         other[bit / 8] ^= (unsigned char)(1 << bit % 8);
-        assert_fails(sh_leader_check(&proof, fingerprint, other), SH_REFUSED, "did not prove");
+        assert_fails(sh_leader_check(&proof, &none, fingerprint, other), SH_REFUSED,
+                     "did not prove");
     }
 }
 
 static void an_altered_proof_is_refused(void **state)
 {
     (void)state;
-    sh_leader_proof proof;
+    sh_leader_signature proof;
     assert_ok(sh_leader_sign(&proof, secret, binding));
     unsigned char *bytes = (unsigned char *)&proof;
     for (size_t bit = 0; bit < 8 * sizeof proof; bit++) {
         bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
-        assert_fails(sh_leader_check(&proof, fingerprint, binding), SH_REFUSED, "did not prove");
+        assert_fails(sh_leader_check(&proof, &none, fingerprint, binding), SH_REFUSED,
+                     "did not prove");
         bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
     }
-    assert_ok(sh_leader_check(&proof, fingerprint, binding));
+    assert_ok(sh_leader_check(&proof, &none, fingerprint, binding));
 }
 
 /* A pair of one's own signs well; the token names another. */
 static void another_key_pair_is_refused(void **state)
 {
     (void)state;
-    sh_leader_proof proof;
+    sh_leader_signature proof;
     unsigned char other[SH_KEY_BYTES];
     assert_ok(sh_key_make(other));
     assert_ok(sh_leader_sign(&proof, other, binding));
-    assert_fails(sh_leader_check(&proof, fingerprint, binding), SH_REFUSED, "did not prove");
-    proof = (sh_leader_proof){{0}, {0}};
-    assert_fails(sh_leader_check(&proof, fingerprint, binding), SH_REFUSED, "did not prove");
+    assert_fails(sh_leader_check(&proof, &none, fingerprint, binding), SH_REFUSED, "did not prove");
+    proof = (sh_leader_signature){{0}, {0}};
+    assert_fails(sh_leader_check(&proof, &none, fingerprint, binding), SH_REFUSED, "did not prove");
+}
+
+/* Coordinators that follow each other, each with a warrant of the one before. */
+#define FOLLOWERS 3
+
+typedef struct follower {
+    unsigned char secret[SH_KEY_BYTES], key[SH_KEY_BYTES];
+    sh_leader_chain chain;
+} follower;
+
+static void make_followers(follower followers[FOLLOWERS])
+{
+    const unsigned char *before = secret;
+    const sh_leader_chain *chain = &none;
+    for (uint32_t i = 0; i < FOLLOWERS; i++) {
+        follower *one = &followers[i];
+        assert_ok(sh_key_make(one->secret));
+        assert_ok(sh_leader_public(one->key, one->secret));
+        assert_ok(sh_leader_warrant(&one->chain, chain, before, one->key));
+        before = one->secret;
+        chain = &one->chain;
+    }
+}
+
+static void a_warrant_lets_a_device_follow(void **state)
+{
+    (void)state;
+    static follower followers[FOLLOWERS];
+    make_followers(followers);
+    for (uint32_t i = 0; i < FOLLOWERS; i++) {
+        const follower *one = &followers[i];
+        sh_leader_signature proof;
+        assert_int_equal(one->chain.count, i + 1);
+        assert_ok(sh_leader_check_chain(&one->chain, fingerprint, one->key));
+        assert_ok(sh_leader_sign(&proof, one->secret, binding));
+        assert_ok(sh_leader_check(&proof, &one->chain, fingerprint, binding));
+        for (uint32_t other = 0; other < FOLLOWERS; other++)
+            if (other != i)
+                assert_fails(sh_leader_check(&proof, &followers[other].chain, fingerprint, binding),
+                             SH_REFUSED, "did not prove that it may");
+        assert_fails(sh_leader_check(&proof, &none, fingerprint, binding), SH_REFUSED,
+                     "did not prove that it may");
+    }
+}
+
+static void an_altered_or_shortened_chain_is_refused(void **state)
+{
+    (void)state;
+    static follower followers[FOLLOWERS];
+    make_followers(followers);
+    follower *last = &followers[FOLLOWERS - 1];
+    unsigned char *bytes = (unsigned char *)last->chain.warrants;
+    for (size_t at = 0; at < FOLLOWERS * sizeof *last->chain.warrants; at++) {
+        bytes[at] ^= 4;
+        assert_fails(sh_leader_check_chain(&last->chain, fingerprint, last->key), SH_REFUSED,
+                     "did not prove that it may");
+        bytes[at] ^= 4;
+    }
+    last->chain.count--;
+    assert_fails(sh_leader_check_chain(&last->chain, fingerprint, last->key), SH_REFUSED,
+                 "did not prove that it may");
+    memmove(last->chain.warrants, last->chain.warrants + 1,
+            (FOLLOWERS - 1) * sizeof *last->chain.warrants);
+    assert_fails(sh_leader_check_chain(&last->chain, fingerprint, last->key), SH_REFUSED,
+                 "did not prove that it may");
+}
+
+/* A signature of a connection whose binding looks like a key is no warrant for it. */
+static void a_proof_is_no_warrant(void **state)
+{
+    (void)state;
+    unsigned char other_secret[SH_KEY_BYTES], other[SH_KEY_BYTES];
+    sh_leader_chain chain = {.count = 1};
+    assert_ok(sh_key_make(other_secret));
+    assert_ok(sh_leader_public(other, other_secret));
+    assert_ok(sh_leader_sign(&chain.warrants[0], secret, other));
+    assert_fails(sh_leader_check_chain(&chain, fingerprint, other), SH_REFUSED,
+                 "did not prove that it may");
+}
+
+static void a_chain_has_an_end(void **state)
+{
+    (void)state;
+    static sh_leader_chain longest = {.count = SH_LEADER_WARRANTS_MAX}, theirs;
+    assert_fails(sh_leader_warrant(&theirs, &longest, secret, public_key), SH_LIMIT,
+                 "a chain of 128 warrants");
 }
 
 int main(void)
@@ -76,6 +166,10 @@ int main(void)
         cmocka_unit_test(a_proof_holds_for_its_connection),
         cmocka_unit_test(an_altered_proof_is_refused),
         cmocka_unit_test(another_key_pair_is_refused),
+        cmocka_unit_test(a_warrant_lets_a_device_follow),
+        cmocka_unit_test(an_altered_or_shortened_chain_is_refused),
+        cmocka_unit_test(a_proof_is_no_warrant),
+        cmocka_unit_test(a_chain_has_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

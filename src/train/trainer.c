@@ -130,6 +130,15 @@ static sh_status index_classes(sh_stage *stage)
                       "--sampling balanced");
 }
 
+void sh_trainer_hear(sh_trainer *trainer, const sh_trainer_options *options)
+{
+    trainer->on_passed = options->on_passed;
+    trainer->on_times = options->on_times;
+    trainer->context = options->context;
+    trainer->stage.on_answers = options->on_answers;
+    trainer->stage.context = options->context;
+}
+
 sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options)
 {
     sh_status status;
@@ -144,17 +153,13 @@ sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options
     sh_stage *stage = &fresh->stage;
     sh_step_rates *rates = &fresh->rates;
     fresh->job = *options->job;
-    fresh->on_passed = options->on_passed;
-    fresh->on_times = options->on_times;
     fresh->profiled = options->clock != NULL;
-    fresh->context = options->context;
     stage->job = &fresh->job;
     stage->pipeline = options->pipeline;
     stage->replica = options->replica;
     stage->schedule = sh_schedule_of(&fresh->job, info->count[SH_SPLIT_TRAIN]);
     stage->times.pace_clock = options->pace;
-    stage->on_answers = options->on_answers;
-    stage->context = options->context;
+    sh_trainer_hear(fresh, options);
     if (stage->replica->steps > 0 && sh_trainer_is_over(fresh)) {
         stage->replica->phase = SH_PHASE_VALIDATION; /* all that is left to do */
         sh_best_forget(&stage->replica->best);

@@ -119,17 +119,18 @@ sh_status sh_trainer_step(sh_trainer *trainer, const sh_part *part,
 sh_status sh_trainer_evaluate(sh_trainer *trainer, const sh_part *part,
                               sh_sum_totals *totals) SHOAL_CHECKED;
 
+/* Replaces on_passed, on_times, on_answers and their context. Not in a stage. */
+void sh_trainer_hear(sh_trainer *trainer, const sh_trainer_options *options);
+
 /* The grains held for the replica's position; borrowed until the next call that is not const.
  * sh_trainer_forget drops them: the next stage begins with an empty sum. */
 const sh_ranges *sh_trainer_held(const sh_trainer *trainer);
 void sh_trainer_forget(sh_trainer *trainer);
 
-/* Puts the replica at another phase, at SH_PHASE_VALIDATION where others have to validate again.
- * Where this changes it, nothing is held any more. */
+/* Puts the replica at another phase, and drops what is held where that changes it. */
 void sh_trainer_set_phase(sh_trainer *trainer, uint32_t phase);
 
-/* What is known of full grains a second that the lanes compute, and of steps. As if every lane
- * always had a grain: times without one do not count. */
+/* Full grains a second that the lanes compute, if each always has one, and times of steps. */
 sh_speed sh_trainer_speed(const sh_trainer *trainer);
 
 /* A hash of the gradients of the job's first grain with its initial weights: the same on every

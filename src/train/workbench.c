@@ -98,6 +98,20 @@ sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes, uint64_t memor
                               .context = bench->context});
 }
 
+void sh_workbench_reopen(const sh_workbench *bench)
+{
+    if (sh_trainer_is_over(bench->trainer))
+        sh_trainer_set_phase(bench->trainer, SH_PHASE_VALIDATION);
+}
+
+void sh_workbench_hear(const sh_workbench *bench)
+{
+    sh_trainer_hear(bench->trainer, &(sh_trainer_options){.on_passed = bench->on_passed,
+                                                          .on_times = bench->on_times,
+                                                          .on_answers = bench->on_answers,
+                                                          .context = bench->context});
+}
+
 void sh_workbench_close(sh_workbench *bench)
 {
     if (bench == NULL)

@@ -77,6 +77,14 @@ sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job,
  */
 sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes, uint64_t memory) SHOAL_CHECKED;
 
+/* Other devices will say how the replica goes on: where the job is over, all that is left to do is
+ * the last validation, once more. */
+void sh_workbench_reopen(const sh_workbench *bench);
+
+/* The bench's functions for what happens with other devices, and their context, were changed since
+ * it was started. Not in a stage. */
+void sh_workbench_hear(const sh_workbench *bench);
+
 /* NULL is fine. */
 void sh_workbench_close(sh_workbench *bench);
 

@@ -65,7 +65,7 @@ class Device:
     def __init__(self, chaos, name, place, lanes, env=None):
         self.name, self.place = name, place
         self.process = chaos.launch(place, "join", chaos.token, "--name", name, "--lanes", str(lanes),
-                                    "--reconnect", "10", "--verbose", env=env)
+                                    "--reconnect", "10", "--never-lead", "--verbose", env=env)
         self.ending = {0}
         self.thaw_at = None
         self.held = None     # its computing thread, stopped

@@ -370,9 +370,9 @@ class Silence(Elastic):
 
 class Coordinator(Elastic):
     def test_killed_and_resumed(self):
-        """The members wait, come back by themselves, and the course is the same."""
+        """Members that never lead wait, come back by themselves, and the course is the same."""
         training = self.begin(LENET)
-        joined = [training.join("one", quiet=False), training.join("two", quiet=False)]
+        joined = [training.join(name, "--never-lead", quiet=False) for name in ("one", "two")]
         training.wait_for_joined("one", "two")
         training.advance(1)
         time.sleep(self.random.uniform(0, 0.2))
@@ -391,7 +391,7 @@ class Coordinator(Elastic):
 
     def test_gone_for_good(self):
         training = self.begin(MLP)
-        waits = training.join("waits", "--reconnect", "1", quiet=False)
+        waits = training.join("waits", "--never-lead", "--reconnect", "1", quiet=False)
         goes = training.join("goes", "--reconnect", "0")
         training.wait_for_joined("waits", "goes")
         since = time.monotonic()
@@ -407,7 +407,7 @@ class Coordinator(Elastic):
 
     def test_gone_while_a_member_waits_that_is_asked_to_leave(self):
         training = self.begin(MLP)
-        guest = training.join("guest", quiet=False)
+        guest = training.join("guest", "--never-lead", quiet=False)
         training.wait_for_joined("guest")
         training.process.signal(signal.SIGKILL)
         guest.wait_for("trying to come back", stream="err")

@@ -121,7 +121,7 @@ def rule_breakers(version):
         ("the longest message, of noise", frame(noise(CONTROL_MAX)), "malformed message"),
         ("half a message", frame(good[FRAME.size:-3]), "malformed message"),
         ("an unknown message", message(99), "malformed message"),
-        ("another protocol", hello(version, protocol=2), "malformed message.*protocol 2, this one 7"),
+        ("another protocol", hello(version, protocol=2), "malformed message.*protocol 2, this one 8"),
         ("a name that is no UTF-8", hello(version, b"\xff\xfe"), "malformed message"),
         ("a name that clears the screen", hello(version, b"\033[2J"), "malformed message"),
         ("a name of 1 MiB", frame(announced=1 << 20), "a frame of 1048576 bytes"),
@@ -208,7 +208,7 @@ class Door(harness.Case):
                 self.assertEqual((data.decode(), os.stat(name).st_mode & 0o777), (job.token.text, 0o600))
                 continue
             if name == key:
-                self.assertEqual((len(data), os.stat(name).st_mode & 0o777), (32, 0o600))
+                self.assertEqual((len(data), os.stat(name).st_mode & 0o777), (36, 0o600))
             for secret in (job.token.secret, job.token.key, job.token.text.rsplit("/", 1)[1].encode()):
                 self.assertNotIn(secret, data, name)
 
@@ -241,6 +241,7 @@ class Door(harness.Case):
 class Impostors(Door):
     """Who has the token and listens where a device looks for the coordinator; the device joins nothing."""
 
+    SIGNATURE = field(1, b"k" * 32) + field(2, b"r" * 32) + field(3, b"s" * 32)
     REFUSAL = "shoal: the device at the token's address has the token, and is not the coordinator that made it"
 
     def impostor(self, token):
@@ -256,9 +257,9 @@ class Impostors(Door):
     def test_without_a_proof(self):
         job = Job(self, "--steps", "20", "--min-devices", "2")
         for name, data in (("an end", message(END)), ("a refusal", message(REFUSE, field(1, b"go away"))),
-                           ("an empty proof", message(PROOF)),
-                           ("a proof of nothing", message(PROOF, field(1, b"k" * 32) + field(2, b"r" * 32) +
-                                                          field(3, b"s" * 32)))):
+                           ("an empty proof", message(PROOF, field(1, b""))),
+                           ("a proof of nothing", message(PROOF, field(1, self.SIGNATURE))),
+                           ("a warrant of nobody", message(PROOF, field(1, self.SIGNATURE) + field(2, self.SIGNATURE)))):
             with self.subTest(name):
                 impostor = self.impostor(job.token)
                 joined = job.join("good", job.token.but(port=impostor.port))
@@ -408,7 +409,7 @@ class RuleBreakers(Door):
                 peer = self.peer(job.token)
                 peer.send(hello(self.version()))
                 peer.wait_for(b"digits")  # the welcome
-                number = re.search(rb"\x08\x07\x10([\x80-\xff]*[\x00-\x7f])", bytes(peer.received)).group(1)
+                number = re.search(rb"\x08\x08\x10([\x80-\xff]*[\x00-\x7f])", bytes(peer.received)).group(1)
                 number = sum((byte & 127) << 7 * i for i, byte in enumerate(number))
                 peer.send(b"".join(message(*each, job=number) for each in messages))
                 self.refuse(job, reason, "(net.refused|device.refused device=[0-9]+)")

@@ -125,7 +125,7 @@ class Records(Journal):
 
     def test_a_coordinator_is_killed_and_comes_back(self):
         training = harness.Training(self, *JOB, "--epochs", "1000000", "--lanes", "1")
-        stays = training.join("stays", "--reconnect", "60")
+        stays = training.join("stays", "--reconnect", "60", "--never-lead")
         training.wait_for_joined("stays")
         training.advance(2)
         self.wait_for_rows(training.run)

@@ -129,7 +129,7 @@ class Onnx(harness.Case):
         model = self.path("digits.onnx")
         shutil.copy(MODEL, model)
         training = harness.Training(self, model, *LONG[1:], env=self.env)
-        one = training.join("one", env=self.lacking("one"))
+        one = training.join("one", "--never-lead", env=self.lacking("one"))
         training.wait_for_joined("one")
         training.advance(1)
         training.process.kill()

@@ -84,6 +84,8 @@ static void print_peer(const entrant *whom, char peer[SH_ADDRESS_TEXT])
 
 static void handle(sh_coordinator *coordinator, const sh_membership_event *event)
 {
+    if (coordinator->moved) /* another device decides */
+        return;
     pthread_mutex_lock(&coordinator->lock);
     sh_membership_handle(coordinator->membership, event);
     pthread_mutex_unlock(&coordinator->lock);
@@ -224,6 +226,9 @@ static void handle_hello(entrant *from, const Shoal__Hello *hello)
     from->device = coordinator->next_device++;
     from->link_port = (uint16_t)hello->link_port;
     from->local = hello->local;
+    from->has_key = hello->key.len == SH_KEY_BYTES;
+    if (from->has_key)
+        memcpy(from->key, hello->key.data, SH_KEY_BYTES);
     pthread_mutex_lock(&coordinator->lock);
     sh_device_reports_add(&coordinator->reports, from->device, hello->name, hello->origin.data);
     pthread_mutex_unlock(&coordinator->lock);
@@ -245,12 +250,17 @@ static void handle_notice(entrant *from, const Shoal__Notice *notice)
                                                              standing.opened));
     const bool news = !from->ready && standing.notice.life >= SH_LIFE_READY;
     from->ready = from->ready || news;
+    from->able = standing.able;
     take_standing(coordinator, device, &standing, from->fingerprint, from->first_grain);
     pthread_mutex_lock(&coordinator->lock);
     const bool has = sh_membership_has(coordinator->membership, device);
     pthread_mutex_unlock(&coordinator->lock);
     if (!news || !has)
         return;
+    sh_door door = {.device = device, .port = from->link_port};
+    sh_channel_peer_host(from->channel, door.host);
+    if (!from->local)
+        sh_coordinator_know_door(coordinator, &door);
     sh_mail mail = {.kind = SH_MAIL_JOINED, .devices = 1};
     for (const entrant *each = coordinator->entrants; each != NULL; each = each->next)
         mail.devices += each->ready;
@@ -361,7 +371,11 @@ static void on_accept(void *context, sh_channel *channel, const char *identity)
             sh_channel_close(channel);
         return;
     }
-    if (sh_invitation_prove(&coordinator->invitation, channel) != SH_OK) {
+    if (coordinator->moved) {
+        sh_coordinator_show_way(coordinator, channel);
+        return;
+    }
+    if (sh_invitation_prove(&coordinator->invitation, channel, coordinator->steps) != SH_OK) {
         sh_log(SH_LOG_WARN, "net.refused", "reason=\"%s\"", sh_message());
         sh_channel_close(channel);
         return;
@@ -411,6 +425,7 @@ static void on_standing(void *context, const sh_standing *standing)
     sh_telemetry_network(sh_run_journal_telemetry(coordinator->options.journal), &all);
     if (!coordinator->ready)
         return;
+    coordinator->steps = own.notice.position.steps;
     end_where_failed(coordinator, sh_coordinator_note_opened(coordinator, 0,
                                                              &coordinator->own_opened, own.opened));
     take_standing(coordinator, 0, &own,
@@ -452,6 +467,7 @@ static void on_tick(void *context)
     while ((overdue = sh_lobby_overdue(&coordinator->lobby, now_ms(coordinator))) != 0)
         turn_guest_away(coordinator, overdue, "it has not said hello in time");
     handle(coordinator, &(sh_membership_event){SH_MEMBERSHIP_TICK, .now_ms = now_ms(coordinator)});
+    sh_coordinator_tend_heirs(coordinator);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -464,6 +480,7 @@ typedef struct request {
     const char *reason;
     sh_device_report *reports;
     size_t report_count;
+    sh_doors *doors;
 } request;
 
 /* Keeps a failure's message for the thread that asked. */
@@ -482,6 +499,20 @@ static sh_status ask(sh_coordinator *coordinator, sh_loop_task *task, request *a
     return asked->status == SH_OK ? SH_OK : sh_fail(asked->status, "%s", asked->message);
 }
 
+/* Goes on with another coordinator's job. The devices of that may be found at their doors, should
+ * they have another coordinator. */
+static void inherit(sh_coordinator *coordinator, const sh_legacy *legacy)
+{
+    sh_door former = {.port = legacy->token.port};
+    snprintf(former.host, sizeof former.host, "%s", legacy->token.host);
+    sh_invitation_inherit(&coordinator->invitation, &legacy->token, legacy->key, &legacy->chain,
+                          legacy->term + 1);
+    sh_coordinator_know_door(coordinator, &former);
+    for (uint32_t i = 0; i < legacy->heir_count; i++)
+        if (legacy->heirs[i].device != legacy->device && legacy->heirs[i].port != 0)
+            sh_coordinator_know_door(coordinator, &legacy->heirs[i]);
+}
+
 /* Opens the door: to devices that have the token, and to those that come for the data. */
 static void do_open(void *context)
 {
@@ -494,7 +525,10 @@ static void do_open(void *context)
     unsigned char key[SH_KEY_BYTES];
     sh_status status;
     SH_TRY_DONE(sh_invitation_read(invitation, coordinator->options.listen));
-    if (token_file != NULL)
+    const sh_legacy *legacy = coordinator->options.legacy;
+    if (legacy != NULL)
+        inherit(coordinator, legacy);
+    else if (token_file != NULL)
         SH_TRY_DONE(sh_invitation_recall(invitation, token_file));
     const sh_listener_options options = {
         .host = invitation->host[0] == '\0' ? NULL : invitation->host,
@@ -535,6 +569,7 @@ sh_status sh_coordinator_open(sh_coordinator **coordinator, const sh_coordinator
         &fresh->membership,
         &(sh_membership_options){
             .min_devices = options->min_devices,
+            .gather_ms = options->gather_ms,
             .serving = options->serving,
             .grains = sh_job_grains(&options->bench->job),
             .name = options->name,
@@ -585,6 +620,39 @@ void sh_coordinator_ready(sh_coordinator *coordinator)
 {
     sh_loop_call(coordinator->options.loop, do_ready, coordinator);
     sh_station_begin(coordinator->station, 0, coordinator->options.bench, true);
+}
+
+static void do_doors(void *context)
+{
+    request *asked = context;
+    *asked->doors = asked->coordinator->doors;
+}
+
+void sh_coordinator_doors(sh_coordinator *coordinator, sh_doors *doors)
+{
+    sh_loop_call(coordinator->options.loop, do_doors,
+                 &(request){.coordinator = coordinator, .doors = doors});
+}
+
+static void do_hand_over(void *context)
+{
+    request *asked = context;
+    sh_coordinator *coordinator = asked->coordinator;
+    const entrant *heir =
+        coordinator->heir_count == 0 ? NULL : sh_entrant_find(coordinator, coordinator->heirs[0]);
+    if (heir == NULL) {
+        answer(asked, sh_fail(SH_NOT_FOUND, "no other device can go on in this one's place"));
+        return;
+    }
+    sh_door door = {.device = heir->device, .port = heir->link_port};
+    sh_channel_peer_host(heir->channel, door.host);
+    sh_coordinator_move(coordinator, &door);
+}
+
+sh_status sh_coordinator_hand_over(sh_coordinator *coordinator)
+{
+    request asked = {0};
+    return ask(coordinator, do_hand_over, &asked);
 }
 
 static void do_fail(void *context)
@@ -645,6 +713,7 @@ static void do_part(void *context)
 static void do_close(void *context)
 {
     sh_coordinator *coordinator = context;
+    sh_coordinator_end_heirs(coordinator);
     sh_supply_close(coordinator->supply);
     while (coordinator->entrants != NULL) {
         sh_channel *channel = coordinator->entrants->channel;

@@ -15,8 +15,10 @@
 #define SHOAL_NODE_COORDINATOR_H
 
 #include "cluster/serving.h"
+#include "node/coordinator/doors.h"
 #include "node/coordinator/invitation.h"
 #include "node/mail/mailbox.h"
+#include "node/member/legacy.h"
 #include "node/member/station.h"
 #include "node/record/run_journal.h"
 #include "shoal/train.h"
@@ -28,6 +30,8 @@ typedef struct sh_coordinator_options {
     const char *name;        /* of this device */
     const char *first_grain; /* this device's hash of it */
     uint32_t min_devices;
+    uint32_t gather_ms;      /* as sh_membership_options has it */
+    const sh_legacy *legacy; /* of the coordinator whose job this one goes on with; NULL: of none */
     sh_serving serving;
     const char *listen; /* "[ADDRESS]:PORT"; NULL: a free port of the loopback */
     const char
@@ -56,6 +60,13 @@ bool sh_coordinator_announce(sh_coordinator *coordinator, bool last, uint64_t *v
 
 /* Device 0 enters a view with its next step, for the journal. */
 void sh_coordinator_enter(sh_coordinator *coordinator, uint32_t view, uint64_t step);
+
+/* How often the list of known doors has changed so far; and the list. */
+uint32_t sh_coordinator_doors_changes(const sh_coordinator *coordinator);
+void sh_coordinator_doors(sh_coordinator *coordinator, sh_doors *doors);
+
+/* Has the device that comes first go on in this one's place. SH_NOT_FOUND: no device can. */
+sh_status sh_coordinator_hand_over(sh_coordinator *coordinator) SHOAL_CHECKED;
 
 /* Gives up: tells all devices why. */
 void sh_coordinator_fail(sh_coordinator *coordinator, const char *reason);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the coordinator's files share: coordinator.c hears devices and carries out what the
- * membership decides; coordinator_messages.c writes to devices, and calls nothing of the former.
+ * membership decides; coordinator_messages.c writes to devices; coordinator_heirs.c says who would
+ * go on in its place, and looks for another coordinator. The latter two call nothing of the first.
  *
  *     sh_entrant_welcome(coordinator, sh_entrant_find(coordinator, device));
  *
@@ -15,8 +16,10 @@
 #include "cluster/membership.h"
 #include "node/coordinator/coordinator.h"
 #include "node/coordinator/device_reports.h"
+#include "node/coordinator/doors.h"
 #include "node/coordinator/lobby.h"
 #include "node/delivery/supply.h"
+#include "node/member/inquiry.h"
 #include "node/record/allowance.h"
 
 #define NO_DEVICE UINT32_MAX
@@ -34,6 +37,10 @@ typedef struct entrant {
     bool ready, local;
     bool shown_out; /* its connection ends when the last messages are written */
     bool has_data;  /* and gives them to others */
+    bool has_key;   /* its public one, for a warrant */
+    bool able;      /* to go on in the coordinator's place */
+    uint32_t heirs; /* which list of heirs it has been told; 0: none */
+    unsigned char key[SH_KEY_BYTES];
     char fingerprint[SH_DIGEST_TEXT], first_grain[SH_DIGEST_TEXT];
 } entrant;
 
@@ -60,6 +67,19 @@ struct sh_coordinator {
     sh_channel_stats closed_stats; /* of channels that are gone */
     sh_telemetry_batch batch;      /* of the message at hand */
 
+    uint64_t steps;                           /* that device 0's replica stands after */
+    uint64_t ticks;                           /* so far */
+    uint32_t heirs[SH_HEIRS_MAX], heir_count; /* devices, in order */
+    uint32_t heirs_told;                      /* the number of that list, from 1 on */
+    uint32_t seats;                           /* of the view, as the heirs know it */
+    sh_doors doors;                           /* of devices that are here, or were */
+    _Atomic uint32_t doors_changes;           /* so far */
+    sh_doors asked;                           /* those of them that the inquiry asks */
+    sh_inquiry *inquiry;                      /* under way, or done; NULL: none */
+    bool answered;                            /* it is done */
+    bool moved;                               /* another device coordinates: at this door */
+    sh_door moved_to;
+
     pthread_mutex_t lock;
     sh_membership *membership; /* guarded by lock */
     sh_device_reports reports; /* the loop's; it changes under the lock */
@@ -73,6 +93,10 @@ sh_status sh_coordinator_make_key(const sh_coordinator *coordinator,
                                   unsigned char key[SH_KEY_BYTES],
                                   const char *identity) SHOAL_CHECKED;
 
+/* The way from one device to another; the host is "" where it is not to be had. */
+void sh_coordinator_find_way(const sh_coordinator *coordinator, uint32_t from, uint32_t to,
+                             sh_route *route);
+
 /* "HOST:PORT" by which one device looks for another; "" where it is not to be had. */
 void sh_coordinator_print_way(const sh_coordinator *coordinator, uint32_t from, uint32_t to,
                               char way[SH_ADDRESS_TEXT]);
@@ -83,11 +107,32 @@ void sh_entrant_tell_end(entrant *to, sh_status status, const char *reason);
 /* The device is no member any more; the connection ends. `again`: it may come back. */
 void sh_entrant_tell_refusal(entrant *to, const char *reason, bool again);
 
+/* Sends one message; where that fails, the channel's end will tell. */
+void sh_entrant_send(entrant *to, Shoal__Message *message);
+
 /* Sends a device, which may be our own, what the membership wants of it. */
 sh_status sh_coordinator_send_orders(sh_coordinator *coordinator, uint32_t device) SHOAL_CHECKED;
 
 /* A device has opened its door for a ring: those that connect to it are told. */
 sh_status sh_coordinator_note_opened(sh_coordinator *coordinator, uint32_t device, uint32_t *known,
                                      uint32_t opened) SHOAL_CHECKED;
+
+/* ---- coordinator_heirs.c --------------------------------------------------------------------- */
+
+/* Each tick: tells devices that the coordinator is there and who would follow it, and asks those
+ * that are gone whether another one coordinates. */
+void sh_coordinator_tend_heirs(sh_coordinator *coordinator);
+
+/* A device is here, or was: its door is known. */
+void sh_coordinator_know_door(sh_coordinator *coordinator, const sh_door *door);
+
+/* Another device coordinates at `door`, or is to begin to if its number is not 0: all are told, and
+ * this device has to follow. */
+void sh_coordinator_move(sh_coordinator *coordinator, const sh_door *door);
+
+/* Tells one that looks for the coordinator where it is now. */
+void sh_coordinator_show_way(const sh_coordinator *coordinator, sh_channel *channel);
+
+void sh_coordinator_end_heirs(sh_coordinator *coordinator);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "node/mail/claims.h"
 #include "node/mail/orders.h"
 #include "train/job_json.h"
 
@@ -20,8 +21,7 @@ entrant *sh_entrant_find(const sh_coordinator *coordinator, uint32_t device)
 
 /* ---- messages to devices --------------------------------------------------------------------- */
 
-/* Sends one message; where that fails, the channel's end will tell. */
-static void send_message(entrant *to, Shoal__Message *message)
+void sh_entrant_send(entrant *to, Shoal__Message *message)
 {
     message->job = to->of->job;
     if (sh_message_send(to->channel, message) != SH_OK)
@@ -34,7 +34,7 @@ void sh_entrant_tell_end(entrant *to, sh_status status, const char *reason)
     Shoal__Message message = SH_MESSAGE_INIT(END, end, &end);
     end.status = (uint32_t)status;
     end.reason = (char *)(uintptr_t)reason;
-    send_message(to, &message);
+    sh_entrant_send(to, &message);
 }
 
 /* Refuses; `to` may be gone afterwards. */
@@ -44,7 +44,7 @@ void sh_entrant_tell_refusal(entrant *to, const char *reason, bool again)
     Shoal__Message message = SH_MESSAGE_INIT(REFUSE, refuse, &refuse);
     refuse.reason = (char *)(uintptr_t)reason;
     refuse.again = again;
-    send_message(to, &message);
+    sh_entrant_send(to, &message);
     to->device = NO_DEVICE;
     to->shown_out = true;
     sh_channel_flush_close(to->channel);
@@ -52,8 +52,8 @@ void sh_entrant_tell_refusal(entrant *to, const char *reason, bool again)
 
 /* ---- orders ---------------------------------------------------------------------------------- */
 
-/* The way from one device to another; the host is "" where it is not to be had. */
-static void find_way(const sh_coordinator *coordinator, uint32_t from, uint32_t to, sh_route *route)
+void sh_coordinator_find_way(const sh_coordinator *coordinator, uint32_t from, uint32_t to,
+                             sh_route *route)
 {
     const entrant *viewer = sh_entrant_find(coordinator, from),
                   *target = sh_entrant_find(coordinator, to);
@@ -73,7 +73,7 @@ void sh_coordinator_print_way(const sh_coordinator *coordinator, uint32_t from, 
                               char way[SH_ADDRESS_TEXT])
 {
     sh_route route;
-    find_way(coordinator, from, to, &route);
+    sh_coordinator_find_way(coordinator, from, to, &route);
     way[0] = '\0';
     if (route.host[0] != '\0')
         snprintf(way, SH_ADDRESS_TEXT, strchr(route.host, ':') != NULL ? "[%.80s]:%u" : "%.80s:%u",
@@ -102,7 +102,7 @@ static sh_status add_link(sh_orders *orders, const sh_coordinator *coordinator, 
                                 : one != NULL ? one->opened
                                               : 0;
         link->opened = opened >= directive->ring;
-        find_way(coordinator, directive->seats[rank].device, target, &link->route);
+        sh_coordinator_find_way(coordinator, directive->seats[rank].device, target, &link->route);
     }
     sh_link_identity(identity, directive->ring, from, to);
     return sh_coordinator_make_key(coordinator, link->route.key, identity);
@@ -136,7 +136,8 @@ sh_status sh_coordinator_send_orders(sh_coordinator *coordinator, uint32_t devic
             sh_stripe_identity(identity, transfer->number, k);
             SH_TRY_DONE(sh_coordinator_make_key(coordinator, orders.donors[i][k].key, identity));
             if (transfer->taker == device)
-                find_way(coordinator, device, transfer->donors[k], &orders.donors[i][k]);
+                sh_coordinator_find_way(coordinator, device, transfer->donors[k],
+                                        &orders.donors[i][k]);
         }
     }
     if (device == 0) {
@@ -145,7 +146,7 @@ sh_status sh_coordinator_send_orders(sh_coordinator *coordinator, uint32_t devic
         sh_orders_message body;
         Shoal__Message message = SH_MESSAGE_INIT(ORDER, order, &body.body);
         sh_orders_write(&body, &orders);
-        send_message(to, &message);
+        sh_entrant_send(to, &message);
     }
 done:
     sh_key_wipe(&orders, sizeof orders);
@@ -181,6 +182,9 @@ sh_status sh_entrant_welcome(sh_coordinator *coordinator, entrant *to)
     Shoal__Message message = SH_MESSAGE_INIT(WELCOME, welcome, &welcome);
     sh_sources sources;
     sh_sources_message listed;
+    sh_leader_chain chain = {0};
+    sh_chain_message warrants;
+    const sh_invitation *invitation = &coordinator->invitation;
     unsigned char key[SH_KEY_BYTES];
     char identity[SH_LINK_IDENTITY];
     sh_data_identity(identity, to->device);
@@ -195,12 +199,18 @@ sh_status sh_entrant_welcome(sh_coordinator *coordinator, entrant *to)
             sources.items[sources.count++].device = each->device;
     for (uint32_t i = 0; i < sources.count; i++) {
         sh_source *source = &sources.items[i];
-        find_way(coordinator, to->device, source->device, &source->route);
+        sh_coordinator_find_way(coordinator, to->device, source->device, &source->route);
         sh_data_identity(identity, source->device);
         SH_TRY_DONE(sh_coordinator_make_key(coordinator, source->route.key, identity));
     }
     SH_TRY_DONE(sh_job_to_text(&job, &coordinator->options.bench->job));
     sh_sources_write(&listed, &sources);
+    /* Without a warrant it cannot lead, and works as well. */
+    if (to->has_key && !to->local &&
+        sh_leader_warrant(&chain, &invitation->chain, invitation->key, to->key) == SH_OK)
+        sh_chain_write(&warrants, &chain);
+    welcome.n_warrants = chain.count;
+    welcome.warrants = warrants.list;
     welcome.n_sources = sources.count;
     welcome.sources = listed.list;
     welcome.data_key = (ProtobufCBinaryData){sizeof key, key};
@@ -208,7 +218,7 @@ sh_status sh_entrant_welcome(sh_coordinator *coordinator, entrant *to)
     welcome.job = job;
     welcome.fingerprint =
         (char *)(uintptr_t)sh_pipeline_about(coordinator->options.bench->pipeline)->fingerprint;
-    send_message(to, &message);
+    sh_entrant_send(to, &message);
     sh_log(SH_LOG_INFO, "device.welcomed", "device=%u name=\"%s\"", to->device,
            sh_device_reports_name(&coordinator->reports, to->device));
 done:

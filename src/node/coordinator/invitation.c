@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "net/message.h"
+#include "node/mail/claims.h"
 #include "store/file.h"
 
 #define KEY_SUFFIX ".key"
@@ -87,9 +87,11 @@ sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port, const sh
     char outward[SH_ADDRESS_TEXT] = "127.0.0.1";
     sh_token fresh;
     unsigned char leader[SH_LEADER_FINGERPRINT_BYTES];
-    if (!invitation->renewed)
+    memcpy(leader, invitation->token.leader, sizeof leader);
+    if (!invitation->renewed) {
         SH_TRY(sh_key_make(invitation->key));
-    SH_TRY(sh_leader_fingerprint(leader, invitation->key));
+        SH_TRY(sh_leader_fingerprint(leader, invitation->key));
+    }
     count = count < SH_REACH_MAX ? count : SH_REACH_MAX;
     if (count > 0) /* then there is a list */
         memcpy(chosen, interfaces, count * sizeof *chosen);
@@ -111,18 +113,21 @@ sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port, const sh
     return status;
 }
 
-sh_status sh_invitation_prove(const sh_invitation *invitation, sh_channel *channel)
+sh_status sh_invitation_prove(const sh_invitation *invitation, sh_channel *channel, uint64_t steps)
 {
-    unsigned char binding[SH_LEADER_BINDING_BYTES];
-    sh_leader_proof proof;
-    SH_TRY(sh_channel_binding(channel, binding));
-    SH_TRY(sh_leader_sign(&proof, invitation->key, binding));
-    Shoal__Proof body = SHOAL__PROOF__INIT;
-    Shoal__Message message = SH_MESSAGE_INIT(PROOF, proof, &body);
-    body.key = (ProtobufCBinaryData){sizeof proof.key, proof.key};
-    body.signature_point = (ProtobufCBinaryData){SH_KEY_BYTES, proof.signature};
-    body.signature_scalar = (ProtobufCBinaryData){SH_KEY_BYTES, proof.signature + SH_KEY_BYTES};
-    return sh_message_send(channel, &message);
+    return sh_claim_send(&(sh_claim){invitation->key, &invitation->chain, invitation->term, steps},
+                         channel);
+}
+
+void sh_invitation_inherit(sh_invitation *invitation, const sh_token *token,
+                           const unsigned char key[SH_KEY_BYTES], const sh_leader_chain *chain,
+                           uint32_t term)
+{
+    invitation->renewed = true;
+    invitation->token = *token;
+    memcpy(invitation->key, key, SH_KEY_BYTES);
+    invitation->chain = *chain;
+    invitation->term = term;
 }
 
 static sh_status name_key_file(char name[SH_PATH_BYTES], const char *path)
@@ -132,22 +137,55 @@ static sh_status name_key_file(char name[SH_PATH_BYTES], const char *path)
     return SH_OK;
 }
 
-/* The secret key of the pair that the token names. */
-static sh_status recall_key(unsigned char key[SH_KEY_BYTES], const sh_token *token,
-                            const char *path)
+/* The file of the key: the secret key, the term in 4 bytes, the lowest first, and each warrant's
+ * key and signature. */
+#define TERM_BYTES 4
+#define KEY_FILE_MIN ((size_t)SH_KEY_BYTES + TERM_BYTES)
+#define KEY_FILE_MAX (KEY_FILE_MIN + SH_LEADER_WARRANTS_MAX * sizeof(sh_leader_signature))
+
+_Static_assert(sizeof(sh_leader_signature) == SH_KEY_BYTES + SH_LEADER_SIGNATURE_BYTES,
+               "a warrant is its bytes");
+
+static size_t write_key(unsigned char bytes[KEY_FILE_MAX], const sh_invitation *invitation)
+{
+    const size_t chain_bytes = invitation->chain.count * sizeof *invitation->chain.warrants;
+    memcpy(bytes, invitation->key, SH_KEY_BYTES);
+    for (int i = 0; i < TERM_BYTES; i++)
+        bytes[SH_KEY_BYTES + i] = (unsigned char)(invitation->term >> 8 * i);
+    memcpy(bytes + KEY_FILE_MIN, invitation->chain.warrants, chain_bytes);
+    return KEY_FILE_MIN + chain_bytes;
+}
+
+/* False: it is none. */
+static bool read_key(sh_invitation *invitation, const unsigned char *text, size_t bytes)
+{
+    if (bytes < KEY_FILE_MIN || (bytes - KEY_FILE_MIN) % sizeof(sh_leader_signature) != 0)
+        return false;
+    memcpy(invitation->key, text, SH_KEY_BYTES);
+    invitation->term = 0;
+    for (int i = 0; i < TERM_BYTES; i++)
+        invitation->term |= (uint32_t)text[SH_KEY_BYTES + i] << 8 * i;
+    invitation->chain.count = (uint32_t)((bytes - KEY_FILE_MIN) / sizeof(sh_leader_signature));
+    memcpy(invitation->chain.warrants, text + KEY_FILE_MIN, bytes - KEY_FILE_MIN);
+    return true;
+}
+
+/* Reads the key that may coordinate the job of a token. */
+static sh_status recall_key(sh_invitation *invitation, const sh_token *token, const char *path)
 {
     char name[SH_PATH_BYTES], *text = NULL;
-    unsigned char leader[SH_LEADER_FINGERPRINT_BYTES];
+    unsigned char own[SH_KEY_BYTES];
     size_t bytes = 0;
     sh_status status;
     SH_TRY(name_key_file(name, path));
-    SH_TRY_DONE(sh_file_read_own(&text, &bytes, name, SH_KEY_BYTES));
-    if (bytes == SH_KEY_BYTES)
-        SH_TRY_DONE(sh_leader_fingerprint(leader, (const unsigned char *)text));
-    if (bytes != SH_KEY_BYTES || memcmp(leader, token->leader, sizeof leader) != 0)
-        SH_TRY_DONE(sh_fail(SH_MISMATCH, "%s: it is not the key that the token names", name));
-    memcpy(key, text, SH_KEY_BYTES);
-    status = SH_OK;
+    SH_TRY_DONE(sh_file_read_own(&text, &bytes, name, KEY_FILE_MAX));
+    const bool whole = read_key(invitation, (const unsigned char *)text, bytes);
+    if (whole)
+        SH_TRY_DONE(sh_leader_public(own, invitation->key));
+    status = whole ? sh_leader_check_chain(&invitation->chain, token->leader, own) : SH_REFUSED;
+    if (status == SH_REFUSED)
+        status =
+            sh_fail(SH_MISMATCH, "%s: it is not a key that may coordinate the token's job", name);
 done:
     sh_key_free(text, bytes);
     return status;
@@ -163,7 +201,7 @@ sh_status sh_invitation_recall(sh_invitation *invitation, const char *path)
     SH_TRY(sh_file_read_own(&text, NULL, path, SH_TOKEN_TEXT));
     SH_TRY_DONE(sh_fail_in(sh_token_parse(&former, text, strlen(text)),
                            "%s: remove it, and devices need the new token", path));
-    SH_TRY_DONE(sh_fail_in(recall_key(invitation->key, &former, path),
+    SH_TRY_DONE(sh_fail_in(recall_key(invitation, &former, path),
                            "%s: remove it, and devices need the new token", path));
     invitation->token = former;
     invitation->renewed = true;
@@ -179,8 +217,12 @@ done:
 sh_status sh_invitation_keep(const sh_invitation *invitation, const char *path)
 {
     char name[SH_PATH_BYTES];
+    unsigned char bytes[KEY_FILE_MAX];
     SH_TRY(name_key_file(name, path));
-    SH_TRY(sh_file_replace_private(name, invitation->key, sizeof invitation->key));
+    const size_t count = write_key(bytes, invitation);
+    const sh_status status = sh_file_replace_private(name, bytes, count);
+    sh_key_wipe(bytes, sizeof bytes);
+    SH_TRY(status);
     return sh_file_replace_private(path, invitation->text, strlen(invitation->text));
 }
 

@@ -26,6 +26,8 @@ typedef struct sh_invitation {
     uint16_t port;            /* 0: any that is free */
     bool renewed;             /* the token and the key are those of the coordinator's last life */
     unsigned char key[SH_KEY_BYTES]; /* the secret one that proves who coordinates (net/leader.h) */
+    sh_leader_chain chain;           /* from the key that the token names to this one */
+    uint32_t term;                   /* how many coordinators the job had before this one */
     sh_token token;
     char text[SH_TOKEN_TEXT];          /* the token for devices elsewhere */
     char local_text[SH_TOKEN_TEXT];    /* the same secret, by an address of this machine's own */
@@ -35,25 +37,33 @@ typedef struct sh_invitation {
 /* Reads --listen: "[ADDRESS]:PORT"; NULL: a free port of the loopback. */
 sh_status sh_invitation_read(sh_invitation *invitation, const char *listen) SHOAL_CHECKED;
 
-/* Makes the tokens for the port that was bound, with the address of one of these interfaces
- * (net/reach.h; what was read, in any order; NULL where there are none) that others are likely to
- * reach. */
+/* Makes the tokens for the port that was bound, with the address of that one of these
+ * interfaces that others are likely to reach. `interfaces` (net/reach.h) may be in any order, and
+ * NULL if `count` is 0. */
 sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port, const sh_reach *interfaces,
                               size_t count) SHOAL_CHECKED;
 
 /* Takes the key, the token's secret, and the port if --listen names none, from the files that
  * sh_invitation_keep has left, so that devices find back to a coordinator that was started again.
  * Does nothing without the token's file. SH_FORMAT, SH_VERSION: the token's file holds none.
- * SH_MISMATCH: the key is another one than the token names. */
+ * SH_MISMATCH: the key may not coordinate the token's job. */
 sh_status sh_invitation_recall(sh_invitation *invitation, const char *path) SHOAL_CHECKED;
 
-/* Keeps the token in the file `path` and the secret key in `path`.key. Only their owner can read
- * them. */
+/* Takes over the job of another coordinator: its token, as a device holds it, and that device's
+ * secret key with its warrants. `term` is the new coordinator's. */
+void sh_invitation_inherit(sh_invitation *invitation, const sh_token *token,
+                           const unsigned char key[SH_KEY_BYTES], const sh_leader_chain *chain,
+                           uint32_t term);
+
+/* Keeps the token in the file `path`, and the secret key with its warrants and the term in
+ * `path`.key. Only their owner can read them. */
 sh_status sh_invitation_keep(const sh_invitation *invitation, const char *path) SHOAL_CHECKED;
 
 /* Tells a device that came in by the token, before anything else, that this is the coordinator
- * (net/leader.h). Loop's thread. The failures are those of sh_leader_sign and sh_message_send. */
-sh_status sh_invitation_prove(const sh_invitation *invitation, sh_channel *channel) SHOAL_CHECKED;
+ * (net/leader.h), whose replica stands after `steps`. Loop's thread. The failures are those of
+ * sh_claim_send. */
+sh_status sh_invitation_prove(const sh_invitation *invitation, sh_channel *channel,
+                              uint64_t steps) SHOAL_CHECKED;
 
 /* Removes both files. */
 void sh_invitation_forget(const char *path);

@@ -157,13 +157,51 @@ static void what_was_kept_is_recalled_or_refused(void **state)
     assert_memory_equal(next.key, first.key, sizeof next.key);
 
     assert_ok(sh_file_replace_private(key, leader, sizeof leader));
-    assert_fails(sh_invitation_recall(&next, path), SH_MISMATCH,
-                 "not the key that the token names");
-    unsigned char other[SH_KEY_BYTES] = {1};
+    assert_fails(sh_invitation_recall(&next, path), SH_MISMATCH, "not a key that may coordinate");
+    unsigned char other[SH_KEY_BYTES + 4] = {1};
     assert_ok(sh_file_replace_private(key, other, sizeof other));
     assert_fails(sh_invitation_recall(&next, path), SH_MISMATCH, "token: remove it, and devices");
     sh_invitation_forget(path);
     assert_int_equal(scratch_count(folder), 0);
+    scratch_remove(folder);
+}
+
+/* A successor keeps the token's secret and the key that it names, and its own key with its warrant.
+ */
+static void a_successor_has_the_same_token(void **state)
+{
+    (void)state;
+    char folder[SCRATCH_BYTES], path[SH_PATH_BYTES];
+    unsigned char secret[SH_KEY_BYTES], key[SH_KEY_BYTES];
+    static sh_invitation first, second, next;
+    static sh_leader_chain chain;
+    scratch_make(folder);
+    assert_ok(sh_path_join(path, folder, "token"));
+    assert_ok(sh_invitation_read(&first, NULL));
+    assert_ok(sh_invitation_issue(&first, 4711, NULL, 0));
+    assert_ok(sh_key_make(secret));
+    assert_ok(sh_leader_public(key, secret));
+    assert_ok(sh_leader_warrant(&chain, &first.chain, first.key, key));
+
+    assert_ok(sh_invitation_read(&second, "127.0.0.2:0"));
+    sh_invitation_inherit(&second, &first.token, secret, &chain, 7);
+    assert_ok(sh_invitation_issue(&second, 4712, NULL, 0));
+    assert_string_equal(second.token.host, "127.0.0.2");
+    assert_int_equal(second.token.port, 4712);
+    assert_memory_equal(second.token.secret, first.token.secret, sizeof first.token.secret);
+    assert_memory_equal(second.token.leader, first.token.leader, sizeof first.token.leader);
+    assert_ok(sh_invitation_keep(&second, path));
+
+    assert_ok(sh_invitation_read(&next, NULL));
+    assert_ok(sh_invitation_recall(&next, path));
+    assert_int_equal(next.term, 7);
+    assert_int_equal(next.chain.count, 1);
+    assert_memory_equal(next.key, secret, sizeof secret);
+    assert_ok(sh_leader_check_chain(&next.chain, first.token.leader, key));
+
+    second.chain.count = 0; /* a key without the warrant */
+    assert_ok(sh_invitation_keep(&second, path));
+    assert_fails(sh_invitation_recall(&next, path), SH_MISMATCH, "not a key that may coordinate");
     scratch_remove(folder);
 }
 
@@ -175,6 +213,7 @@ int main(void)
         cmocka_unit_test(the_user_hears_of_other_addresses_and_of_a_loopback),
         cmocka_unit_test(advice_stays_a_sentence),
         cmocka_unit_test(what_was_kept_is_recalled_or_refused),
+        cmocka_unit_test(a_successor_has_the_same_token),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,7 @@
 
 #include "cluster/serving.h"
 #include "node/job/course.h"
+#include "node/member/legacy.h"
 #include "node/record/run_journal.h"
 #include "shoal/train.h"
 #include "store/run.h"
@@ -91,7 +92,6 @@ struct sh_company {
 
     char name[SH_NAME_BYTES]; /* of this device; the host's unless open says otherwise */
     uint32_t devices;         /* at the start, as ops->devices says */
-
     /* Set by open. */
     uint32_t here;      /* of these devices, on this machine: they share its cores; else 1 */
     uint32_t rank;      /* 0 but for ranks */
@@ -104,11 +104,13 @@ struct sh_company {
     sh_run *run; /* NULL but for rank 0, as the journal */
     sh_run_journal *journal;
     sh_serving serving;
-    const char *lanes;   /* of each device on this machine, as --lanes has them; borrowed */
-    char lanes_text[16]; /* that it points to where the user did not say */
+    const char *lanes; /* of each device here, as --lanes has them; borrowed: the user's, or this */
+    char lanes_text[16];
     void (*save_now)(void *context);
     void *context;
-
+    const sh_legacy *legacy; /* of a coordinator whose place this one takes; NULL: of none */
+    sh_door moved;  /* out: another device goes on in this one's place, there; port 0: none does */
+    sh_token token; /* out, likewise: the job's */
     sh_station *station; /* set by assemble; NULL: the devices stay as they are */
 };
 

@@ -5,18 +5,24 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "node/coordinator/children.h"
 #include "node/coordinator/coordinator.h"
 #include "node/job/company.h"
+#include "node/member/inquiry.h"
+#include "store/file.h"
 
 #define CHILD_PATIENCE_MS 5000
+#define GATHER_MS 1000 /* that a successor waits for those that are left */
 
 typedef struct sh_crew {
     sh_company company; /* first */
-    char token_file[SH_PATH_BYTES];
+    char token_file[SH_PATH_BYTES], doors_file[SH_PATH_BYTES];
+    uint32_t doors_changes; /* that the file has */
     char first_grain[SH_DIGEST_TEXT];
     sh_mailbox *mailbox;
     sh_loop *loop;
@@ -56,14 +62,63 @@ static void observe(const sh_crew *crew, const sh_event *event)
         options->observer(options->context, event);
 }
 
+/* A coordinator that was lost, and is started again, finds out whether another device has gone on
+ * with its job. */
+static sh_status look_for_successor(sh_crew *crew)
+{
+    sh_company *company = &crew->company;
+    sh_doors doors;
+    sh_inquiry_answers answers;
+    char *text;
+    sh_doors_read(&doors, crew->doors_file);
+    if (doors.count == 0 || sh_file_read_own(&text, NULL, crew->token_file, SH_TOKEN_TEXT) != SH_OK)
+        return SH_OK; /* there were no others, or they could not come back */
+    const sh_status parsed = sh_token_parse(&company->token, text, strlen(text));
+    sh_key_free(text, strlen(text));
+    if (parsed != SH_OK)
+        return SH_OK; /* the coordinator says so when it opens */
+    sh_inquiry_ask(&answers, &(sh_inquiry_options){.loop = crew->loop,
+                                                   .token = &company->token,
+                                                   .doors = doors.items,
+                                                   .count = doors.count});
+    for (uint32_t i = 0; i < answers.count && company->moved.port == 0; i++) {
+        const sh_heir_word word = answers.words[i].word;
+        if (word == SH_HEIR_LEADS || word == SH_HEIR_FOLLOWS)
+            company->moved = word == SH_HEIR_LEADS ? doors.items[i] : answers.way[i];
+    }
+    if (company->moved.port == 0)
+        return SH_OK;
+    observe(crew,
+            &(sh_event){.kind = SH_EVENT_NOTE,
+                        .text = "another device has gone on with this job: this one joins it"});
+    return sh_fail(SH_ABORTED, "another device coordinates the job now");
+}
+
+/* For the coordinator's next life. Without the file it would go on by itself. */
+static void note_doors(sh_crew *crew)
+{
+    sh_doors doors;
+    const uint32_t changes = sh_coordinator_doors_changes(crew->coordinator);
+    if (crew->company.options->listen == NULL || changes == crew->doors_changes)
+        return;
+    crew->doors_changes = changes;
+    sh_coordinator_doors(crew->coordinator, &doors);
+    if (sh_doors_write(&doors, crew->doors_file) != SH_OK)
+        sh_log(SH_LOG_WARN, "doors.unwritten", "reason=\"%s\"", sh_message());
+}
+
 static sh_status assemble(sh_company *company)
 {
     sh_crew *crew = (sh_crew *)company;
     const sh_train_options *options = company->options;
+    const sh_legacy *legacy = company->legacy;
     SH_TRY(sh_run_path(company->run, SH_RUN_TOKEN, crew->token_file));
     SH_TRY(sh_trainer_first_grain(company->bench->trainer, crew->first_grain));
     SH_TRY(sh_mailbox_new(&crew->mailbox));
     SH_TRY(sh_loop_start(&crew->loop));
+    SH_TRY(sh_run_path(company->run, SH_RUN_DOORS, crew->doors_file));
+    if (legacy == NULL && options->listen != NULL)
+        SH_TRY(look_for_successor(crew));
     SH_TRY(sh_coordinator_open(&crew->coordinator,
                                &(sh_coordinator_options){
                                    .loop = crew->loop,
@@ -71,7 +126,11 @@ static sh_status assemble(sh_company *company)
                                    .bench = company->bench,
                                    .name = company->name,
                                    .first_grain = crew->first_grain,
-                                   .min_devices = company->devices,
+                                   .min_devices = legacy != NULL && legacy->devices > 1
+                                                      ? legacy->devices - 1
+                                                      : company->devices,
+                                   .gather_ms = legacy != NULL ? GATHER_MS : 0,
+                                   .legacy = legacy,
                                    .serving = company->serving,
                                    .listen = options->listen,
                                    .token_file = options->listen != NULL ? crew->token_file : NULL,
@@ -117,6 +176,7 @@ static sh_status idle(sh_company *company, bool wait, bool *over)
     const sh_stop *stop = crew->begun ? NULL : company->options->stop;
     sh_mail mail;
     *over = false;
+    note_doors(crew);
     for (;;) {
         if (!sh_mailbox_take(crew->mailbox, &mail)) {
             if (!wait)
@@ -141,6 +201,13 @@ static sh_status idle(sh_company *company, bool wait, bool *over)
             if (mail.status != SH_OK)
                 return sh_fail(mail.status, "%s", mail.text);
             break;
+        case SH_MAIL_MOVED:
+            if (mail.data != NULL)
+                company->moved = *(const sh_door *)mail.data;
+            company->token = sh_coordinator_invitation(crew->coordinator)->token;
+            sh_mail_drop(&mail);
+            *over = true;
+            return sh_fail(SH_ABORTED, "%s", mail.text);
         case SH_MAIL_TASK:
             wait = false;
             break;
@@ -171,9 +238,11 @@ static void fail(sh_company *company, const char *reason)
 static sh_status dismiss(sh_company *company, sh_status status, const char *message)
 {
     sh_crew *crew = (sh_crew *)company;
-    if (status == SH_OK)
-        sh_invitation_forget(crew->token_file); /* nobody comes back to a job that is complete */
-    if (status != SH_OK && company->station != NULL && !crew->begun) {
+    if (status == SH_OK) { /* nobody comes back to a job that is complete */
+        sh_invitation_forget(crew->token_file);
+        unlink(crew->doors_file);
+    }
+    if (status != SH_OK && company->moved.port == 0 && company->station != NULL && !crew->begun) {
         char text[SH_MESSAGE_BYTES];
         snprintf(text, sizeof text, "the job has ended: %.900s", message);
         sh_coordinator_fail(crew->coordinator, text);
@@ -188,6 +257,7 @@ static void close_crew(sh_company *company, bool in_haste)
 {
     (void)in_haste;
     sh_mailbox_free(((sh_crew *)company)->mailbox);
+    sh_token_wipe(&company->token);
 }
 
 const sh_company_ops sh_company_crew = {

@@ -2,8 +2,11 @@
 /*
  * A device's life in a job: connect, be welcomed, prepare, do what the station says until the job
  * or this device's part in it is over. A coordinator that cannot be reached yet may be waited for.
+ *
  * If the coordinator is lost, or the others went on without this device, it keeps what it has
- * prepared and tries for a while to come back, as a device that joins.
+ * prepared. It asks the other devices who coordinates now (cluster/succession.h), and joins that
+ * one, or goes on as the coordinator itself. A device that leads and finds another one ahead of it
+ * becomes a device that follows.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,35 +19,45 @@
 #include "data/trained.h"
 #include "node/delivery/network_call.h"
 #include "node/job/course.h"
+#include "node/job/lead.h"
 #include "node/job/model_file.h"
 #include "node/job/progress_events.h"
 #include "node/job/retries.h"
 #include "node/job/vigil.h"
+#include "node/member/inquiry.h"
 #include "node/member/member.h"
 #include "onnx/model_shelf.h"
 #include "shoal/join.h"
 #include "train/job_options.h"
 #include "train/lane_list.h"
+#include "train/strategy.h"
 
-#define RETRY_MS 500 /* between two tries to come back */
+#define RETRY_MS 500    /* between two tries to come back, where there are no heirs to ask */
+#define ASK_AGAIN_MS 50 /* between two times that the heirs are asked */
+#define MOVES_MAX 8     /* from door to door in one try */
 
 typedef struct device {
     const sh_join_options *options;
     char name[SH_NAME_BYTES];
     unsigned char origin[SH_MESSAGE_ORIGIN_BYTES];
+    unsigned char key[SH_KEY_BYTES]; /* secret: by which it could lead */
     sh_token token;
     sh_mailbox *mailbox;
     sh_loop *loop;
-    sh_member *member;
-    sh_network *network;   /* of an imported model; else NULL; as the bench */
-    sh_workbench *bench;   /* kept when the coordinator is lost */
+    sh_member *member;   /* stays for a while after the connection, for those who ask at its door */
+    sh_legacy legacy;    /* of the coordinator that was lost last */
+    sh_door moved;       /* the coordinator is there; port 0: nobody said so */
+    bool whole;          /* the replica, where no part in the job is under way */
+    sh_network *network; /* of an imported model; else NULL; as the bench */
+    sh_workbench *bench; /* kept when the coordinator is lost */
     sh_delivery *delivery; /* of the data of the bench; NULL where they are here */
     char first_grain[SH_DIGEST_TEXT];
     bool said_leave, started;
-    bool known; /* it has been welcomed, so there is such a job */
-    bool over;  /* the coordinator said so, or the connection to it ended */
-    bool lost;  /* the latter */
-    bool late;  /* the job ended well, before this device could take part */
+    bool known;    /* it has been welcomed, so there is such a job */
+    bool welcomed; /* in the connection at hand, or the last one */
+    bool over;     /* the coordinator said so, or the connection to it ended */
+    bool lost;     /* the latter, or another device coordinates */
+    bool late;     /* the job ended well, before this device could take part */
     sh_vigil *vigil;
     sh_progress_pace pace;
     double seen_rate; /* samples a second, of late */
@@ -57,11 +70,20 @@ static void observe(const device *self, const sh_event *event)
         self->options->observer(self->options->context, event);
 }
 
+static bool is_end(const sh_mail *mail)
+{
+    return mail->kind == SH_MAIL_END || mail->kind == SH_MAIL_LOST || mail->kind == SH_MAIL_MOVED;
+}
+
 /* How the job ended for us, as a status with its message. */
 static sh_status ended(device *self, const sh_mail *mail)
 {
     self->over = true;
-    self->lost = mail->kind == SH_MAIL_LOST;
+    self->lost = mail->kind != SH_MAIL_END;
+    if (mail->kind == SH_MAIL_MOVED && mail->data != NULL) {
+        self->moved = *(const sh_door *)mail->data;
+        free(mail->data);
+    }
     return mail->status == SH_OK ? SH_OK : sh_fail(mail->status, "%s", mail->text);
 }
 
@@ -71,6 +93,14 @@ static const sh_stop *stop_of(const device *self)
     return self->options->local ? NULL : self->options->stop;
 }
 
+/* Whether this device goes on where the coordinator is lost. */
+static bool may_lead(const device *self)
+{
+    return !self->options->never_lead && !self->options->local && self->options->reconnect_s > 0;
+}
+
+static sh_status start_vigil(device *self);
+
 /* ---- preparing ------------------------------------------------------------------------------- */
 
 /* Waits for the mail of one kind: WELCOME, NETWORK or DATA. The end of the job is a failure here.
@@ -79,7 +109,7 @@ static sh_status expect(device *self, sh_mail_kind kind, sh_mail *mail)
 {
     do {
         SH_TRY(sh_mailbox_wait(self->mailbox, mail, stop_of(self), 0));
-        if (mail->kind == SH_MAIL_END || mail->kind == SH_MAIL_LOST) {
+        if (is_end(mail)) {
             SH_TRY(ended(self, mail));
             self->late = true;
             return sh_fail(SH_STOPPED, "the job ended before this device could take part");
@@ -183,23 +213,36 @@ static void close_bench(device *self)
     self->network = NULL;
     self->bench = NULL;
     self->delivery = NULL;
+    self->whole = false;
+}
+
+/* The device follows, whatever it did with the bench before. */
+static void hear_bench(device *self)
+{
+    sh_workbench *bench = self->bench;
+    bench->on_passed = on_passed;
+    bench->on_times = on_times;
+    bench->on_answers = NULL;
+    bench->context = self;
+    if (bench->trainer != NULL)
+        sh_workbench_hear(bench);
 }
 
 /* Opens data and compiles, unless that was done before. Data that were being fetched have lost
  * their sources with the coordinator; what has come is in the cache. */
 static sh_status prepare(device *self, const sh_welcome *welcome)
 {
-    if (self->bench != NULL && self->delivery == NULL &&
-        sh_job_same(&self->bench->job, &welcome->job))
+    if (self->bench != NULL && (self->delivery == NULL || sh_delivery_is_whole(self->delivery)) &&
+        sh_job_same(&self->bench->job, &welcome->job)) {
+        hear_bench(self);
         return SH_OK;
+    }
     close_bench(self);
     SH_TRY(open_network(self, welcome));
     SH_TRY(open_data(self, welcome));
     SH_TRY(sh_flip_arm(&self->bench->flip, self->name));
     self->bench->shared = true;
-    self->bench->on_passed = on_passed;
-    self->bench->on_times = on_times;
-    self->bench->context = self;
+    hear_bench(self);
     sh_lane_list lanes;
     SH_TRY(sh_lane_list_parse(&lanes, self->options->lanes));
     self->bench->gpus = lanes.gpus;
@@ -249,7 +292,7 @@ static sh_status on_idle(void *context, bool wait, bool *over)
             }
             SH_TRY(status);
         }
-        if (mail.kind == SH_MAIL_END || mail.kind == SH_MAIL_LOST) {
+        if (is_end(&mail)) {
             *over = true;
             return ended(self, &mail);
         }
@@ -352,16 +395,27 @@ static sh_status conclude(device *self, const sh_course *course, sh_ending endin
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
+/* Whether a replica that is whole can be gone on with in another view. Where devices make steps
+ * apart, each has weights of its own until it takes those of the others. */
+static bool can_keep(const device *self)
+{
+    sh_strategy strategy;
+    return sh_strategy_parse(&strategy, self->bench->job.strategy) == SH_OK && !strategy.row->apart;
+}
+
 static sh_status live(device *self)
 {
     sh_mail mail;
     SH_TRY(expect(self, SH_MAIL_WELCOME, &mail));
     sh_welcome *welcome = mail.data;
-    self->known = true;
+    self->known = self->welcomed = true;
     const sh_status status = prepare(self, welcome);
     sh_mail_drop(&mail);
     SH_TRY(status);
-    sh_member_ready(self->member, self->bench, self->first_grain, self->delivery);
+    if (self->whole)
+        sh_workbench_reopen(self->bench);
+    sh_member_ready(self->member, self->bench, self->first_grain, self->delivery, self->whole);
+    self->whole = false;
     sh_ending ending = SH_ENDING_COMPLETE;
     sh_course course = {
         .bench = self->bench,
@@ -375,6 +429,7 @@ static sh_status live(device *self)
     sh_vigil_watch(self->vigil, sh_trainer_lanes(self->bench->trainer));
     sh_vigil_note(self->vigil, SH_OCCUPATION_STEPS);
     const sh_status ran = sh_course_run(&course, &ending);
+    self->whole = course.whole && can_keep(self);
     sh_vigil_note(self->vigil, SH_OCCUPATION_FILES);
     SH_TRY(ran);
     if (ending == SH_ENDING_DISMISSED && self->said_leave)
@@ -388,23 +443,44 @@ static void see_end(device *self)
 {
     sh_mail mail;
     while (!self->over && sh_mailbox_take(self->mailbox, &mail)) {
-        self->lost = mail.kind == SH_MAIL_LOST;
-        self->over = self->lost || mail.kind == SH_MAIL_END;
+        const bool end = is_end(&mail);
         self->late = mail.kind == SH_MAIL_END && mail.status == SH_OK && !self->started;
-        sh_mail_drop(&mail);
+        if (end) {
+            const sh_status status = ended(self, &mail);
+            (void)status;
+        } else {
+            sh_mail_drop(&mail);
+        }
     }
 }
 
-static sh_status connect_and_live(device *self)
+static void close_member(device *self)
 {
-    self->over = self->lost = false;
-    SH_TRY(sh_member_connect(&self->member, &(sh_member_options){.loop = self->loop,
-                                                                 .mailbox = self->mailbox,
-                                                                 .token = &self->token,
-                                                                 .name = self->name,
-                                                                 .origin = self->origin,
-                                                                 .port = self->options->port,
-                                                                 .local = self->options->local}));
+    sh_vigil_note(self->vigil, SH_OCCUPATION_WAIT);
+    sh_member_close(self->member);
+    sh_vigil_note(self->vigil, SH_OCCUPATION_START);
+    self->member = NULL;
+}
+
+/* One part in the job, from the connection at a door to its end. Where the coordinator is lost
+ * then, the member stays, for the others who ask at its door. */
+static sh_status live_at(device *self, const sh_token *token)
+{
+    close_member(self);
+    self->over = self->lost = self->welcomed = false;
+    self->moved.port = 0;
+    SH_TRY(sh_member_connect(&self->member,
+                             &(sh_member_options){.loop = self->loop,
+                                                  .mailbox = self->mailbox,
+                                                  .token = token,
+                                                  .name = self->name,
+                                                  .origin = self->origin,
+                                                  .key = self->key,
+                                                  .term = self->known ? self->legacy.term : 0,
+                                                  .port = self->options->port,
+                                                  .last_port = self->legacy.own.port,
+                                                  .may_lead = may_lead(self),
+                                                  .local = self->options->local}));
     const sh_status status = live(self);
     char message[SH_MESSAGE_BYTES];
     snprintf(message, sizeof message, "%s", sh_message());
@@ -413,11 +489,29 @@ static sh_status connect_and_live(device *self)
         see_end(self);
     if (status != SH_OK && status != SH_STOPPED && !self->over) /* nobody else knows */
         sh_member_fail(self->member, message);
-    sh_vigil_note(self->vigil, SH_OCCUPATION_WAIT);
-    sh_member_close(self->member);
-    sh_vigil_note(self->vigil, SH_OCCUPATION_START);
-    self->member = NULL;
+    if (self->lost && self->welcomed)
+        sh_member_legacy(self->member, &self->legacy);
+    else
+        close_member(self);
     return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
+}
+
+/* The same from a door where the coordinator may not be any more: those there say where it is. */
+static sh_status connect_and_live(device *self, const sh_door *door)
+{
+    sh_token token = self->token;
+    sh_status status = SH_OK;
+    sh_door next = *door;
+    for (uint32_t i = 0; i < MOVES_MAX && next.port != 0; i++) {
+        snprintf(token.host, sizeof token.host, "%s", next.host);
+        token.port = next.port;
+        status = live_at(self, &token);
+        next = self->moved;
+        if (self->welcomed) /* what comes after that is for the caller to decide */
+            break;
+    }
+    sh_token_wipe(&token);
+    return status;
 }
 
 /* Waits before another try to connect. SH_LIMIT: it is time for that. */
@@ -425,8 +519,17 @@ static sh_status pause_for(device *self, uint32_t delay_ms)
 {
     sh_mail mail;
     while (sh_mailbox_take(self->mailbox, &mail)) /* what the last try left */
-        free(mail.kind == SH_MAIL_WELCOME ? mail.data : NULL);
-    return sh_mailbox_wait(self->mailbox, &mail, stop_of(self), delay_ms);
+        sh_mail_drop(&mail);
+    SH_TRY(sh_mailbox_wait(self->mailbox, &mail, stop_of(self), delay_ms));
+    sh_mail_drop(&mail);
+    return SH_OK;
+}
+
+static sh_door door_of(const sh_token *token)
+{
+    sh_door door = {.port = token->port};
+    snprintf(door.host, sizeof door.host, "%s", token->host);
+    return door;
 }
 
 /* The first try, and others as long as nobody can be reached and the user wants to wait. */
@@ -436,9 +539,10 @@ static sh_status wait_and_live(device *self)
     uint32_t delay_ms;
     char text[SH_MESSAGE_BYTES];
     bool said = false;
+    const sh_door door = door_of(&self->token);
     sh_retries_start(&retries, sh_clock_now_ns(sh_clock_system()), self->options->wait_s);
     for (;;) {
-        const sh_status status = connect_and_live(self);
+        const sh_status status = connect_and_live(self, &door);
         if (status != SH_NETWORK || !self->lost || self->known ||
             !sh_retries_next(&delay_ms, &retries, sh_clock_now_ns(sh_clock_system())))
             return status;
@@ -454,66 +558,242 @@ static sh_status wait_and_live(device *self)
     }
 }
 
-/* Once it has been welcomed, a lost connection is no end yet. */
-static sh_status live_on(device *self)
+/* ---- the coordinator is lost ----------------------------------------------------------------- */
+
+static uint64_t now_ms(void)
 {
-    const uint64_t patience_ns = (uint64_t)self->options->reconnect_s * 1000000000u;
-    sh_status status = wait_and_live(self);
-    while (status != SH_OK && self->lost && self->known && patience_ns > 0) {
-        const uint64_t lost_ns = sh_clock_now_ns(sh_clock_system());
+    return sh_clock_now_ns(sh_clock_system()) / 1000000;
+}
+
+/* This device's place among the heirs; their number where it is none or cannot lead. */
+static uint32_t own_place(const device *self)
+{
+    const sh_legacy *legacy = &self->legacy;
+    for (uint32_t i = 0; i < legacy->heir_count; i++)
+        if (legacy->heirs[i].device == legacy->device)
+            return may_lead(self) && legacy->chain.count > 0 && self->whole ? i
+                                                                            : legacy->heir_count;
+    return legacy->heir_count;
+}
+
+/* Asks all, and decides. *door: to be followed. */
+static sh_succession_choice choose(const device *self, uint64_t lost_ms, sh_door *door)
+{
+    const sh_legacy *legacy = &self->legacy;
+    sh_strategy strategy;
+    sh_inquiry_answers answers;
+    sh_door doors[SH_INQUIRY_DOORS_MAX];
+    uint32_t whom;
+    sh_succession state = {
+        .term = legacy->term,
+        .heirs = legacy->heir_count,
+        .own = own_place(self),
+        .devices = legacy->devices,
+        .lost_ms = lost_ms,
+    };
+    state.majority = self->bench != NULL &&
+                     sh_strategy_parse(&strategy, self->bench->job.strategy) == SH_OK &&
+                     strategy.row->apart;
+    memcpy(doors, legacy->heirs, legacy->heir_count * sizeof *doors);
+    doors[legacy->heir_count] = door_of(&legacy->token);
+    for (uint32_t i = 0; i < legacy->heir_count; i++)
+        if (doors[i].device == legacy->device)
+            doors[i].port = 0; /* we need not ask ourselves */
+    sh_inquiry_ask(&answers, &(sh_inquiry_options){.loop = self->loop,
+                                                   .token = &self->token,
+                                                   .doors = doors,
+                                                   .count = legacy->heir_count + 1});
+    const sh_succession_choice choice =
+        sh_succession_choose(&whom, &state, answers.words, now_ms());
+    if (choice == SH_SUCCESSION_FOLLOW)
+        *door = doors[whom];
+    return choice;
+}
+
+/* Goes on as the coordinator. Another device may go on in this one's place later. */
+static sh_status lead(device *self)
+{
+    sh_summary summary = {0};
+    sh_join_result *result = &self->result;
+    char text[SH_MESSAGE_BYTES], message[SH_MESSAGE_BYTES];
+    sh_door moved;
+    close_member(self);
+    sh_vigil_stop(self->vigil); /* a training has its own */
+    self->vigil = NULL;
+    snprintf(text, sizeof text,
+             "the coordinator is lost: this device goes on in its place from step %llu. Earlier "
+             "checkpoints and figures stay with the lost one",
+             (unsigned long long)self->bench->replica->steps);
+    observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+    const sh_status status = sh_lead(&summary, &moved, &self->whole,
+                                     &(sh_lead_options){.legacy = &self->legacy,
+                                                        .bench = self->bench,
+                                                        .name = self->name,
+                                                        .device = self->options});
+    snprintf(message, sizeof message, "%s", sh_message());
+    self->moved = moved;
+    self->lost = moved.port != 0;
+    self->over = true;
+    if (status == SH_OK || status == SH_STOPPED) {
+        *result = (sh_join_result){
+            .took_part = true,
+            .led = true,
+            .complete = status == SH_OK,
+            .epochs = summary.epochs,
+            .steps = summary.steps,
+            .train_loss = summary.train_loss,
+            .val_loss = summary.val_loss,
+            .val_accuracy = summary.val_accuracy,
+            .numbers = summary.numbers,
+            .val_mae = summary.val_mae,
+        };
+        memcpy(result->weights_hash, summary.weights_hash, sizeof result->weights_hash);
+    }
+    sh_summary_release(&summary);
+    const sh_status watched = start_vigil(self);
+    SH_TRY(status == SH_OK ? watched : sh_fail(status, "%s", message));
+    return self->options->save == NULL ? SH_OK : save(self);
+}
+
+/* Follows at a door, or leads: until that ends. *tried: this device took part in the job again. */
+static sh_status go_on(device *self, sh_succession_choice choice, const sh_door *door, bool *tried)
+{
+    self->started = false;
+    if (choice == SH_SUCCESSION_LEAD) {
+        *tried = true;
+        return lead(self);
+    }
+    const sh_status status = connect_and_live(self, door);
+    *tried = self->started || (self->welcomed && self->lost);
+    return status;
+}
+
+/* Looks for who goes on with the job, until there is somebody or time is up: then it has not
+ * `tried` to take part again. */
+static sh_status come_back(device *self, const char *reason, bool *tried)
+{
+    const uint64_t lost_ms = now_ms(), patience_ms = (uint64_t)self->options->reconnect_s * 1000;
+    sh_status status = SH_PEER_LOST;
+    *tried = false;
+    while (!*tried && now_ms() - lost_ms < patience_ms) {
+        sh_door door = door_of(&self->legacy.token);
+        sh_succession_choice choice = SH_SUCCESSION_FOLLOW;
+        uint32_t delay_ms = ASK_AGAIN_MS;
+        if (self->moved.port != 0) {
+            const bool own = self->moved.device != 0 && self->moved.device == self->legacy.device &&
+                             own_place(self) < self->legacy.heir_count;
+            choice = own ? SH_SUCCESSION_LEAD : choice;
+            door = self->moved;
+            snprintf(self->legacy.token.host, sizeof door.host, "%s", door.host);
+            self->legacy.token.port = door.port;
+            self->moved.port = 0;
+        } else if (self->legacy.heir_count > 0) {
+            choice = choose(self, lost_ms, &door);
+        } else {
+            delay_ms = RETRY_MS;
+        }
+        if (choice != SH_SUCCESSION_ASK) {
+            status = go_on(self, choice, &door, tried);
+            if (*tried || status == SH_OK || status == SH_REFUSED || status == SH_STOPPED)
+                return status;
+        }
+        status = pause_for(self, delay_ms);
+        if (status != SH_LIMIT)
+            SH_TRY(status);
+    }
+    return sh_fail(SH_PEER_LOST, "%s", reason);
+}
+
+/* Once it has been welcomed, a lost connection is no end yet. */
+static sh_status live_on(device *self, sh_status status)
+{
+    bool tried = true;
+    while (status != SH_OK && tried && self->lost && self->known &&
+           self->options->reconnect_s > 0) {
         char reason[SH_MESSAGE_BYTES], text[SH_MESSAGE_BYTES + 64];
         snprintf(reason, sizeof reason, "%s", sh_message());
         snprintf(text, sizeof text, "%.800s; trying to come back for %u s", reason,
                  self->options->reconnect_s);
         observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
-        self->started = false;
-        while (status != SH_OK && !self->started &&
-               sh_clock_now_ns(sh_clock_system()) - lost_ns < patience_ns) {
-            status = pause_for(self, RETRY_MS);
-            if (status != SH_LIMIT)
-                SH_TRY(status);
-            status = connect_and_live(self);
-            if (status == SH_REFUSED || status == SH_STOPPED)
-                return status;
-        }
-        if (!self->started)
-            return status == SH_OK ? SH_OK : sh_fail(SH_PEER_LOST, "%s", reason);
+        self->lost = false;
+        status = come_back(self, reason, &tried);
     }
     return status;
 }
 
+static sh_status start_vigil(device *self)
+{
+    return sh_vigil_start(&self->vigil, &(sh_vigil_options){
+                                            .stop = stop_of(self),
+                                            .others = "the coordinator and the other devices",
+                                            .observer = self->options->observer,
+                                            .observer_context = self->options->context,
+                                        });
+}
+
+static sh_status begin(device *self)
+{
+    SH_TRY(sh_key_random(self->origin, sizeof self->origin));
+    SH_TRY(sh_key_make(self->key));
+    SH_TRY(sh_mailbox_new(&self->mailbox));
+    SH_TRY(sh_loop_start(&self->loop));
+    return start_vigil(self);
+}
+
+/* Closes all, and says how it ended. */
+static sh_status finish(device *self, sh_status status, sh_join_result *result)
+{
+    char message[SH_MESSAGE_BYTES];
+    if (status != SH_OK && self->late)
+        status = conclude_without(self);
+    if (result != NULL)
+        *result = self->result.took_part ? self->result : (sh_join_result){0};
+    snprintf(message, sizeof message, "%s", sh_message());
+    close_member(self);
+    sh_key_wipe(self->key, sizeof self->key);
+    sh_key_wipe(&self->legacy, sizeof self->legacy);
+    sh_token_wipe(&self->token);
+    close_bench(self);
+    sh_loop_stop(self->loop);
+    sh_vigil_stop(self->vigil);
+    sh_mailbox_free(self->mailbox);
+    return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
+}
+
+static const sh_join_result no_result = {
+    .train_loss = NAN, .val_loss = NAN, .val_accuracy = NAN, .val_mae = NAN};
+
 sh_status sh_join(const sh_join_options *options, sh_join_result *result)
 {
-    device self = {
-        .options = options,
-        .result = {.train_loss = NAN, .val_loss = NAN, .val_accuracy = NAN, .val_mae = NAN}};
-    char message[SH_MESSAGE_BYTES];
+    device self = {.options = options, .result = no_result};
     if (options->name != NULL)
         snprintf(self.name, sizeof self.name, "%.*s", SH_NAME_BYTES - 1, options->name);
     else
         sh_host_name(self.name);
-    sh_status status = SH_OK;
-    SH_TRY_DONE(sh_token_parse(&self.token, options->token, strlen(options->token)));
-    SH_TRY_DONE(sh_key_random(self.origin, sizeof self.origin));
-    SH_TRY_DONE(sh_mailbox_new(&self.mailbox));
-    SH_TRY_DONE(sh_loop_start(&self.loop));
-    SH_TRY_DONE(sh_vigil_start(&self.vigil, &(sh_vigil_options){
-                                                .stop = stop_of(&self),
-                                                .others = "the coordinator and the other devices",
-                                                .observer = options->observer,
-                                                .observer_context = options->context,
-                                            }));
-    status = live_on(&self);
-    if (status != SH_OK && self.late)
-        status = conclude_without(&self);
-    if (result != NULL)
-        *result = self.result.took_part ? self.result : (sh_join_result){0};
-done:
-    snprintf(message, sizeof message, "%s", sh_message());
-    sh_token_wipe(&self.token);
-    close_bench(&self);
-    sh_loop_stop(self.loop);
-    sh_vigil_stop(self.vigil);
-    sh_mailbox_free(self.mailbox);
-    return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
+    sh_status status = sh_token_parse(&self.token, options->token, strlen(options->token));
+    if (status == SH_OK)
+        status = begin(&self);
+    if (status == SH_OK)
+        status = live_on(&self, wait_and_live(&self));
+    return finish(&self, status, result);
+}
+
+sh_status sh_follow(sh_join_result *result, const sh_follow_options *options)
+{
+    device self = {.options = options->device,
+                   .token = *options->token,
+                   .legacy = {.token = *options->token, .own = {.port = options->token->port}},
+                   .bench = options->bench,
+                   .whole = options->whole,
+                   .moved = options->door,
+                   .known = true,
+                   .lost = true,
+                   .result = no_result};
+    snprintf(self.name, sizeof self.name, "%s", options->name);
+    sh_status status = sh_trainer_first_grain(self.bench->trainer, self.first_grain);
+    if (status == SH_OK)
+        status = begin(&self);
+    if (status == SH_OK)
+        status = live_on(&self, sh_fail(SH_PEER_LOST, "another device coordinates the job now"));
+    return finish(&self, status, result);
 }

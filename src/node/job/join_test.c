@@ -32,7 +32,7 @@ static void on_accept(void *context, sh_channel *channel, const char *identity)
     host *here = context;
     end.reason = (char *)(uintptr_t) "";
     sh_channel_own(channel, &events, NULL);
-    here->status = sh_invitation_prove(&here->invitation, channel);
+    here->status = sh_invitation_prove(&here->invitation, channel, 0);
     if (here->status == SH_OK)
         here->status = sh_message_send(channel, &message);
     sh_channel_flush_close(channel);

@@ -25,6 +25,8 @@ typedef enum sh_mail_kind {
     SH_MAIL_CALL,    /* whoever waits is to show that it could go on: sh_station_wait does */
     SH_MAIL_END,     /* the job is over; `status` and `text` say how */
     SH_MAIL_LOST,    /* the connection to the coordinator ended without that; likewise */
+    SH_MAIL_MOVED,   /* another device coordinates: `data` is an sh_door (node/member/legacy.h) */
+    SH_MAIL_ANSWERS, /* devices were asked, and the answers are here (node/member/inquiry.h) */
     SH_MAIL_CLOSED,  /* the last connection has been closed, as was asked for */
     SH_MAIL_DATA,    /* the manifest has come, or never will: as END (node/delivery/delivery.h) */
     SH_MAIL_NETWORK, /* likewise, an imported model's network (node/delivery/network_call.h) */

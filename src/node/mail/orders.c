@@ -278,6 +278,7 @@ void sh_standing_write(sh_standing_message *message, const sh_standing *standing
     body->n_held = notice->held.count;
     body->held = message->held_list;
     body->opened = standing->opened;
+    body->able = standing->able;
     body->computed = standing->done.grains;
     body->samples = standing->done.samples;
     body->cpu_seconds = standing->done.cpu_seconds;
@@ -310,6 +311,7 @@ sh_status sh_standing_read(sh_standing *standing, const Shoal__Notice *body)
     notice->speed = (sh_speed){body->rate, body->rate_error, body->step_s};
     SH_TRY(read_ranges(&notice->held, body->held, body->n_held));
     standing->opened = body->opened;
+    standing->able = body->able;
     standing->done = (sh_device_report){
         .grains = body->computed,
         .samples = body->samples,

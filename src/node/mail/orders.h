@@ -51,6 +51,7 @@ typedef struct sh_orders {
 typedef struct sh_standing {
     sh_notice notice;
     uint32_t opened;           /* the highest ring whose door is open to those that connect to it */
+    bool able;                 /* it has all that a successor of the coordinator needs */
     sh_device_report done;     /* since it joined; no name */
     sh_socket_traffic traffic; /* of all links and transfers; stays on this device */
 } sh_standing;

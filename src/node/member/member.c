@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "cluster/silence.h"
+#include "node/mail/claims.h"
 #include "shoal/about.h"
 #include "train/job_json.h"
 
@@ -21,10 +24,12 @@ struct sh_member {
     sh_supply *supply;     /* of the data; NULL where this device does not give them */
     sh_delivery *delivery; /* to it; NULL where it has them */
     unsigned char data_key[SH_KEY_BYTES];
-    unsigned char leader[SH_LEADER_FINGERPRINT_BYTES]; /* the coordinator's, as the token says */
+    unsigned char token_key[SH_KEY_BYTES]; /* by which devices come that look for the coordinator */
     bool closing, proved /* that it is the coordinator */, welcomed;
     uint64_t job;
-    uint32_t device;
+    sh_legacy legacy;
+    sh_silence silence;          /* of the coordinator */
+    uint64_t clock_ms, ticks_ms; /* time as counted here; when it was counted last */
     sh_channel_stats closed_stats;
     sh_telemetry *telemetry; /* NULL before it is ready, and where it cannot be had */
 };
@@ -51,10 +56,82 @@ static void end(sh_member *member, sh_status status, const char *reason)
     sh_mailbox_tell(member->options.mailbox, SH_MAIL_END, status, reason);
 }
 
-/* Another device comes to link, or to take the replica or data. */
+/* ---- the coordinator is lost ----------------------------------------------------------------- */
+
+/* What this device can do without it goes on: data that are all here stay. */
+static void lose_coordinator(sh_member *member, sh_status why, const char *reason)
+{
+    if (member->delivery != NULL && !sh_delivery_is_whole(member->delivery))
+        end_delivery(member, SH_PEER_LOST, "the coordinator is lost");
+    sh_station_abandon(member->station);
+    sh_mailbox_tell(member->options.mailbox, SH_MAIL_LOST, why, reason);
+}
+
+#define TICK_MS 200 /* that the time between two looks counts as at most */
+
+/* A coordinator that says nothing for too long is lost. While this device itself was not there,
+ * nobody was silent. */
+static void watch_coordinator(sh_member *member)
+{
+    const uint64_t now_ms = sh_clock_now_ns(sh_clock_system()) / 1000000;
+    const uint64_t passed_ms = now_ms - member->ticks_ms;
+    char reason[SH_MESSAGE_BYTES];
+    member->ticks_ms = now_ms;
+    member->clock_ms += passed_ms < TICK_MS ? passed_ms : TICK_MS;
+    const uint64_t silent_ms = sh_silence_ms(&member->silence, member->clock_ms);
+    if (member->channel == NULL || !member->welcomed ||
+        silent_ms < sh_silence_limit_ms(&member->silence, false))
+        return;
+    snprintf(reason, sizeof reason, "nothing was heard of the coordinator for %.1f s",
+             (double)silent_ms / 1000);
+    sh_channel_stats_get(member->channel, &member->closed_stats);
+    sh_channel_close(member->channel);
+    member->channel = NULL;
+    lose_coordinator(member, SH_PEER_LOST, reason);
+}
+
+/* ---- who comes to the door ------------------------------------------------------------------- */
+
+/* Whether this device could go on in the coordinator's place. */
+static bool is_able(const sh_member *member)
+{
+    return member->options.may_lead && member->legacy.chain.count > 0 &&
+           (member->delivery == NULL || sh_delivery_is_whole(member->delivery)) &&
+           sh_station_is_whole(member->station);
+}
+
+static const sh_channel_events caller_events = {.on_close = NULL};
+
+/* A device looks for the coordinator: with an old token, or because it has lost it. */
+static void tell_whereabouts(const sh_member *member, sh_channel *channel)
+{
+    char host[SH_ADDRESS_TEXT] = "";
+    Shoal__Whereabouts body = SHOAL__WHEREABOUTS__INIT;
+    Shoal__Message message = SH_MESSAGE_INIT(WHEREABOUTS, whereabouts, &body);
+    body.term = member->legacy.term;
+    body.lost = member->channel == NULL || !member->welcomed;
+    body.able = is_able(member);
+    body.heard_ms = (uint32_t)sh_silence_ms(&member->silence, member->clock_ms);
+    if (!body.lost) {
+        sh_channel_peer_host(member->channel, host);
+        body.port = member->legacy.token.port;
+    }
+    body.host = host;
+    sh_channel_own(channel, &caller_events, NULL);
+    if (sh_message_send(channel, &message) == SH_OK)
+        sh_channel_flush_close(channel);
+    else
+        sh_channel_close(channel);
+}
+
+/* Another device comes to link, to take the replica or data, or by the token. */
 static void on_accept(void *context, sh_channel *channel, const char *identity)
 {
     const sh_member *member = context;
+    if (strcmp(identity, SH_TOKEN_IDENTITY) == 0) {
+        tell_whereabouts(member, channel);
+        return;
+    }
     if (!sh_station_accept(member->station, channel, identity) &&
         !sh_supply_accept(member->supply, channel, identity))
         sh_channel_close(channel);
@@ -66,8 +143,10 @@ static void on_standing(void *context, const sh_standing *standing)
     sh_standing whole = *standing;
     sh_standing_message body;
     Shoal__Message message = SH_MESSAGE_INIT(NOTICE, notice, &body.body);
+    watch_coordinator(member);
     if (!member->welcomed || member->closing)
         return;
+    whole.able = is_able(member);
     sh_channel_stats all = {whole.done.bytes_sent, whole.done.bytes_received, whole.traffic};
     sh_channel_stats_add(&all, member->closed_stats);
     sh_channel_stats_count(&all, member->channel);
@@ -83,21 +162,38 @@ static void on_standing(void *context, const sh_standing *standing)
     send_message(member, &message);
 }
 
+/* ---- what the coordinator says --------------------------------------------------------------- */
+
+/* The port that it had before, unless another program has it now. */
+static sh_status open_door(sh_member *member, const char *host)
+{
+    const sh_listener_options options = {.host = host,
+                                         .port = member->options.port,
+                                         .option = "--port",
+                                         .on_accept = on_accept,
+                                         .context = member};
+    sh_listener_options again = options;
+    again.port = member->options.last_port;
+    if (again.port == 0 || options.port != 0 ||
+        sh_listener_open(&member->listener, member->options.loop, &again) != SH_OK)
+        SH_TRY(sh_listener_open(&member->listener, member->options.loop, &options));
+    return sh_listener_allow(member->listener, SH_TOKEN_IDENTITY, member->token_key);
+}
+
 /* Connected: open the door on the address by which the coordinator sees us, and say hello. */
 static void on_open(void *context, sh_channel *channel)
 {
     sh_member *member = context;
+    sh_door *own = &member->legacy.own;
     char host[SH_ADDRESS_TEXT];
+    unsigned char key[SH_KEY_BYTES];
     sh_channel_local_address(channel, host);
-    if (sh_listener_open(&member->listener, member->options.loop,
-                         &(sh_listener_options){.host = host,
-                                                .port = member->options.port,
-                                                .option = "--port",
-                                                .on_accept = on_accept,
-                                                .context = member}) != SH_OK) {
+    if (sh_leader_public(key, member->options.key) != SH_OK || open_door(member, host) != SH_OK) {
         end(member, SH_NETWORK, sh_message());
         return;
     }
+    snprintf(own->host, sizeof own->host, "%s", host);
+    own->port = sh_listener_port(member->listener);
     sh_station_set_door(member->station, member->listener);
     Shoal__Hello hello = SHOAL__HELLO__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(HELLO, hello, &hello);
@@ -105,30 +201,84 @@ static void on_open(void *context, sh_channel *channel)
     hello.name = (char *)(uintptr_t)member->options.name;
     hello.origin = (ProtobufCBinaryData){SH_MESSAGE_ORIGIN_BYTES,
                                          (uint8_t *)(uintptr_t)member->options.origin};
-    hello.link_port = sh_listener_port(member->listener);
+    hello.key = (ProtobufCBinaryData){SH_KEY_BYTES, key};
+    hello.link_port = own->port;
     hello.local = member->options.local;
     send_message(member, &message);
 }
 
-/* Before its proof, nothing that the other side says counts. */
+static void tell_moved(const sh_member *member, const sh_door *door)
+{
+    sh_door *copy = malloc(sizeof *copy);
+    if (copy != NULL)
+        *copy = *door;
+    sh_mailbox_post(member->options.mailbox, &(sh_mail){.kind = SH_MAIL_MOVED,
+                                                        .status = SH_PEER_LOST,
+                                                        .data = copy,
+                                                        .data_bytes = sizeof *copy,
+                                                        .text = "another device coordinates"});
+}
+
+/* The coordinator is elsewhere. */
+static sh_status move(sh_member *member, uint32_t device, const char *host, uint32_t port)
+{
+    sh_door door = {.device = device, .port = (uint16_t)port};
+    if (host[0] == '\0' || strlen(host) >= sizeof door.host || port == 0 || port > UINT16_MAX)
+        return sh_fail(SH_FORMAT, "a coordinator that cannot be reached");
+    snprintf(door.host, sizeof door.host, "%s", host);
+    sh_station_abandon(member->station);
+    tell_moved(member, &door);
+    return SH_OK;
+}
+
+/* Before its proof, nothing that the other side says counts, but that the coordinator is elsewhere:
+ * that one has to prove it. */
 static sh_status take_proof(sh_member *member, const Shoal__Message *message)
 {
-    unsigned char binding[SH_LEADER_BINDING_BYTES];
-    sh_leader_proof proof = {{0}, {0}};
-    const Shoal__Proof *body = message->proof;
-    const bool whole = message->body_case == SHOAL__MESSAGE__BODY_PROOF &&
-                       body->key.len == SH_KEY_BYTES && body->signature_point.len == SH_KEY_BYTES &&
-                       body->signature_scalar.len == SH_KEY_BYTES;
-    if (whole) {
-        memcpy(proof.key, body->key.data, SH_KEY_BYTES);
-        memcpy(proof.signature, body->signature_point.data, SH_KEY_BYTES);
-        memcpy(proof.signature + SH_KEY_BYTES, body->signature_scalar.data, SH_KEY_BYTES);
+    sh_claimed claimed;
+    if (message->body_case == SHOAL__MESSAGE__BODY_WHEREABOUTS) {
+        const Shoal__Whereabouts *body = message->whereabouts;
+        if (!body->lost)
+            return move(member, 0, body->host, body->port);
+        return sh_fail(SH_NETWORK, "the device there has lost the coordinator");
     }
-    SH_TRY(sh_channel_binding(member->channel, binding));
-    if (sh_leader_check(&proof, member->leader, binding) != SH_OK)
+    if (sh_claim_read(&claimed, message, member->channel, member->legacy.token.leader) != SH_OK)
         return sh_fail(SH_REFUSED, "the device at the token's address has the token, and is not "
                                    "the coordinator that made it: see who answers there");
+    if (claimed.term < member->options.term)
+        return sh_fail(SH_NETWORK, "the coordinator there is an earlier one");
+    member->legacy.term = claimed.term;
     member->proved = true;
+    return SH_OK;
+}
+
+/* Warrants that lead from the token's key to our own; a device without them cannot lead. */
+static void take_warrants(sh_member *member, const Shoal__Welcome *body)
+{
+    unsigned char own[SH_KEY_BYTES];
+    sh_leader_chain *chain = &member->legacy.chain;
+    if (sh_chain_read(chain, body->warrants, body->n_warrants) != SH_OK ||
+        sh_leader_public(own, member->options.key) != SH_OK ||
+        sh_leader_check_chain(chain, member->legacy.token.leader, own) != SH_OK)
+        chain->count = 0;
+}
+
+static sh_status take_heirs(sh_member *member, const Shoal__Heirs *body)
+{
+    sh_legacy *legacy = &member->legacy;
+    if (body->n_heirs > SH_HEIRS_MAX || body->devices > SH_DEVICES_MAX)
+        return sh_fail(SH_FORMAT, "more heirs than there can be");
+    legacy->devices = body->devices;
+    legacy->heir_count = 0;
+    for (size_t i = 0; i < body->n_heirs; i++) {
+        const Shoal__Heir *one = body->heirs[i];
+        sh_door *door = &legacy->heirs[legacy->heir_count++];
+        *door = (sh_door){.device = one->device};
+        if (strlen(one->host) >= sizeof door->host || one->port > UINT16_MAX)
+            return sh_fail(SH_FORMAT, "an heir with a door that makes no sense");
+        snprintf(door->host, sizeof door->host, "%s", one->host);
+        door->port = door->host[0] == '\0' ? 0 : (uint16_t)one->port;
+    }
     return SH_OK;
 }
 
@@ -152,9 +302,10 @@ static sh_status take_welcome(sh_member *member, const Shoal__Message *message)
         return status;
     }
     memcpy(member->data_key, body->data_key.data, SH_KEY_BYTES);
+    take_warrants(member, body);
     member->welcomed = true;
     member->job = message->job;
-    member->device = body->device;
+    member->legacy.device = body->device;
     sh_mailbox_post(
         member->options.mailbox,
         &(sh_mail){.kind = SH_MAIL_WELCOME, .data = welcome, .data_bytes = sizeof *welcome});
@@ -187,10 +338,16 @@ static sh_status handle_message(sh_member *member, const Shoal__Message *message
     case SHOAL__MESSAGE__BODY_WELCOME:
         return take_welcome(member, message);
     case SHOAL__MESSAGE__BODY_ORDER:
-        SH_TRY(sh_orders_read(&orders, message->order, member->device));
+        SH_TRY(sh_orders_read(&orders, message->order, member->legacy.device));
         sh_station_follow(member->station, &orders);
         sh_key_wipe(&orders, sizeof orders);
         return SH_OK;
+    case SHOAL__MESSAGE__BODY_BEAT:
+        return SH_OK;
+    case SHOAL__MESSAGE__BODY_HEIRS:
+        return take_heirs(member, message->heirs);
+    case SHOAL__MESSAGE__BODY_MOVED:
+        return move(member, message->moved->device, message->moved->host, message->moved->port);
     case SHOAL__MESSAGE__BODY_END:
         end(member,
             message->end->status <= SH_INTERNAL ? (sh_status)message->end->status : SH_INTERNAL,
@@ -206,12 +363,15 @@ static void on_control(void *context, sh_channel *channel, const uint8_t *body, 
     sh_member *member = context;
     Shoal__Message *message;
     (void)channel;
+    sh_silence_heard(&member->silence, member->clock_ms);
     sh_status status = sh_message_unpack(&message, body, bytes);
     if (status == SH_OK) {
         status = handle_message(member, message);
         sh_message_free(message);
     }
-    if (status != SH_OK)
+    if (status == SH_NETWORK)
+        sh_mailbox_tell(member->options.mailbox, SH_MAIL_LOST, status, sh_message());
+    else if (status != SH_OK)
         end(member, status, sh_message());
 }
 
@@ -224,9 +384,8 @@ static void on_close(void *context, sh_channel *channel, sh_status why, const ch
         sh_mailbox_tell(member->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
         return;
     }
-    end_delivery(member, SH_PEER_LOST, "the coordinator is lost");
-    sh_mailbox_tell(member->options.mailbox, SH_MAIL_LOST, why == SH_OK ? SH_PEER_LOST : why,
-                    why == SH_OK ? "the coordinator closed the connection" : reason);
+    lose_coordinator(member, why == SH_OK ? SH_PEER_LOST : why,
+                     why == SH_OK ? "the coordinator closed the connection" : reason);
 }
 
 static const sh_channel_events coordinator_events = {
@@ -278,6 +437,7 @@ typedef struct request {
     sh_delivery *delivery;
     sh_supply *supply;
     sh_telemetry *telemetry;
+    sh_legacy *legacy;
     sh_status status;
     char text[SH_MESSAGE_BYTES];
 } request;
@@ -286,18 +446,17 @@ static void do_connect(void *context)
 {
     request *asked = context;
     sh_member *member = asked->member;
-    const sh_token *token = member->options.token;
-    unsigned char key[SH_KEY_BYTES];
-    memcpy(member->leader, token->leader, sizeof member->leader);
-    asked->status = sh_token_key(key, token);
+    const sh_token *token = &member->legacy.token;
+    member->ticks_ms = sh_clock_now_ns(sh_clock_system()) / 1000000;
+    sh_silence_begin(&member->silence, 0);
+    asked->status = sh_token_key(member->token_key, token);
     if (asked->status == SH_OK)
         asked->status = sh_channel_connect(&member->channel, member->options.loop,
                                            &(sh_channel_target){.host = token->host,
                                                                 .port = token->port,
                                                                 .identity = SH_TOKEN_IDENTITY,
-                                                                .key = key},
+                                                                .key = member->token_key},
                                            &coordinator_events, member);
-    sh_key_wipe(key, sizeof key);
     snprintf(asked->text, sizeof asked->text, "%s", sh_message());
 }
 
@@ -307,6 +466,8 @@ sh_status sh_member_connect(sh_member **member, const sh_member_options *options
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a connection");
     fresh->options = *options;
+    fresh->legacy.token = *options->token;
+    memcpy(fresh->legacy.key, options->key, SH_KEY_BYTES);
     request asked = {.member = fresh};
     asked.status =
         sh_station_new(&fresh->station, &(sh_station_options){.loop = options->loop,
@@ -320,7 +481,7 @@ sh_status sh_member_connect(sh_member **member, const sh_member_options *options
     fresh->options.token = NULL;
     if (asked.status != SH_OK) {
         sh_station_close(fresh->station);
-        free(fresh);
+        sh_key_free(fresh, sizeof *fresh);
         return sh_fail(asked.status, "%s", asked.text);
     }
     *member = fresh;
@@ -338,7 +499,7 @@ static void do_ready(void *context)
     if (asked->supply != NULL && member->listener != NULL) {
         char identity[SH_LINK_IDENTITY];
         member->supply = asked->supply;
-        sh_data_identity(identity, member->device);
+        sh_data_identity(identity, member->legacy.device);
         ready.has_data = sh_listener_allow(member->listener, identity, member->data_key) == SH_OK;
     }
     ready.lanes = asked->lanes;
@@ -348,7 +509,7 @@ static void do_ready(void *context)
 }
 
 void sh_member_ready(sh_member *member, sh_workbench *bench, const char *first_grain,
-                     sh_delivery *delivery)
+                     sh_delivery *delivery, bool whole)
 {
     sh_telemetry *telemetry = NULL;
     if (sh_telemetry_open(&telemetry, &(sh_telemetry_options){on_batch, member}) != SH_OK)
@@ -361,7 +522,7 @@ void sh_member_ready(sh_member *member, sh_workbench *bench, const char *first_g
         sh_supply_new(&supply, &(sh_supply_options){.loop = member->options.loop,
                                                     .dataset = dataset,
                                                     .network = bench->network,
-                                                    .device = member->device}) != SH_OK)
+                                                    .device = member->legacy.device}) != SH_OK)
         supply = NULL;
     sh_loop_call(member->options.loop, do_ready,
                  &(request){.member = member,
@@ -373,7 +534,7 @@ void sh_member_ready(sh_member *member, sh_workbench *bench, const char *first_g
                             .first_grain = first_grain});
     if (member->supply != supply) /* there is no door any more */
         sh_supply_free(supply);
-    sh_station_begin(member->station, member->device, bench, false);
+    sh_station_begin(member->station, member->legacy.device, bench, whole);
 }
 
 static void do_fail(void *context)
@@ -394,6 +555,17 @@ void sh_member_fail(sh_member *member, const char *reason)
 sh_station *sh_member_station(const sh_member *member)
 {
     return member->station;
+}
+
+static void do_copy(void *context)
+{
+    const request *asked = context;
+    *asked->legacy = asked->member->legacy;
+}
+
+void sh_member_legacy(sh_member *member, sh_legacy *legacy)
+{
+    sh_loop_call(member->options.loop, do_copy, &(request){.member = member, .legacy = legacy});
 }
 
 /* From here on the loop leaves the telemetry alone. */
@@ -442,6 +614,5 @@ void sh_member_close(sh_member *member)
     sh_loop_call(loop, do_close, member);
     sh_station_close(member->station);
     sh_supply_free(member->supply);
-    sh_key_wipe(member->data_key, sizeof member->data_key);
-    free(member);
+    sh_key_free(member, sizeof *member);
 }

@@ -266,6 +266,12 @@ static void beat(void *context)
         call_waiter(station);
 }
 
+void sh_station_abandon(sh_station *station)
+{
+    handle(station, &(sh_participant_event){.kind = SH_PARTICIPANT_ABANDONED});
+    end_intake(station);
+}
+
 void sh_station_set_door(sh_station *station, sh_listener *door)
 {
     sh_rings_set_door(station->rings, door);

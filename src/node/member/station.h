@@ -80,6 +80,9 @@ bool sh_station_is_whole(sh_station *station);
  * stands after its last step; false: it was being taken. */
 bool sh_station_settle(sh_station *station);
 
+/* The coordinator is lost: ends all rounds and transfers; no stage begins any more. Loop only. */
+void sh_station_abandon(sh_station *station);
+
 /* Tells the standing once more, before this device goes. Loop only. */
 void sh_station_report(sh_station *station);
 

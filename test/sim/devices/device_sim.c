@@ -161,6 +161,7 @@ static void *join(void *context)
                                              .lanes = "1",
                                              .name = own->name,
                                              .reconnect_s = 60,
+                                             .never_lead = true,
                                              .observer = tell,
                                              .context = own},
                           NULL);

@@ -32,9 +32,9 @@ MUTATIONS = [
      "    intake->options.on_position(intake->options.context, intake->number, position);", "    (void)position;"),
     ("a halt does not break a round off", "node/member/rings.c",
      "        sh_engine_abort(each->engine, SH_ABORTED, \"the devices change\");", ""),
-    ("a device that comes is not proved to", "node/coordinator/invitation.c",
-     "    SH_TRY(sh_leader_sign(&proof, invitation->key, binding));",
-     "    SH_TRY(sh_leader_sign(&proof, invitation->key, (const unsigned char *)&proof));"),
+    ("a device that comes is not proved to", "node/mail/claims.c",
+     "    SH_TRY(sh_leader_sign(&proof, claim->secret, binding));",
+     "    SH_TRY(sh_leader_sign(&proof, claim->secret, (const unsigned char *)&proof));"),
     ("mail wakes nobody", "node/mail/mailbox.c",
      "    const ssize_t wrote = write(mailbox->fd, &one, sizeof one);\n    (void)wrote;", "    (void)one;"),
 ]

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/succession.h"
+
+/* The best coordinator among those that lead: of the highest term, then with the most steps. Only
+ * the lost coordinator itself may be of the term that was lost. */
+static bool find_leader(uint32_t *whom, const sh_succession *succession,
+                        const sh_heir_answer *answers)
+{
+    bool found = false;
+    for (uint32_t i = 0; i <= succession->heirs; i++) {
+        const sh_heir_answer *one = &answers[i];
+        const bool former = i == succession->heirs && one->term == succession->term;
+        if (i == succession->own && i < succession->heirs)
+            continue;
+        if (one->word != SH_HEIR_LEADS || (one->term <= succession->term && !former))
+            continue;
+        const sh_heir_answer *best = &answers[*whom];
+        if (found &&
+            (one->term < best->term || (one->term == best->term && one->steps <= best->steps)))
+            continue;
+        *whom = i;
+        found = true;
+    }
+    return found;
+}
+
+/* Whether an heir has heard of its coordinator of late. */
+static bool has_coordinator(const sh_heir_answer *one)
+{
+    return one->word == SH_HEIR_FOLLOWS && one->heard_ms < SH_SUCCESSION_ALIVE_MS;
+}
+
+/* A device that follows a coordinator of a later term, and can say where that is. */
+static bool find_follower(uint32_t *whom, const sh_succession *succession,
+                          const sh_heir_answer *answers)
+{
+    for (uint32_t i = 0; i <= succession->heirs; i++) {
+        if ((i == succession->own && i < succession->heirs) || !has_coordinator(&answers[i]) ||
+            answers[i].term <= succession->term)
+            continue;
+        *whom = i;
+        return true;
+    }
+    return false;
+}
+
+/* Whether another device still has the coordinator that this one cannot reach: it is not lost. */
+static bool is_alive_elsewhere(const sh_succession *succession, const sh_heir_answer *answers)
+{
+    for (uint32_t i = 0; i < succession->heirs; i++)
+        if (i != succession->own && has_coordinator(&answers[i]) &&
+            answers[i].term == succession->term)
+            return true;
+    return false;
+}
+
+/* Whether an earlier heir is still to be waited for. */
+static bool comes_first(const sh_heir_answer *one, uint64_t passed_ms)
+{
+    if (one->word == SH_HEIR_SILENT)
+        return passed_ms < SH_SUCCESSION_SILENT_MS;
+    return (one->able || one->word != SH_HEIR_LOST) && passed_ms < SH_SUCCESSION_SLOW_MS;
+}
+
+/* This device, and those heirs that have lost the same coordinator, are most of the last view. */
+static bool has_majority(const sh_succession *succession, const sh_heir_answer *answers)
+{
+    uint32_t left = 1;
+    for (uint32_t i = 0; i < succession->heirs; i++)
+        left += i != succession->own && answers[i].word == SH_HEIR_LOST &&
+                answers[i].term == succession->term;
+    return 2 * left > succession->devices;
+}
+
+sh_succession_choice sh_succession_choose(uint32_t *whom, const sh_succession *succession,
+                                          const sh_heir_answer *answers, uint64_t now_ms)
+{
+    const uint64_t passed_ms = now_ms - succession->lost_ms;
+    uint32_t found = 0;
+    if (find_leader(&found, succession, answers) || find_follower(&found, succession, answers)) {
+        *whom = found;
+        return SH_SUCCESSION_FOLLOW;
+    }
+    if (succession->own >= succession->heirs || is_alive_elsewhere(succession, answers))
+        return SH_SUCCESSION_ASK;
+    for (uint32_t i = 0; i < succession->own; i++)
+        if (comes_first(&answers[i], passed_ms))
+            return SH_SUCCESSION_ASK;
+    if (succession->majority && !has_majority(succession, answers))
+        return SH_SUCCESSION_ASK;
+    return SH_SUCCESSION_LEAD;
+}
+
+bool sh_succession_is_behind(uint32_t term, uint64_t steps, bool lower, const sh_heir_answer *other)
+{
+    if (other->term != term)
+        return other->term > term;
+    if (other->steps != steps)
+        return other->steps > steps;
+    return !lower;
+}

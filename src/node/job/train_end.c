@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node/job/train_impl.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "node/job/appraisal.h"
+#include "node/job/handover.h"
+#include "node/job/summary_file.h"
+#include "store/checkpoint.h"
+
+#define LAST_PASS_S 20 /* most that a pass over the validation samples may take after a stop */
+
+static double seconds_since(uint64_t start_ns)
+{
+    return (double)(sh_clock_now_ns(sh_clock_system()) - start_ns) * 1e-9;
+}
+
+/* What each device has done, in the summary; all ranks together. */
+static sh_status report_devices(training *t)
+{
+    sh_summary *summary = t->summary;
+    const sh_trainer_work work = sh_trainer_work_done(t->bench->trainer);
+    sh_device_report own = {
+        .grains = work.grains,
+        .samples = work.samples,
+        .cpu_seconds = sh_process_cpu_seconds(),
+        .peak_rss_bytes = sh_process_peak_rss_bytes(),
+    };
+    memcpy(own.name, t->company->name, sizeof own.name);
+    summary->planned_bytes = sh_footprint_total(sh_trainer_footprint(t->bench->trainer));
+    SH_TRY(sh_company_reports(t->company, &own, &summary->devices, &summary->device_count));
+    for (size_t i = 0; i < summary->device_count; i++)
+        if (summary->peak_rss_bytes < summary->devices[i].peak_rss_bytes)
+            summary->peak_rss_bytes = summary->devices[i].peak_rss_bytes;
+    return SH_OK;
+}
+
+static sh_status path_of(char path[SH_RUN_BYTES], const training *t, const char *name)
+{
+    char full[SH_PATH_BYTES];
+    SH_TRY(sh_path_join(full, sh_run_checkpoints(t->run), name));
+    snprintf(path, SH_RUN_BYTES, "%.*s", SH_RUN_BYTES - 1, full);
+    return SH_OK;
+}
+
+/* Which epoch was the best, and where its weights are. */
+static sh_status summarise_best(training *t)
+{
+    sh_summary *summary = t->summary;
+    const sh_job *job = &t->bench->job;
+    const uint64_t epoch_steps = sh_trainer_schedule(t->bench->trainer)->epoch_steps;
+    const sh_best now = sh_best_now(&t->bench->replica->best, job);
+    memcpy(summary->monitor, job->monitor, sizeof summary->monitor);
+    summary->best_value = (double)NAN;
+    if (now.steps > 0) {
+        summary->best_epoch = (uint32_t)((now.steps + epoch_steps - 1) / epoch_steps);
+        summary->best_steps = now.steps;
+        summary->best_value = sh_best_shown(job, now.value);
+    }
+    if (t->has_checkpoint)
+        SH_TRY(path_of(summary->last_file, t, SH_CHECKPOINT_LAST));
+    if (now.steps > 0 && t->kept.best_steps == now.steps)
+        SH_TRY(path_of(summary->best_file, t, SH_CHECKPOINT_BEST));
+    return SH_OK;
+}
+
+static sh_status summarise(training *t, const sh_course *course, const char *ending)
+{
+    sh_summary *summary = t->summary;
+    const sh_replica *replica = t->bench->replica;
+    snprintf(summary->model, sizeof summary->model, "%s", t->bench->job.model);
+    snprintf(summary->data, sizeof summary->data, "%s", t->bench->job.data);
+    summary->wire = t->bench->job.wire;
+    snprintf(summary->run, sizeof summary->run, "%.*s", SH_RUN_BYTES - 1, sh_run_folder(t->run));
+    summary->parameters = sh_model_parameters(replica->graph);
+    summary->steps = replica->steps;
+    sh_training_count_samples(t);
+    summary->first_steps = t->start_steps;
+    summary->epoch_steps = sh_trainer_schedule(t->bench->trainer)->epoch_steps;
+    summary->epochs = (uint32_t)(replica->steps / summary->epoch_steps);
+    if (t->pace.start_ns != 0) {
+        summary->train_seconds = seconds_since(t->pace.start_ns);
+        summary->samples_per_second = (double)summary->samples / summary->train_seconds;
+    }
+    summary->redone_steps = course->redone_steps;
+    summary->views = course->views;
+    if (t->pace.start_ns != 0 && t->bench->clock != NULL)
+        SH_TRY(sh_trainer_profile(t->bench->trainer, &summary->profile, t->options->profile));
+    SH_TRY(sh_replica_hash(replica, summary->weights_hash));
+    SH_TRY(report_devices(t));
+    SH_TRY(summarise_best(t));
+    const sh_status status = sh_summary_file_write(t->run, summary, ending);
+    if (sh_setbacks_may_pass(status))
+        sh_training_note_failure(t, status);
+    return sh_setbacks_may_pass(status) ? SH_OK : status;
+}
+
+/* After a failure that leaves good weights: saves them, and says where to go on. */
+static sh_status save_after(training *t, const sh_course *course, sh_status status,
+                            const char *ending)
+{
+    char message[SH_MESSAGE_BYTES];
+    snprintf(message, sizeof message, "%s", sh_message());
+    SH_TRY(sh_fail_in(sh_training_checkpoint(t), "%s; and the checkpoint failed", message));
+    SH_TRY(summarise(t, course, ending));
+    return sh_fail(status, "%.900s; saved at step %llu", message,
+                   (unsigned long long)t->bench->replica->steps);
+}
+
+/* After a failure that leaves nothing to save: the other devices hear why. */
+static sh_status give_up(const training *t, sh_status status)
+{
+    char message[SH_MESSAGE_BYTES];
+    const char *remedy = status == SH_NUMERIC ? "; try a smaller --lr" : "";
+    snprintf(message, sizeof message, "%s", sh_message());
+    sh_company_fail(t->company, message);
+    if (!t->has_checkpoint)
+        return sh_fail(status, "%.900s%s; there is no checkpoint yet", message, remedy);
+    return sh_fail(status, "%.700s%s; the last checkpoint in %.200s is whole", message, remedy,
+                   sh_run_folder(t->run));
+}
+
+/* Patience is at its end, though the job has steps left. */
+static void note_early_end(training *t)
+{
+    char text[SH_MESSAGE_BYTES], more[64] = "";
+    const sh_job *job = &t->bench->job;
+    const sh_replica *replica = t->bench->replica;
+    const unsigned long long stale = sh_best_now(&replica->best, job).stale;
+    if (replica->steps >= sh_trainer_schedule(t->bench->trainer)->total_steps)
+        return;
+    if (job->min_delta > 0)
+        snprintf(more, sizeof more, " by more than %g", (double)job->min_delta);
+    snprintf(text, sizeof text, "stopped early: no better %s%s for %llu epoch%s", job->monitor,
+             more, stale, stale == 1 ? "" : "s");
+    sh_log(SH_LOG_INFO, "job.stopped_early", "step=%llu text=\"%s\"",
+           (unsigned long long)replica->steps, text);
+    sh_training_observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+    t->summary->stopped_early = true;
+}
+
+/* What a full disk has left undone: the last checkpoint has to be written, the rest is told. */
+static sh_status write_rest(training *t)
+{
+    char text[SH_MESSAGE_BYTES];
+    const sh_best now = sh_best_now(&t->bench->replica->best, &t->bench->job);
+    if (t->setbacks.kind[SH_SETBACK_CHECKPOINT].lasts) {
+        SH_TRY(sh_training_checkpoint_validated(t));
+        SH_TRY(sh_training_bear(t, SH_SETBACK_CHECKPOINT, SH_OK));
+    }
+    SH_TRY(sh_training_bear(t, SH_SETBACK_METRICS, sh_setbacks_append(&t->setbacks, t->run, NULL)));
+    if (t->scalars.file != NULL)
+        sh_training_note_board(t, sh_tensorboard_flush(t->scalars.file));
+    if (sh_setbacks_left(&t->setbacks, text))
+        sh_training_observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+    if (!t->options->lr_find && now.steps > 0 && t->kept.best_steps != now.steps)
+        sh_training_observe(
+            t, &(sh_event){.kind = SH_EVENT_NOTE,
+                           .text = "the best weights could not be saved when they were the "
+                                   "best: the model's files have the last ones"});
+    return SH_OK;
+}
+
+sh_status sh_training_finish(training *t, const sh_course *course, sh_status status,
+                             sh_ending ending)
+{
+    if (t->company->rank != 0) { /* the first one says it all */
+        SH_TRY(status);
+        SH_TRY(report_devices(t));
+        sh_summary_release(t->summary);
+        return SH_OK;
+    }
+    if (status == SH_ABORTED && t->company->moved.port != 0) {
+        t->moved_whole = course->whole;
+        return course->whole ? save_after(t, course, status, "moved") : status;
+    }
+    if (!course->whole)
+        return give_up(t, status != SH_OK ? status
+                                          : sh_fail(SH_PEER_LOST, "the job ended while this device "
+                                                                  "took the replica from others"));
+    if (status == SH_OK && ending == SH_ENDING_COMPLETE) {
+        note_early_end(t);
+        status = write_rest(t);
+        return status == SH_OK ? summarise(t, course, "complete") : give_up(t, status);
+    }
+    if (status == SH_OK)
+        return save_after(t, course, sh_fail(SH_STOPPED, "stopped on request"), "stopped");
+    if (status == SH_STOPPED)
+        return save_after(t, course, status, "stopped");
+    if (status == SH_PEER_LOST)
+        return save_after(t, course, status, "device lost");
+    return give_up(t, status);
+}
+
+/* From here on everything else is written, so a failure is a note. */
+static void note_missing(const training *t, const char *event)
+{
+    char text[SH_MESSAGE_BYTES];
+    snprintf(text, sizeof text, "the best weights are not measured: %.700s; shoal eval %.200s does",
+             sh_message(), t->summary->run);
+    sh_log(SH_LOG_WARN, event, "reason=\"%s\"", sh_message());
+    sh_training_observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+}
+
+/* When all other devices have left, the best weights take the place of the last ones: what they
+ * are worth, and as files for other programs. */
+void sh_training_conclude(training *t, bool stopped)
+{
+    sh_summary *summary = t->summary;
+    sh_workbench *bench = t->bench;
+    const bool held = t->kept.best_steps == bench->replica->steps;
+    const sh_appraisal asked = {
+        .bench = bench,
+        .measure = &t->measure,
+        .run = t->run,
+        .limit_s = stopped ? LAST_PASS_S : 0,
+    };
+    if (!held && summary->best_file[0] != '\0' &&
+        sh_appraisal_hold(bench->replica, summary->best_file) != SH_OK) {
+        note_missing(t, "best.unreadable");
+        return;
+    }
+    sh_training_note_failure(
+        t, sh_handover_write(t->run, &(sh_model_source){.job = &bench->job,
+                                                        .replica = bench->replica,
+                                                        .trained_text = bench->trained}));
+    if (summary->best_epoch > 0 && sh_appraisal_write(&summary->metrics, &asked) != SH_OK)
+        note_missing(t, "figures.missing");
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of a training share. train.c tells its story; train_end.c is how it ends;
+ * train_records.c writes checkpoints and says what the user should know, and calls nothing of the
+ * others.
+ *
+ *     SH_TRY(sh_training_checkpoint(t));
+ *     SH_TRY(sh_training_finish(t, &course, status, ending));
+ *
+ * Threads: the step's, but where said.
+ */
+#ifndef SHOAL_NODE_JOB_TRAIN_IMPL_H
+#define SHOAL_NODE_JOB_TRAIN_IMPL_H
+
+#include "node/job/cadence.h"
+#include "node/job/company.h"
+#include "node/job/kept.h"
+#include "node/job/lead.h"
+#include "node/job/measure.h"
+#include "node/job/progress_events.h"
+#include "node/job/saves.h"
+#include "node/job/setbacks.h"
+#include "node/record/scalars.h"
+#include "store/run.h"
+
+typedef struct training {
+    const sh_train_options *options;
+    const sh_lead_options *lead; /* goes on with a job that others have begun; NULL: begins one */
+    sh_company *company;
+    sh_run *run;         /* NULL for ranks but the first, as the journal */
+    bool has_checkpoint; /* in the run's folder */
+    sh_saves saves;
+    sh_kept kept;
+    sh_cadence cadence;
+    sh_setbacks setbacks;
+    sh_log_tap events; /* into the run's folder while it is open */
+    sh_scalars scalars;
+    sh_measure *measure; /* that gets the lanes' answers; NULL: none */
+    sh_workbench *bench;
+    sh_run_journal *journal;
+    sh_job before;   /* the job of the checkpoint that it goes on from */
+    sh_vigil *vigil; /* NULL for ranks, which the launcher ends */
+
+    /* The course under way. */
+    sh_progress_pace pace;
+    uint64_t start_steps;
+    uint64_t counted_steps;   /* whose samples are in the summary */
+    char name[SH_NAME_BYTES]; /* of this device, and the job's token: for the time after that */
+    sh_token token;
+    bool moved_whole; /* another device leads now, and the replica here is whole */
+    sh_summary *summary;
+} training;
+
+/* ---- train_records.c ------------------------------------------------------------------------- */
+
+void sh_training_observe(const training *t, const sh_event *event);
+
+/* Writes a checkpoint, and tells the user of it. The failures are those of sh_saves_write. */
+sh_status sh_training_checkpoint(training *t) SHOAL_CHECKED;
+
+/* The same of a validation: it stays where it is the best. */
+sh_status sh_training_checkpoint_validated(training *t) SHOAL_CHECKED;
+
+/* The last call was killed before the best checkpoint was kept, or the checkpoint is from another
+ * run. */
+sh_status sh_training_complete_kept(training *t) SHOAL_CHECKED;
+
+/* As sh_company.save_now and sh_vigil_options.save have them; `context` is the training. Any
+ * thread. */
+void sh_training_save_now(void *context);
+void sh_training_rescue(void *context, sh_rescue *rescue);
+
+/* Whether the training goes on after a write that ended with `status`: else its failure. */
+sh_status sh_training_bear(training *t, sh_setback kind, sh_status status) SHOAL_CHECKED;
+
+/* All steps count, also those that this device did not apply itself. */
+void sh_training_count_samples(training *t);
+
+/* Failures that end nothing: of a file beside the training's own, of TensorBoard's, of the journal.
+ */
+void sh_training_note_failure(const training *t, sh_status status);
+void sh_training_note_board(training *t, sh_status status);
+void sh_training_note_trouble(const training *t);
+
+/* Seconds since 1970, for people. */
+double sh_training_date(void);
+
+/* ---- train_end.c ----------------------------------------------------------------------------- */
+
+/* The course has ended so: saves and sums up. Returns how the training ended. */
+sh_status sh_training_finish(training *t, const sh_course *course, sh_status status,
+                             sh_ending ending) SHOAL_CHECKED;
+
+/* When all other devices have left, the best weights take the place of the last ones: what they are
+ * worth, and as files for other programs. */
+void sh_training_conclude(training *t, bool stopped);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a device knows of its job when it has lost the coordinator: enough to find who goes on, or
+ * to go on itself (cluster/succession.h).
+ *
+ *     sh_member_legacy(member, &legacy);
+ *     ... ask the doors of legacy.heirs (node/member/inquiry.h) ...
+ *     sh_key_wipe(&legacy, sizeof legacy);
+ *
+ * Threads: a value.
+ */
+#ifndef SHOAL_NODE_LEGACY_H
+#define SHOAL_NODE_LEGACY_H
+
+#include "cluster/succession.h"
+#include "net/leader.h"
+#include "net/token.h"
+
+/* Where a device listens. */
+typedef struct sh_door {
+    uint32_t device; /* its number */
+    char host[SH_TOKEN_HOST];
+    uint16_t port;
+} sh_door;
+
+typedef struct sh_legacy {
+    sh_token token; /* of the job; its address is the coordinator's door */
+    uint32_t term;  /* of the coordinator */
+    uint32_t device;
+    uint32_t devices; /* of the last view, with the coordinator */
+    uint32_t heir_count;
+    sh_door heirs[SH_HEIRS_MAX];
+    sh_door own;                     /* this device's door; port 0: it has none */
+    unsigned char key[SH_KEY_BYTES]; /* this device's secret one */
+    sh_leader_chain chain;           /* its warrants; none: it may not lead */
+} sh_legacy;
+
+#endif

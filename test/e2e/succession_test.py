@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The coordinator is lost, for a while or for good: another device goes on in its place, and the weights are those of
+one device alone."""
+
+import glob
+import json
+import os
+import re
+import signal
+import time
+
+import harness
+
+JOB = ("mlp:784-16-10", "digits:310/90", "--batch-size", "50", "--grain", "7")
+STEPS_AN_EPOCH = 7
+GOES_ON = r"the coordinator is lost: this device goes on in its place from step (\d+)"
+
+
+class Succession(harness.Case):
+    def begin(self, steps, *names, options=()):
+        """A job that others have joined, each with a folder for its run."""
+        self.steps = steps
+        training = harness.Training(self, *JOB, "--epochs", "1000000", "--steps", str(steps), "--lanes", "1")
+        self.joined = {}
+        for name in names:
+            self.add(training, name, *options)
+            training.wait_for_joined(name)  # so they have their seats in this order
+        if not options:
+            training.events.find(r"INFO coordinator\.heirs count=%d" % len(names))
+        return training
+
+    def add(self, training, name, *options):
+        self.joined[name] = training.join(name, "--run", self.path(name), *options, quiet=False)
+
+    def weights_alone(self):
+        return self.train(*JOB, "--epochs", "1000000", "--steps", str(self.steps), "--quiet").summary["weights_hash"]
+
+    def finish(self, *names):
+        """Waits for the end of those that are left; all have the weights of one device alone."""
+        alone = self.weights_alone()
+        for name in names:
+            result = self.joined[name].wait(120)
+            self.assertEqual(result.status, 0, str(result))
+            self.assertIn("weights     " + alone, result.err)
+
+    def summary_of(self, name):
+        with open(self.path(name, "summary.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+    def leads(self, name, timeout=20):
+        """Waits until this device leads; the step from which on."""
+        return int(self.joined[name].wait_for(GOES_ON, timeout, stream="err").group(1))
+
+    def one_that_leads(self, names):
+        """Waits until one of them does: the first seat among those left, as they came to the coordinator."""
+        deadline = time.monotonic() + 20 * harness.PATIENCE
+        while True:
+            for name in names:
+                if re.search(GOES_ON, "".join(self.joined[name].lines["err"])):
+                    return name
+            self.assertLess(time.monotonic(), deadline, "nobody goes on")
+            time.sleep(0.01)
+
+    def has_heirs(self, name, count):
+        """Waits until so many devices could go on in the place of the one that leads."""
+        harness.Events(self.path(name)).find(r"INFO coordinator\.heirs count=%d" % count)
+
+    def advance(self, name, epochs=2):
+        """Waits until the run of the device that leads has so many epochs more."""
+        path = self.path(name, "metrics.jsonl")
+
+        def count():
+            try:
+                with open(path, "rb") as file:
+                    return file.read().count(b"\n")
+            except FileNotFoundError:
+                return 0
+
+        goal, deadline = count() + epochs, time.monotonic() + 30 * harness.PATIENCE
+        while count() < goal:
+            self.assertLess(time.monotonic(), deadline, str(self.joined[name].so_far()))
+            time.sleep(0.01)
+
+
+class Killed(Succession):
+    def test_the_first_one_left_goes_on(self):
+        training = self.begin(2000, "one", "two", "three")
+        training.advance(2)
+        training.process.signal(signal.SIGKILL)
+        since = time.monotonic()
+        first = self.leads("one")
+        self.advance("one", 1)
+        self.assertLess(time.monotonic() - since, 1.5 * harness.PATIENCE)
+        self.finish("one", "two", "three")
+        summary = self.summary_of("one")
+        self.assertEqual(summary["ending"], "complete")
+        self.assertEqual(summary["steps"], self.steps)
+        self.assertEqual(summary["devices"], 3)
+        self.assertGreater(first, 0)
+        # Each sample after the loss once, by whomever: none that this run counts was lost or done twice.
+        self.assertEqual(summary["samples"], samples_of(first, self.steps))
+        self.assertTrue(os.path.exists(self.path("one", "model.onnx")))
+        self.assertFalse(os.path.exists(self.path("two")))
+        self.assertFalse(os.path.exists(self.path("one", "token")))  # nobody comes back to a job that is complete
+
+    def test_one_after_the_other(self):
+        training = self.begin(2500, "one", "two", "three")
+        training.process.signal(signal.SIGKILL)
+        left = ["one", "two", "three"]
+        while len(left) > 1:
+            name = self.one_that_leads(left)
+            self.advance(name)
+            self.has_heirs(name, len(left) - 1)
+            self.joined[name].signal(signal.SIGKILL)
+            left.remove(name)
+        self.assertEqual(self.one_that_leads(left), left[0])
+        self.finish(*left)
+
+    def test_devices_join_the_successor(self):
+        training = self.begin(2500, "one", "two")
+        training.process.signal(signal.SIGKILL)
+        self.leads("one")
+        training.token = harness.Token(self.joined["one"].wait_for_token())
+        self.has_heirs("one", 1)
+        self.add(training, "late")
+        self.has_heirs("one", 2)
+        self.joined["one"].signal(signal.SIGKILL)
+        self.assertEqual(self.one_that_leads(["two", "late"]), "two")
+        self.finish("two", "late")
+
+    def test_the_run_of_a_successor_resumes(self):
+        training = self.begin(1000000, "one", "two")
+        training.process.signal(signal.SIGKILL)
+        self.leads("one")
+        self.advance("one")
+        self.joined["one"].signal(signal.SIGINT)
+        self.assertEqual(self.joined["one"].wait(20).status, 130, str(self.joined["one"].so_far()))
+        self.assertEqual(self.joined["two"].wait(20).status, 0, str(self.joined["two"].so_far()))
+        self.steps = self.summary_of("one")["steps"] + 20
+        self.assertEqual(self.train("--resume", self.path("one"), "--steps", str(self.steps),
+                                    "--quiet").summary["weights_hash"], self.weights_alone())
+
+
+class Frozen(Succession):
+    def test_it_comes_back_as_a_device(self):
+        training = self.begin(7000, "one", "two")
+        training.process.signal(signal.SIGSTOP)
+        self.leads("one")
+        self.advance("one")
+        training.process.signal(signal.SIGCONT)
+        training.events.find(r"INFO coordinator\.moved ")
+        harness.Events(self.path("one")).find(r'INFO device\.joined .*text="device %s joined' % os.uname().nodename)
+        # Its door leads those on that have the old token.
+        self.add(training, "late")
+        self.joined["late"].wait_for("^training on 4 devices", stream="err")
+        self.finish("one", "two", "late")
+        result = training.process.wait(20)
+        self.assertEqual(result.status, 0, str(result))
+        self.assertEqual(training.summary()["weights_hash"], self.weights_alone())
+        self.assertEqual(training.summary()["steps"], self.steps)
+
+
+class Nobody(Succession):
+    def test_who_never_leads_waits(self):
+        training = self.begin(1000000, "one", "two", options=("--never-lead", "--reconnect", "2"))
+        training.process.signal(signal.SIGKILL)
+        for name in ("one", "two"):
+            result = self.joined[name].wait(30)
+            self.assertEqual(result.status, 1, str(result))
+            self.assertIn("trying to come back for 2 s", result.err)
+        self.assertEqual(glob.glob(self.path("*", "run.db")), [os.path.join(training.run, "run.db")])
+
+
+def samples_of(first, last):
+    """How many samples the steps after `first` up to `last` have: 310 an epoch in batches of 50."""
+    def up_to(step):
+        return step // STEPS_AN_EPOCH * 310 + min(step % STEPS_AN_EPOCH * 50, 310)
+    return up_to(last) - up_to(first)
+
+
+if __name__ == "__main__":
+    harness.main()
