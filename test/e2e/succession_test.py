@@ -7,6 +7,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import signal
 import time
 
@@ -18,10 +19,11 @@ GOES_ON = r"the coordinator is lost: this device goes on in its place from step 
 
 
 class Succession(harness.Case):
-    def begin(self, steps, *names, options=()):
+    def begin(self, steps, *names, options=(), strategy=("sync",)):
         """A job that others have joined, each with a folder for its run."""
-        self.steps = steps
-        training = harness.Training(self, *JOB, "--epochs", "1000000", "--steps", str(steps), "--lanes", "1")
+        self.steps, self.strategy = steps, strategy
+        training = harness.Training(self, *JOB, "--epochs", "1000000", "--steps", str(steps), "--lanes", "1",
+                                    "--strategy", *strategy)
         self.joined = {}
         for name in names:
             self.add(training, name, *options)
@@ -34,7 +36,8 @@ class Succession(harness.Case):
         self.joined[name] = training.join(name, "--run", self.path(name), *options, quiet=False)
 
     def weights_alone(self):
-        return self.train(*JOB, "--epochs", "1000000", "--steps", str(self.steps), "--quiet").summary["weights_hash"]
+        return self.train(*JOB, "--epochs", "1000000", "--steps", str(self.steps), "--strategy", *self.strategy,
+                          "--quiet").summary["weights_hash"]
 
     def finish(self, *names):
         """Waits for the end of those that are left; all have the weights of one device alone."""
@@ -43,6 +46,11 @@ class Succession(harness.Case):
             result = self.joined[name].wait(120)
             self.assertEqual(result.status, 0, str(result))
             self.assertIn("weights     " + alone, result.err)
+
+    def forget(self, *names):
+        """Their runs' folders may be others'."""
+        for name in names:
+            shutil.rmtree(self.path(name), ignore_errors=True)
 
     def summary_of(self, name):
         with open(self.path(name, "summary.json"), encoding="utf-8") as file:
@@ -103,6 +111,48 @@ class Killed(Succession):
         self.assertTrue(os.path.exists(self.path("one", "model.onnx")))
         self.assertFalse(os.path.exists(self.path("two")))
         self.assertFalse(os.path.exists(self.path("one", "token")))  # nobody comes back to a job that is complete
+
+    def test_the_lost_one_is_started_again(self):
+        """It finds that another device has gone on with its job, and joins that."""
+        training = self.begin(7000, "one", "two")
+        training.process.signal(signal.SIGKILL)
+        training.process.wait()
+        self.leads("one")
+        again = self.start("train", "--resume", training.run, "--listen", "127.0.0.1:0", "--json", "again.json")
+        again.wait_for("^another device has gone on with this job: this one joins it", stream="err")
+        self.has_heirs("one", 2)
+        self.finish("one", "two")
+        result = again.wait(20)
+        self.assertEqual(result.status, 0, str(result))
+        self.assertEqual(self.summary(self.path("again.json"))["weights_hash"], self.weights_alone())
+
+    def test_each_strategy(self):
+        for strategy in (("ps-sync",), ("local:3", "--workers", "2")):
+            with self.subTest(strategy[0]):
+                training = self.begin(600, "one", "two", strategy=strategy)
+                training.process.signal(signal.SIGKILL)
+                self.leads("one")
+                self.finish("one", "two")
+                self.forget("one", "two")
+
+    def test_most_devices_go_on_where_weights_depend_on_them(self):
+        training = self.begin(2000, "one", "two", strategy=("ps-async",))
+        training.process.signal(signal.SIGKILL)
+        first = self.leads("one")
+        self.has_heirs("one", 1)
+        for name in ("one", "two"):
+            result = self.joined[name].wait(60)
+            self.assertEqual(result.status, 0, str(result))
+        self.assertEqual(self.summary_of("one")["samples"], samples_of(first, self.steps))
+        self.assertEqual(self.summary_of("one")["devices"], 2)
+
+    def test_few_devices_wait_where_weights_depend_on_them(self):
+        training = self.begin(1000000, "one", strategy=("ps-async",))
+        self.joined["one"].wait_for("^training on 2 devices", stream="err")
+        training.process.signal(signal.SIGKILL)
+        self.joined["one"].wait_for("trying to come back for 60 s", stream="err")
+        time.sleep(1.5)  # as long as a silent heir would be waited for
+        self.assertNotIn("goes on in its place", self.joined["one"].so_far().err)
 
     def test_one_after_the_other(self):
         training = self.begin(2500, "one", "two", "three")

@@ -412,9 +412,10 @@ static sh_status live(device *self)
     const sh_status status = prepare(self, welcome);
     sh_mail_drop(&mail);
     SH_TRY(status);
-    if (self->whole)
+    const bool keeps = self->whole && can_keep(self);
+    if (keeps)
         sh_workbench_reopen(self->bench);
-    sh_member_ready(self->member, self->bench, self->first_grain, self->delivery, self->whole);
+    sh_member_ready(self->member, self->bench, self->first_grain, self->delivery, keeps);
     self->whole = false;
     sh_ending ending = SH_ENDING_COMPLETE;
     sh_course course = {
@@ -429,7 +430,7 @@ static sh_status live(device *self)
     sh_vigil_watch(self->vigil, sh_trainer_lanes(self->bench->trainer));
     sh_vigil_note(self->vigil, SH_OCCUPATION_STEPS);
     const sh_status ran = sh_course_run(&course, &ending);
-    self->whole = course.whole && can_keep(self);
+    self->whole = course.whole;
     sh_vigil_note(self->vigil, SH_OCCUPATION_FILES);
     SH_TRY(ran);
     if (ending == SH_ENDING_DISMISSED && self->said_leave)
@@ -610,6 +611,12 @@ static sh_succession_choice choose(const device *self, uint64_t lost_ms, sh_door
     return choice;
 }
 
+static sh_status save_if_asked(void *context)
+{
+    const device *self = context;
+    return self->options->save == NULL ? SH_OK : save(self);
+}
+
 /* Goes on as the coordinator. Another device may go on in this one's place later. */
 static sh_status lead(device *self)
 {
@@ -629,7 +636,9 @@ static sh_status lead(device *self)
                                      &(sh_lead_options){.legacy = &self->legacy,
                                                         .bench = self->bench,
                                                         .name = self->name,
-                                                        .device = self->options});
+                                                        .device = self->options,
+                                                        .at_end = save_if_asked,
+                                                        .context = self});
     snprintf(message, sizeof message, "%s", sh_message());
     self->moved = moved;
     self->lost = moved.port != 0;
@@ -651,8 +660,7 @@ static sh_status lead(device *self)
     }
     sh_summary_release(&summary);
     const sh_status watched = start_vigil(self);
-    SH_TRY(status == SH_OK ? watched : sh_fail(status, "%s", message));
-    return self->options->save == NULL ? SH_OK : save(self);
+    return status == SH_OK ? watched : sh_fail(status, "%s", message);
 }
 
 /* Follows at a door, or leads: until that ends. *tried: this device took part in the job again. */

@@ -24,6 +24,9 @@ typedef struct sh_lead_options {
     sh_workbench *bench;           /* started; its replica is whole */
     const char *name;              /* of this device */
     const sh_join_options *device; /* its own settings: run, lanes, memory, stop, observer */
+    /* The job is complete, and the bench has the last weights. Its failure is the call's. */
+    sh_status (*at_end)(void *context);
+    void *context;
 } sh_lead_options;
 
 /*

@@ -417,6 +417,8 @@ static sh_status tell_story(training *t, sh_door *moved)
                                                        });
     if (status == SH_OK)
         status = train(t);
+    if (status == SH_OK && t->lead != NULL)
+        status = t->lead->at_end(t->lead->context);
     snprintf(message, sizeof message, "%s", sh_message());
 
     sh_vigil_note(t->vigil, SH_OCCUPATION_WAIT);
@@ -495,6 +497,10 @@ static sh_status follow(training *t, const sh_door *door)
         .context = options->context,
     };
     sh_join_result result = {0};
+    snprintf(summary->model, sizeof summary->model, "%s", t->bench->job.model);
+    snprintf(summary->data, sizeof summary->data, "%s", t->bench->job.data);
+    if (options->resume != NULL && summary->run[0] == '\0')
+        snprintf(summary->run, sizeof summary->run, "%s", options->resume);
     const sh_status status = sh_follow(&result, &(sh_follow_options){.device = &device,
                                                                      .name = t->name,
                                                                      .token = &t->token,
