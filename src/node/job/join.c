@@ -99,7 +99,15 @@ static bool may_lead(const device *self)
     return !self->options->never_lead && !self->options->local && self->options->reconnect_s > 0;
 }
 
-static sh_status start_vigil(device *self);
+static sh_status start_vigil(device *self)
+{
+    return sh_vigil_start(&self->vigil, &(sh_vigil_options){
+                                            .stop = stop_of(self),
+                                            .others = "the coordinator and the other devices",
+                                            .observer = self->options->observer,
+                                            .observer_context = self->options->context,
+                                        });
+}
 
 /* ---- preparing ------------------------------------------------------------------------------- */
 
@@ -349,13 +357,16 @@ static sh_status on_validated(void *context, const sh_progress_report *report,
     return SH_OK;
 }
 
-/* ---- the end ----------------------------------------------------------------------------------
- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
-static sh_status save(const device *self)
+/* Writes the file of --save, if there is to be one. `context` is the device. */
+static sh_status save(void *context)
 {
+    const device *self = context;
     sh_model_format format = SH_MODEL_AS_SAFETENSORS;
     char *trained = NULL;
+    if (self->options->save == NULL)
+        return SH_OK;
     (void)sh_model_format_of_file(&format, self->options->save);
     SH_TRY(sh_trained_text(&trained, sh_pipeline_dataset(self->bench->pipeline)));
     const sh_status status = sh_model_file_write(NULL, self->options->save, format,
@@ -390,7 +401,7 @@ static sh_status conclude(device *self, const sh_course *course, sh_ending endin
     result->epochs =
         (uint32_t)(replica->steps / sh_trainer_schedule(self->bench->trainer)->epoch_steps);
     SH_TRY(sh_replica_hash(replica, result->weights_hash));
-    return self->options->save == NULL ? SH_OK : save(self);
+    return save(self);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -611,19 +622,12 @@ static sh_succession_choice choose(const device *self, uint64_t lost_ms, sh_door
     return choice;
 }
 
-static sh_status save_if_asked(void *context)
-{
-    const device *self = context;
-    return self->options->save == NULL ? SH_OK : save(self);
-}
-
 /* Goes on as the coordinator. Another device may go on in this one's place later. */
 static sh_status lead(device *self)
 {
     sh_summary summary = {0};
     sh_join_result *result = &self->result;
     char text[SH_MESSAGE_BYTES], message[SH_MESSAGE_BYTES];
-    sh_door moved;
     close_member(self);
     sh_vigil_stop(self->vigil); /* a training has its own */
     self->vigil = NULL;
@@ -632,16 +636,15 @@ static sh_status lead(device *self)
              "checkpoints and figures stay with the lost one",
              (unsigned long long)self->bench->replica->steps);
     observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
-    const sh_status status = sh_lead(&summary, &moved, &self->whole,
+    const sh_status status = sh_lead(&summary, &self->moved, &self->whole,
                                      &(sh_lead_options){.legacy = &self->legacy,
                                                         .bench = self->bench,
                                                         .name = self->name,
                                                         .device = self->options,
-                                                        .at_end = save_if_asked,
+                                                        .at_end = save,
                                                         .context = self});
     snprintf(message, sizeof message, "%s", sh_message());
-    self->moved = moved;
-    self->lost = moved.port != 0;
+    self->lost = self->moved.port != 0;
     self->over = true;
     if (status == SH_OK || status == SH_STOPPED) {
         *result = (sh_join_result){
@@ -659,8 +662,8 @@ static sh_status lead(device *self)
         memcpy(result->weights_hash, summary.weights_hash, sizeof result->weights_hash);
     }
     sh_summary_release(&summary);
-    const sh_status watched = start_vigil(self);
-    return status == SH_OK ? watched : sh_fail(status, "%s", message);
+    SH_TRY(start_vigil(self));
+    return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
 }
 
 /* Follows at a door, or leads: until that ends. *tried: this device took part in the job again. */
@@ -729,16 +732,6 @@ static sh_status live_on(device *self, sh_status status)
     return status;
 }
 
-static sh_status start_vigil(device *self)
-{
-    return sh_vigil_start(&self->vigil, &(sh_vigil_options){
-                                            .stop = stop_of(self),
-                                            .others = "the coordinator and the other devices",
-                                            .observer = self->options->observer,
-                                            .observer_context = self->options->context,
-                                        });
-}
-
 static sh_status begin(device *self)
 {
     SH_TRY(sh_key_random(self->origin, sizeof self->origin));
@@ -752,8 +745,7 @@ static sh_status begin(device *self)
 static sh_status finish(device *self, sh_status status, sh_join_result *result)
 {
     char message[SH_MESSAGE_BYTES];
-    if (status != SH_OK && self->late)
-        status = conclude_without(self);
+    status = status != SH_OK && self->late ? conclude_without(self) : status;
     if (result != NULL)
         *result = self->result.took_part ? self->result : (sh_join_result){0};
     snprintf(message, sizeof message, "%s", sh_message());
