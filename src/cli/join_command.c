@@ -58,8 +58,7 @@ static const sh_option options[] = {
      .help = "memory limit, such as 96M (default: none)", .offset = FIELD(options.memory),
      .min = 1},
     {SH_OPTION_TEXT, .name = "run", .value = "DIR",
-     .help =
-         "folder of the run if this device has to go on as the coordinator (default: a new one)",
+     .help = "folder of the run if this device has to lead (default: a new one)",
      .offset = FIELD(options.run)},
     {SH_OPTION_FLAG, .name = "never-lead",
      .help = "do not go on as the coordinator when it is lost",

@@ -141,7 +141,7 @@ class Patience(Keep):
         alone = self.train(*job, "--run", "alone", "--quiet", "--devices", "2").summary
         self.assertTrue(alone["stopped_early"])
         training = harness.Training(self, *job)
-        first = training.join("first")
+        first = training.join("first", "--never-lead")
         training.wait_for_joined("first")
         training.advance(3)
         training.process.kill()
