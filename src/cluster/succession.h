@@ -6,8 +6,9 @@
  * what they answer. Nobody votes: all replicas are the same, so two coordinators compute the same,
  * and where they meet the one behind follows (sh_succession_is_behind).
  *
- *     sh_succession_choice choice = sh_succession_choose(&whom, &succession, answers, count,
- * now_ms); if (choice == SH_SUCCESSION_FOLLOW) join(doors[whom]);
+ *     choice = sh_succession_choose(&whom, &succession, answers, now_ms);
+ *     if (choice == SH_SUCCESSION_FOLLOW)
+ *         join(doors[whom]);
  *
  * Threads: any; pure functions.
  */
@@ -18,11 +19,9 @@
 #include <stdint.h>
 
 #define SH_HEIRS_MAX 16
-#define SH_SUCCESSION_ALIVE_MS 1000 /* who heard of the coordinator since then has it still */
-#define SH_SUCCESSION_SILENT_MS                                                                    \
-    1000                           /* for so long an earlier heir is waited for that is silent,    \
-                                    */
-#define SH_SUCCESSION_SLOW_MS 4000 /* and one that says that it has lost the coordinator too */
+#define SH_SUCCESSION_ALIVE_MS 1000  /* who heard of the coordinator since then has it still */
+#define SH_SUCCESSION_SILENT_MS 1000 /* an earlier heir that is silent is waited for so long, */
+#define SH_SUCCESSION_SLOW_MS 4000   /* and one that has lost the coordinator too, so long */
 
 typedef enum sh_heir_word {
     SH_HEIR_SILENT,  /* cannot be reached, or did not answer */

@@ -634,27 +634,6 @@ void sh_coordinator_doors(sh_coordinator *coordinator, sh_doors *doors)
                  &(request){.coordinator = coordinator, .doors = doors});
 }
 
-static void do_hand_over(void *context)
-{
-    request *asked = context;
-    sh_coordinator *coordinator = asked->coordinator;
-    const entrant *heir =
-        coordinator->heir_count == 0 ? NULL : sh_entrant_find(coordinator, coordinator->heirs[0]);
-    if (heir == NULL) {
-        answer(asked, sh_fail(SH_NOT_FOUND, "no other device can go on in this one's place"));
-        return;
-    }
-    sh_door door = {.device = heir->device, .port = heir->link_port};
-    sh_channel_peer_host(heir->channel, door.host);
-    sh_coordinator_move(coordinator, &door);
-}
-
-sh_status sh_coordinator_hand_over(sh_coordinator *coordinator)
-{
-    request asked = {0};
-    return ask(coordinator, do_hand_over, &asked);
-}
-
 static void do_fail(void *context)
 {
     request *asked = context;

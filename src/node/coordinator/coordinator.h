@@ -65,9 +65,6 @@ void sh_coordinator_enter(sh_coordinator *coordinator, uint32_t view, uint64_t s
 uint32_t sh_coordinator_doors_changes(const sh_coordinator *coordinator);
 void sh_coordinator_doors(sh_coordinator *coordinator, sh_doors *doors);
 
-/* Has the device that comes first go on in this one's place. SH_NOT_FOUND: no device can. */
-sh_status sh_coordinator_hand_over(sh_coordinator *coordinator) SHOAL_CHECKED;
-
 /* Gives up: tells all devices why. */
 void sh_coordinator_fail(sh_coordinator *coordinator, const char *reason);
 

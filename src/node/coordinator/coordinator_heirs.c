@@ -12,8 +12,8 @@
 
 #include "base/log.h"
 
-#define BEAT_TICKS 2    /* between two beats */
-#define SURVEY_TICKS 20 /* between two looks for another coordinator */
+#define BEAT_TICKS 2  /* between two beats */
+#define LOOK_TICKS 20 /* between two looks for another coordinator */
 
 /* ---- heirs ----------------------------------------------------------------------------------- */
 
@@ -208,7 +208,7 @@ void sh_coordinator_tend_heirs(sh_coordinator *coordinator)
         else if (tick % BEAT_TICKS == 0)
             beat(each);
     }
-    if (tick % SURVEY_TICKS == 0)
+    if (tick % LOOK_TICKS == 0)
         look_for_others(coordinator);
 }
 
