@@ -108,7 +108,8 @@ static void print_result(const sh_join_result *result, const char *saved)
     sh_quantity a, b;
     char clean[SH_RUN_BYTES];
     if (!result->took_part) {
-        sh_console_note("the job ended before this device could take part");
+        sh_console_note(result->stood_by ? "the job has ended; this device stood by"
+                                         : "the job ended before this device could take part");
         return;
     }
     sh_console_note("the job has ended: %s at step %s", result->complete ? "complete" : "stopped",

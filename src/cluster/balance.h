@@ -13,7 +13,7 @@
 #ifndef SHOAL_CLUSTER_BALANCE_H
 #define SHOAL_CLUSTER_BALANCE_H
 
-#include "cluster/shares.h"
+#include "plan/shares.h"
 #include "train/pace.h"
 
 #define SH_BALANCE_GAIN 0.01    /* of a step's time: less is not looked at */

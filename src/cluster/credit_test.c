@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/test.h"
-#include "cluster/shares.h"
+#include "plan/shares.h"
 
 #define SEATS 4
 #define GRAINS 48

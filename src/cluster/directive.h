@@ -22,10 +22,10 @@
 
 #include "base/position.h"
 #include "base/ranges.h"
+#include "plan/shares.h"
 
 struct sh_engine_kind;
 
-#define SH_DEVICES_MAX 256 /* at one time */
 #define SH_DONORS_MAX 4
 #define SH_TRANSFERS_MAX 8 /* at one time */
 
@@ -52,6 +52,7 @@ typedef struct sh_transfer {
     uint32_t donors[SH_DONORS_MAX];
     uint32_t donor_count;
     bool live; /* the donors work on, the taker follows; else all stand still at `wanted` */
+    bool once; /* of a live one: the taker stops when the replica is whole, and keeps it */
     sh_position wanted; /* not live: where the donors stand, or the validation just before, which
                            has the same replica */
 } sh_transfer;

@@ -21,6 +21,9 @@
  *     RECOVERING cluster/recovery has judged: some take replicas, all link `next`
  *     ENTERING   as above, from a common start
  *
+ * A member that *rests* stands by: it has no seat, or is to have none in the next view
+ * (cluster/membership_select).
+ *
  * A member is *seated* from the GO of its first view until it is dismissed or lost. Only seated
  * members must halt, because only they can hold grains or be ahead. The numbers of views grow with
  * each attempt; neither they nor the numbers of transfers are used twice.
@@ -36,6 +39,8 @@
 
 #include "cluster/membership_halt.h"
 #include "cluster/membership_losses.h"
+#include "cluster/membership_select.h"
+#include "cluster/membership_transfers.h"
 #include "cluster/membership_watch.h"
 
 #define TICK_MS 100 /* that the time between two ticks counts as at most */
@@ -50,7 +55,11 @@ sh_status sh_membership_new(sh_membership **membership, const sh_membership_opti
     made->grains = options->grains;
     made->serving = options->serving;
     made->last_view = options->views_before;
-    made->balance.spare = options->spare;
+    made->balance.spare = options->used != SH_STANDBY_ALL;
+    sh_lineup_job lineup = options->lineup;
+    lineup.grains = options->grains;
+    lineup.servers = options->serving.on;
+    sh_standby_init(&made->standby, &lineup, options->used);
     snprintf(made->version, sizeof made->version, "%s", options->version);
     snprintf(made->fingerprint, sizeof made->fingerprint, "%s", options->fingerprint);
     snprintf(made->first_grain, sizeof made->first_grain, "%s", options->first_grain);
@@ -138,6 +147,8 @@ static bool make_ready(sh_membership *membership, sh_roster_entry *one,
     }
     one->ready = true;
     one->proven = one->device == 0;
+    one->ready_ms = one->rested_ms = membership->clock_ms;
+    one->rests = sh_membership_selects(membership) && one->device != 0 && !one->local;
     return true;
 }
 
@@ -152,6 +163,7 @@ static void check_gathered(sh_membership *membership)
     for (uint32_t i = 0; i < membership->slots; i++) {
         sh_roster_entry *one = &membership->members[i];
         one->seated = one->welcomed = one->present && one->ready;
+        one->rests = false;
     }
     sh_membership_halt(membership);
 }
@@ -302,6 +314,7 @@ static void handle_tick(sh_membership *membership, uint64_t now_ms)
         lost++;
     }
     sh_membership_watch(membership);
+    sh_membership_select(membership);
 }
 
 /* Draws the conclusions from the state, until there are none. */
@@ -327,6 +340,7 @@ static void settle(sh_membership *membership)
             sh_membership_check_committed(membership);
         if (membership->phase == SH_MEMBERSHIP_ENTERING)
             sh_membership_check_entered(membership);
+        sh_membership_check_kept(membership);
         if (membership->phase == SH_MEMBERSHIP_STEADY)
             sh_membership_plan(membership);
     } while (membership->phase != before);
@@ -357,6 +371,10 @@ void sh_membership_handle(sh_membership *membership, const sh_membership_event *
     case SH_MEMBERSHIP_ANNOUNCED:
         if (membership->phase == SH_MEMBERSHIP_LINKING && event->view == membership->next.number)
             membership->phase = SH_MEMBERSHIP_COMMITTED;
+        break;
+    case SH_MEMBERSHIP_LINK:
+        if (one != NULL)
+            one->link = *event->link;
         break;
     case SH_MEMBERSHIP_TICK:
         handle_tick(membership, event->now_ms);

@@ -9,9 +9,9 @@
  *         carry_out(&action);
  *
  * Device 0, the coordinator's own, is always a member and sends the same events; its loss ends the
- * job. A device's life: hello, admitted, ready, a transfer, a seat in a view, finished. It may
- * leave at the next boundary, and be lost at any time. The top of membership.c tells how views
- * follow.
+ * job. A device's life: hello, admitted, ready, a transfer, a seat in a view, finished. A device
+ * that would make steps longer stands by instead. Each may leave at the next boundary, and be lost
+ * at any time. The top of membership.c tells how views follow.
  *
  * Threads: caller locks.
  */
@@ -23,8 +23,10 @@
 
 #include "base/fail.h"
 #include "cluster/directive.h"
+#include "cluster/gauge.h"
 #include "cluster/notice.h"
 #include "cluster/serving.h"
+#include "cluster/standby.h"
 
 #define SH_MEMBERSHIP_TEXT 256
 
@@ -50,7 +52,8 @@ typedef enum sh_membership_action_kind {
     X(TRANSFER, "transfer")                                                                        \
     X(WHOLE, "whole")                                                                              \
     X(VIEW, "view")                                                                                \
-    X(SERVERS, "servers")
+    X(SERVERS, "servers")                                                                          \
+    X(RESTS, "rests")
 
 typedef enum sh_news {
 #define SH_NEWS_VALUE(name, text) SH_NEWS_##name,
@@ -75,7 +78,8 @@ typedef struct sh_membership_options {
     uint32_t gather_ms;      /* at most for so long; 0: without limit */
     uint32_t grains;         /* of a full step */
     uint32_t views_before;   /* numbers of views begin behind this one: 0, or of a job resumed */
-    bool spare;              /* leave out, without a share, a device that would slow the step */
+    uint32_t used;           /* SH_STANDBY_ALL, SH_STANDBY_AUTO, or how many compute */
+    sh_lineup_job lineup;    /* what a step exchanges; all but that is ignored */
     sh_serving serving;      /* copied */
     const char *name;        /* device 0's; all texts are copied */
     const char *version;     /* all devices run the same */
@@ -88,6 +92,7 @@ typedef enum sh_membership_event_kind {
     SH_MEMBERSHIP_NOTICE,    /* device, notice; where it says READY: fingerprint, first_grain */
     SH_MEMBERSHIP_HEARD,     /* device: any byte came */
     SH_MEMBERSHIP_GONE,      /* device, reason: its connection ended, or it cannot go on */
+    SH_MEMBERSHIP_LINK,      /* device, link: how fast its link to device 0 was found to be */
     SH_MEMBERSHIP_ANNOUNCED, /* view: device 0 has put it into its trailer */
     SH_MEMBERSHIP_TICK,      /* now_ms: at least every 100 ms */
 } sh_membership_event_kind;
@@ -101,6 +106,7 @@ typedef struct sh_membership_event {
     const sh_notice *notice;
     const char
         *way; /* of a NOTICE: where the device looks for notice->broken_peer; NULL: unknown */
+    const sh_link_speed *link;
     uint32_t view;
     uint64_t now_ms; /* of a clock that does not go back */
 } sh_membership_event;

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cluster/membership_transfers.h"
+
 void sh_membership_lose(sh_membership *membership, sh_roster_entry *one, const char *reason,
                         sh_farewell word)
 {

@@ -75,6 +75,15 @@ sh_roster_entry *sh_membership_coordinator(const sh_membership *membership)
     return (sh_roster_entry *)&membership->members[0];
 }
 
+sh_speed sh_membership_speed(const sh_membership *membership, const sh_roster_entry *one)
+{
+    const uint64_t steps = sh_membership_coordinator(membership)->notice.position.steps;
+    sh_speed speed = one->notice.speed;
+    if (one->device != 0)
+        speed.rate = sh_credit_rate(&one->credit, speed.rate, steps);
+    return speed;
+}
+
 bool sh_membership_expects(const sh_membership *membership, uint32_t device)
 {
     const sh_seating *next = &membership->next;
@@ -104,4 +113,13 @@ bool sh_membership_works(const sh_membership *membership)
 bool sh_membership_is_done(const sh_membership *membership)
 {
     return sh_membership_coordinator(membership)->notice.life == SH_LIFE_FINISHED;
+}
+
+bool sh_membership_is_linked(const sh_membership *membership)
+{
+    const sh_seating *next = &membership->next;
+    for (uint32_t i = 0; i < next->seat_count; i++)
+        if (sh_membership_seated(membership, next, i)->notice.linked != next->number)
+            return false;
+    return true;
 }

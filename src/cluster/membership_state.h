@@ -18,6 +18,7 @@
 #include "cluster/membership.h"
 #include "cluster/recovery.h"
 #include "cluster/roster.h"
+#include "cluster/standby.h"
 
 #define SH_MEMBERSHIP_ACTIONS_MAX 128 /* of one event */
 #define SH_MEMBERSHIP_LOST_MAX 32     /* in one tick; more wait for the next */
@@ -65,6 +66,7 @@ struct sh_membership {
     sh_transfer transfers[SH_TRANSFERS_MAX];
     sh_broken_pair pairs[SH_MEMBERSHIP_PAIRS_MAX];
     sh_balance balance;
+    sh_standby standby;
     sh_credit_steps credit_steps;
     uint64_t judged;       /* steps applied when speeds were judged last */
     uint64_t proven_steps; /* device 0 had applied when the last device was found proven */
@@ -96,11 +98,17 @@ sh_roster_entry *sh_membership_find(const sh_membership *membership, uint32_t de
 sh_roster_entry *sh_membership_seated(const sh_membership *membership, const sh_seating *view,
                                       uint32_t seat);
 
+/* How fast a member computes, as far as it is believed. */
+sh_speed sh_membership_speed(const sh_membership *membership, const sh_roster_entry *one);
+
 /* Device 0. */
 sh_roster_entry *sh_membership_coordinator(const sh_membership *membership);
 
 /* Whether the view being made has a seat for a device. */
 bool sh_membership_expects(const sh_membership *membership, uint32_t device);
+
+/* Whether all devices of the view being made have linked its ring. */
+bool sh_membership_is_linked(const sh_membership *membership);
 
 /* Whether a link between the two has broken of late. */
 bool sh_membership_is_broken(const sh_membership *membership, uint32_t one, uint32_t other);

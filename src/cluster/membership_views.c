@@ -3,139 +3,10 @@
 
 #include <stdio.h>
 
+#include "cluster/membership_select.h"
+#include "cluster/membership_transfers.h"
+
 #define AHEAD_MS 200 /* that a joiner's ring is linked before its replica is whole */
-
-/* --- Transfers ----------------------------------------------------------------------------- */
-
-void sh_membership_drop_transfer(sh_membership *membership, const sh_transfer *transfer)
-{
-    const sh_transfer gone = *transfer;
-    uint32_t stripe;
-    membership->transfers[transfer - membership->transfers] =
-        membership->transfers[--membership->transfer_count];
-    for (uint32_t i = 0; i < membership->slots; i++) {
-        sh_roster_entry *one = &membership->members[i];
-        if (one->present &&
-            (one->device == gone.taker || sh_transfer_gives(&stripe, &gone, one->device)))
-            sh_membership_touch(membership, one);
-    }
-}
-
-void sh_membership_drop_transfers(sh_membership *membership, uint32_t device)
-{
-    uint32_t stripe;
-    for (uint32_t i = membership->transfer_count; i-- > 0;)
-        if (membership->transfers[i].taker == device ||
-            sh_transfer_gives(&stripe, &membership->transfers[i], device))
-            sh_membership_drop_transfer(membership, &membership->transfers[i]);
-}
-
-const sh_transfer *sh_membership_transfer_to(const sh_membership *membership, uint32_t device)
-{
-    return sh_transfer_to(membership->transfers, membership->transfer_count, device);
-}
-
-/* A donor is doubtful if its link with the taker broke, if the taker's last transfer failed and
- * device 0, which it talks with, can give, or if the taker differed again with what it gave. */
-static bool is_doubtful(const sh_membership *membership, uint32_t donor,
-                        const sh_roster_entry *taker)
-{
-    return sh_membership_is_broken(membership, donor, taker->device) ||
-           (donor != 0 && taker->failures == 1) ||
-           (taker->repairs.faults > 1 && sh_repairs_took(&taker->repairs, donor));
-}
-
-/* The member that can give its replica and gives least; UINT32_MAX: none. */
-static uint32_t next_donor(const sh_membership *membership, const sh_transfer *transfer,
-                           const sh_seating *view, bool doubtful)
-{
-    uint32_t best = UINT32_MAX, least = UINT32_MAX, stripe;
-    const sh_roster_entry *taker = sh_membership_find(membership, transfer->taker);
-    for (uint32_t i = 0; i < view->seat_count; i++) {
-        /* Another donor comes first each time, so that a faulty one is not met for ever. */
-        const uint32_t seat = (uint32_t)((membership->last_transfer + i) % view->seat_count);
-        const uint32_t device = view->seats[seat].device;
-        const sh_roster_entry *one = sh_membership_find(membership, device);
-        if (one == NULL || !one->notice.whole || device == transfer->taker ||
-            sh_transfer_gives(&stripe, transfer, device))
-            continue;
-        const bool can_give = transfer->live
-                                  ? !one->notice.leaving && one->notice.view == view->number
-                                  : membership->recovery.standing[seat] == SH_STANDING_AT;
-        const bool in_doubt = is_doubtful(membership, device, taker);
-        uint32_t gifts = 0;
-        for (uint32_t k = 0; k < membership->transfer_count; k++)
-            gifts += sh_transfer_gives(&stripe, &membership->transfers[k], device);
-        if (!can_give || in_doubt != doubtful || gifts >= least)
-            continue;
-        best = device;
-        least = gifts;
-    }
-    return best;
-}
-
-/* Begins a transfer from the members of the view that give least, if there is room. A doubtful
- * donor gives only if nobody else can. Who differed again gets all from one, so that it shows in
- * the end who is wrong, the taker or a donor. */
-static void begin_transfer(sh_membership *membership, const sh_seating *view, uint32_t taker,
-                           bool live)
-{
-    sh_transfer transfer = {.taker = taker, .live = live, .wanted = membership->recovery.target};
-    sh_roster_entry *one = sh_membership_find(membership, taker);
-    const uint32_t most = one->repairs.faults > 1 ? 1 : SH_DONORS_MAX;
-    if (membership->transfer_count == SH_TRANSFERS_MAX)
-        return;
-    for (int doubtful = 0; doubtful < 2 && transfer.donor_count == 0; doubtful++)
-        while (transfer.donor_count < most) {
-            const uint32_t donor = next_donor(membership, &transfer, view, doubtful == 1);
-            if (donor == UINT32_MAX)
-                break;
-            transfer.donors[transfer.donor_count++] = donor;
-        }
-    if (transfer.donor_count == 0)
-        return;
-    transfer.number = ++membership->last_transfer;
-    membership->transfers[membership->transfer_count++] = transfer;
-    one->proven = false;
-    one->entered.steps = UINT64_MAX; /* not in this view */
-    sh_membership_touch(membership, one);
-    sh_membership_note(membership, SH_NEWS_TRANSFER, taker,
-                       "device %.64s takes the replica from %u others", one->name,
-                       transfer.donor_count);
-    for (uint32_t i = 0; i < transfer.donor_count; i++) {
-        sh_repairs_take(&one->repairs, transfer.donors[i]);
-        sh_membership_touch(membership, sh_membership_find(membership, transfer.donors[i]));
-    }
-}
-
-static bool is_linked(const sh_membership *membership)
-{
-    const sh_seating *next = &membership->next;
-    for (uint32_t i = 0; i < next->seat_count; i++)
-        if (sh_membership_seated(membership, next, i)->notice.linked != next->number)
-            return false;
-    return true;
-}
-
-/* A replica is many bytes: it travels when the links are there. */
-void sh_membership_begin_transfers(sh_membership *membership)
-{
-    if (membership->phase == SH_MEMBERSHIP_RECOVERING && is_linked(membership))
-        for (uint32_t i = 0; i < membership->next.seat_count; i++) {
-            const uint32_t device = membership->next.seats[i].device;
-            if (membership->recovery.standing[i] != SH_STANDING_AT &&
-                sh_membership_transfer_to(membership, device) == NULL)
-                begin_transfer(membership, &membership->next, device, false);
-        }
-    if (membership->phase != SH_MEMBERSHIP_STEADY && membership->phase != SH_MEMBERSHIP_LINKING)
-        return;
-    for (uint32_t i = 0; i < membership->slots && !sh_membership_is_done(membership); i++) {
-        const sh_roster_entry *one = &membership->members[i];
-        if (one->present && one->reached && !one->seated && !one->dismissed &&
-            sh_membership_transfer_to(membership, one->device) == NULL)
-            begin_transfer(membership, &membership->now, one->device, true);
-    }
-}
 
 /* --- Making views -------------------------------------------------------------------------- */
 
@@ -192,8 +63,8 @@ static bool is_to_stay(const sh_membership *membership, const sh_roster_entry *o
 {
     if (one->device == 0)
         return true;
-    if (one->seated)
-        return !one->notice.leaving;
+    if (one->seated || one->rests)
+        return one->seated && !one->rests && !one->notice.leaving;
     const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
     return one->ready && transfer != NULL && !one->notice.leaving &&
            (is_up_to_date(membership, one) || sh_membership_expects(membership, one->device) ||
@@ -229,23 +100,12 @@ void sh_membership_seat_all(sh_membership *membership, sh_seating *view)
     view->has_servers = sh_serving_seat(&membership->serving, view->seats, view->seat_count);
 }
 
-/* As far as it is believed. */
-static sh_speed speed_of(const sh_membership *membership, const sh_seating *view, uint32_t seat)
-{
-    const sh_roster_entry *one = sh_membership_seated(membership, view, seat);
-    const uint64_t steps = sh_membership_coordinator(membership)->notice.position.steps;
-    sh_speed speed = one->notice.speed;
-    if (one->device != 0)
-        speed.rate = sh_credit_rate(&one->credit, speed.rate, steps);
-    return speed;
-}
-
 void sh_membership_deal_shares(const sh_membership *membership, sh_seating *view)
 {
     float rates[SH_DEVICES_MAX];
     sh_range shares[SH_DEVICES_MAX];
     for (uint32_t i = 0; i < view->seat_count; i++)
-        rates[i] = speed_of(membership, view, i).rate;
+        rates[i] = sh_membership_speed(membership, sh_membership_seated(membership, view, i)).rate;
     sh_shares_deal(shares, rates, view->seat_count, membership->grains, membership->balance.spare);
     for (uint32_t i = 0; i < view->seat_count; i++)
         view->seats[i].share = shares[i];
@@ -379,7 +239,7 @@ void sh_membership_assess(sh_membership *membership)
     sh_speed speeds[SH_DEVICES_MAX];
     sh_range shares[SH_DEVICES_MAX];
     for (uint32_t i = 0; i < now->seat_count; i++) {
-        speeds[i] = speed_of(membership, now, i);
+        speeds[i] = sh_membership_speed(membership, sh_membership_seated(membership, now, i));
         shares[i] = now->seats[i].share;
     }
     membership->rebalance =
@@ -449,7 +309,7 @@ bool sh_membership_plan_holds(const sh_membership *membership)
 
 void sh_membership_check_tried(sh_membership *membership)
 {
-    if (!membership->trying || !is_linked(membership))
+    if (!membership->trying || !sh_membership_is_linked(membership))
         return;
     for (uint32_t i = 0; i < membership->next.seat_count; i++)
         sh_membership_seated(membership, &membership->next, i)->reached = true;
@@ -465,7 +325,8 @@ static double shortening_ms(const sh_membership *membership)
         float rates[SH_DEVICES_MAX];
         sh_range shares[SH_DEVICES_MAX];
         for (uint32_t i = 0; i < views[v]->seat_count; i++) {
-            rates[i] = speed_of(membership, views[v], i).rate;
+            rates[i] =
+                sh_membership_speed(membership, sh_membership_seated(membership, views[v], i)).rate;
             shares[i] = views[v]->seats[i].share;
         }
         seconds[v] = sh_shares_longest(shares, rates, views[v]->seat_count, NULL);
@@ -544,7 +405,9 @@ void sh_membership_check_entered(sh_membership *membership)
         if (!one->present)
             continue;
         const sh_seat *seat = sh_seat_of(now->seats, now->seat_count, one->device);
-        if (one->seated && seat == NULL)
+        if (one->seated && seat == NULL && one->rests && !one->notice.leaving)
+            sh_membership_rest(membership, one);
+        else if (one->seated && seat == NULL)
             dismiss(membership, one);
         if (seat == NULL)
             continue;

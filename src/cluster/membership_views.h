@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How one view follows another: the two ways that the top of membership.c tells, one step in each
- * function; and the transfers of replicas that this takes. A function that checks does nothing
- * until what it waits for has come.
+ * function. A function that checks does nothing until what it waits for has come.
  *
  *     sh_membership_halt(membership);
  *     if (membership->phase == SH_MEMBERSHIP_HALTING)
@@ -14,17 +13,6 @@
 #define SHOAL_CLUSTER_MEMBERSHIP_VIEWS_H
 
 #include "cluster/membership_state.h"
-
-/* Starts the transfers that joiners need while all work, or devices behind while all stand. */
-void sh_membership_begin_transfers(sh_membership *membership);
-
-/* The transfer that `device` takes; NULL: none. Borrowed until a transfer begins or is dropped. */
-const sh_transfer *sh_membership_transfer_to(const sh_membership *membership, uint32_t device);
-
-void sh_membership_drop_transfer(sh_membership *membership, const sh_transfer *transfer);
-
-/* Drops those in which `device` takes part. */
-void sh_membership_drop_transfers(sh_membership *membership, uint32_t device);
 
 /* STEADY, a step or more after the last call: finds whether new shares pay. */
 void sh_membership_assess(sh_membership *membership);

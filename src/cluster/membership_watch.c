@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cluster/membership_losses.h"
+#include "cluster/membership_transfers.h"
 #include "cluster/membership_views.h"
 
 /* A device that waits answers a halt within the time of a message. It has FOLLOW_MS for that, or

@@ -94,6 +94,8 @@ static void settle(sh_participant *participant)
     if (!directive->planned || directive->view != notice->view ||
         (directive->phase != SH_DIRECTIVE_LINK && directive->left != participant->previous))
         participant->previous = 0;
+    if (directive->phase == SH_DIRECTIVE_NONE && notice->view == 0)
+        participant->ring = 0; /* it stands by: its links go */
     if (must_halt(participant) && participant->under_way == SH_TASK_WAIT && !notice->whole)
         halt(participant);
     if (directive->phase == SH_DIRECTIVE_LINK && notice->linked < directive->view &&

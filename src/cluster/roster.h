@@ -12,6 +12,7 @@
 #define SHOAL_CLUSTER_ROSTER_H
 
 #include "cluster/credit.h"
+#include "cluster/gauge.h"
 #include "cluster/membership.h"
 #include "cluster/repairs.h"
 #include "cluster/silence.h"
@@ -42,8 +43,15 @@ typedef struct sh_roster_entry {
     sh_debt debt;        /* what a halt wants of it */
     bool named;          /* the user knows that the others wait for it */
     sh_position entered; /* where its view began when it was not proven yet */
+    bool rests;          /* it stands by, or is to once its view is over */
+    bool considered;     /* whether it rests was decided by what it would bring */
+    uint64_t ready_ms;   /* when it became ready */
+    uint64_t rested_ms;  /* since when it rests */
+    uint64_t kept_ms;    /* when its replica was brought up to date while it rested; 0: never */
+    sh_link_speed link;  /* its link to device 0 */
     sh_notice notice;
     char name[SH_MEMBERSHIP_TEXT];
+    char why[SH_MEMBERSHIP_TEXT]; /* it rests */
 } sh_roster_entry;
 
 typedef struct sh_seating {

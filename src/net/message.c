@@ -55,6 +55,10 @@ static sh_status check_value(const ProtobufCFieldDescriptor *field, const void *
     }
     if (field->type == PROTOBUF_C_TYPE_BYTES) {
         const size_t bytes = ((const ProtobufCBinaryData *)value)->len;
+        if (strcmp(field->name, "padding") == 0)
+            return bytes <= SH_MESSAGE_PADDING_MAX
+                       ? SH_OK
+                       : sh_fail(SH_FORMAT, "a message with padding of %zu bytes", bytes);
         if (bytes != 0 && bytes != SH_KEY_BYTES)
             return sh_fail(SH_FORMAT, "a message whose '%s' has %zu bytes instead of %d",
                            field->name, bytes, SH_KEY_BYTES);

@@ -14,7 +14,8 @@
  *
  * A message that was unpacked has: the protocol's number, a body; strings that are UTF-8 without
  * control characters, of at most SH_MESSAGE_STRING_MAX bytes and never NULL; finite numbers; at
- * most SH_MESSAGE_MEMBERS_MAX members; keys of 32 bytes or none; a job inside a welcome; no field
+ * most SH_MESSAGE_MEMBERS_MAX members; keys of 32 bytes or none; padding of
+ * at most SH_MESSAGE_PADDING_MAX bytes; a job inside a welcome; no field
  * that this version does not know. There is one encoding of a message, and only it is taken.
  *
  * Threads: any.
@@ -29,10 +30,11 @@
 #include "net/channel.h"
 #include "net/message.pb-c.h"
 
-#define SH_MESSAGE_PROTOCOL 8
+#define SH_MESSAGE_PROTOCOL 9
 #define SH_MESSAGE_STRING_MAX 4096
 #define SH_MESSAGE_JOB_MAX 16384             /* of the job in a welcome */
 #define SH_MESSAGE_ORIGIN_BYTES SH_KEY_BYTES /* as all bytes in messages */
+#define SH_MESSAGE_PADDING_MAX 131072        /* bytes that say nothing, in a probe or an echo */
 #define SH_MESSAGE_MEMBERS_MAX 1024
 #define SH_MESSAGE_MEMORY_MAX (4u * 1024 * 1024) /* that unpacking may take */
 

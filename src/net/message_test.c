@@ -8,7 +8,7 @@
 #include "base/test.h"
 #include "net/frame.h"
 
-#define PROTOCOL "\x08\x08" /* field 1: 8 */
+#define PROTOCOL "\x08\x09" /* field 1: 9 */
 
 /* ---- there and back -------------------------------------------------------------------------- */
 
@@ -162,9 +162,9 @@ static const struct {
     sh_status status;
     const char *message;
 } malformed[] = {
-    {"", 0, SH_VERSION, "speaks protocol 0, this one 8"},
+    {"", 0, SH_VERSION, "speaks protocol 0, this one 9"},
     {PROTOCOL, 2, SH_FORMAT, "a message without a body"},
-    {"\x08\x02", 2, SH_VERSION, "speaks protocol 2, this one 8: use the same version of shoal"},
+    {"\x08\x02", 2, SH_VERSION, "speaks protocol 2, this one 9: use the same version of shoal"},
     {"\x08", 1, SH_FORMAT, "a message of 1 bytes that is malformed"},
     {PROTOCOL "\x62\x05", 4, SH_FORMAT, "malformed"},                 /* a cut body */
     {PROTOCOL "\x62\xff\xff\xff\xff\x0f", 8, SH_FORMAT, "malformed"}, /* 4 GiB of body */
@@ -184,8 +184,8 @@ static const struct {
               "a\0b",
      9, SH_FORMAT, "not encoded in the one agreed way"},
     {PROTOCOL "\x62\x00\x82\x01\x00", 7, SH_FORMAT, "not encoded in the one"}, /* 2 bodies */
-    {"\x08\x88\x00\x62\x00", 5, SH_FORMAT, "not encoded in the one"},          /* 8 in two bytes */
-    {"\x62\x00\x08\x08", 4, SH_FORMAT, "not encoded in the one"},              /* order */
+    {"\x08\x89\x00\x62\x00", 5, SH_FORMAT, "not encoded in the one"},          /* 9 in two bytes */
+    {"\x62\x00\x08\x09", 4, SH_FORMAT, "not encoded in the one"},              /* order */
     {PROTOCOL "\x10\x00\x62\x00", 6, SH_FORMAT, "not encoded in the"}, /* a zero that is sent */
     {PROTOCOL "\x62\x02\x18\x01", 6, SH_VERSION, "does not know (Refuse, 3): use the same"},
     {PROTOCOL "\x62\x00\xa0\x06\x01", 7, SH_VERSION, "does not know (Message, 100)"},

@@ -102,6 +102,11 @@ uint64_t sh_factors_bytes(const sh_factors *factors)
                                  factors->grains * (sizeof *factors->records + 1);
 }
 
+uint64_t sh_factors_record_bytes(const sh_factors *factors)
+{
+    return factors->words * sizeof *factors->own;
+}
+
 sh_status sh_factors_share(sh_factors *factors)
 {
     if (factors == NULL || factors->own != NULL)

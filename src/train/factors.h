@@ -40,6 +40,9 @@ sh_status sh_factors_new(sh_factors **factors, const sh_replica *replica, uint32
                          uint32_t grain) SHOAL_CHECKED;
 void sh_factors_free(sh_factors *factors); /* NULL is fine */
 
+/* Bytes of all records of a full batch. */
+uint64_t sh_factors_record_bytes(const sh_factors *factors);
+
 /* Allocates their memory, once: so many bytes. NULL is fine. */
 sh_status sh_factors_share(sh_factors *factors) SHOAL_CHECKED;
 uint64_t sh_factors_bytes(const sh_factors *factors);

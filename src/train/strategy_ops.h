@@ -27,6 +27,7 @@
 
 #include "train/stage.h"
 #include "train/strategy.h"
+#include "train/traffic.h"
 
 #define SH_SIZES_MAX 18 /* two steps of two workers with 4 each, and validation */
 
@@ -84,6 +85,9 @@ typedef struct sh_strategy_ops {
 
     /* Optional. Completes totals, when all that this device gives is with the engine. */
     sh_status (*complete)(sh_stage *stage);
+
+    /* Optional. Changes what travels in a full step: traffic->summed is all that is added up. */
+    void (*traffic)(const sh_stage *stage, sh_traffic *traffic);
 
     /* ---- of a step ---- */
 

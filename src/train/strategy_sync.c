@@ -159,6 +159,18 @@ static sh_status share(sh_stage *stage)
     return sh_factors_share(factors_of(stage)->factors);
 }
 
+static void traffic(const sh_stage *stage, sh_traffic *all)
+{
+    const factor_state *own = factors_of(stage);
+    const sh_sum_layout *layout = sh_sum_layout_of(stage->replica->sum);
+    all->gathered = sh_factors_record_bytes(own->factors);
+    for (uint32_t i = 0; i < layout->bucket_count; i++) {
+        const sh_sum_place *first = &layout->places[layout->buckets[i].first_tensor];
+        if (sh_factors_has(own->factors, layout->buckets[i].first_tensor))
+            all->spared += first->elements * first->form->wire / 8;
+    }
+}
+
 /* Decides whether factors travel, as all devices of the view do, and sets the spans. */
 static void open_stage(sh_stage *stage)
 {
@@ -303,6 +315,7 @@ static const sh_strategy_ops ops = {
     .start = start,
     .share = share,
     .open = open_stage,
+    .traffic = traffic,
     .prepare = sh_grains_prepare,
     .compute = compute,
     .wants_gradients_alone = keeps_no_factors,

@@ -390,7 +390,7 @@ class Chaos:
 
     def start(self, *arguments):
         address = self.cuts.address(0) if self.cuts else "127.0.0.1"
-        self.process = self.launch(0, "train", *arguments, "--listen", address + ":0", "--json", "s.json",
+        self.process = self.launch(0, "train", *arguments, "--listen", address + ":0", "--devices-used", "all", "--json", "s.json",
                                    "--events", "s.events", "--lanes", "1", "--verbose")
         self.token = self.process.wait_for_token()
         self.process.wait_for("^training on ", stream="err")

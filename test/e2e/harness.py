@@ -84,7 +84,7 @@ def field(number, value):
     return varint(number << 3 | 2) + varint(len(value)) + value
 
 
-def message(body, content=b"", job=0, protocol=8):
+def message(body, content=b"", job=0, protocol=9):
     """A frame with a message, as a device sends it."""
     return frame(field(1, protocol) + field(2, job) + field(body, content))
 
@@ -679,8 +679,14 @@ class Case(unittest.TestCase):
         return path
 
     def start(self, *arguments, argv=None, env=None):
-        """Starts the program, or `argv`, in the background; it is killed when the test ends."""
-        process = Process(list(argv) if argv else [SHOAL, *arguments], cwd=self.folder,
+        """Starts the program, or `argv`, in the background; it is killed when the test ends.
+
+        Processes of one machine make no job faster, so an open job uses all devices, unless the test says how many.
+        """
+        command = list(argv) if argv else [SHOAL, *arguments]
+        if "train" in command and "--listen" in command and "--devices-used" not in command:
+            command += ["--devices-used", "all"]
+        process = Process(command, cwd=self.folder,
                           env={**os.environ, "HOME": self.folder, **(env or {})})
         self.addCleanup(process.kill)
         return process

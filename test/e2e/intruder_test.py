@@ -121,7 +121,7 @@ def rule_breakers(version):
         ("the longest message, of noise", frame(noise(CONTROL_MAX)), "malformed message"),
         ("half a message", frame(good[FRAME.size:-3]), "malformed message"),
         ("an unknown message", message(99), "malformed message"),
-        ("another protocol", hello(version, protocol=2), "malformed message.*protocol 2, this one 8"),
+        ("another protocol", hello(version, protocol=2), "malformed message.*protocol 2, this one 9"),
         ("a name that is no UTF-8", hello(version, b"\xff\xfe"), "malformed message"),
         ("a name that clears the screen", hello(version, b"\033[2J"), "malformed message"),
         ("a name of 1 MiB", frame(announced=1 << 20), "a frame of 1048576 bytes"),
@@ -409,7 +409,7 @@ class RuleBreakers(Door):
                 peer = self.peer(job.token)
                 peer.send(hello(self.version()))
                 peer.wait_for(b"digits")  # the welcome
-                number = re.search(rb"\x08\x08\x10([\x80-\xff]*[\x00-\x7f])", bytes(peer.received)).group(1)
+                number = re.search(rb"\x08\x09\x10([\x80-\xff]*[\x00-\x7f])", bytes(peer.received)).group(1)
                 number = sum((byte & 127) << 7 * i for i, byte in enumerate(number))
                 peer.send(b"".join(message(*each, job=number) for each in messages))
                 self.refuse(job, reason, "(net.refused|device.refused device=[0-9]+)")

@@ -186,12 +186,22 @@ static void connect(sim_world *world, sim_machine *machine)
     later(world, 1000, EVENT_HEARTBEAT, machine);
 }
 
+/* Who may compute: all in half of the worlds, those that help in most of the others. A bit that
+ * flips is found by comparing, so all have to be there. */
+static uint32_t used_of(const sim_world *world)
+{
+    if (world->seed % 2 == 0 || world->flips)
+        return SH_STANDBY_ALL;
+    return world->seed % 10 == 1 ? 1 + (uint32_t)(world->seed / 10 % 3) : SH_STANDBY_AUTO;
+}
+
 static void make_coordinator(sim_world *world, sim_machine *machine)
 {
     const sh_membership_options options = {.min_devices = 1 + draw(world, 3),
                                            .grains = world->grains,
                                            .views_before = 1000 * world->restarts++,
-                                           .spare = world->seed % 2,
+                                           .used = used_of(world),
+                                           .lineup = {.summed = 1e5},
                                            .serving = {.on = world->seed % 3 == 0,
                                                        .count = world->seed % 9 == 0 ? 2 : 0,
                                                        .devices = {1, 3}},

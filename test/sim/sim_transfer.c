@@ -105,6 +105,8 @@ void fetch_event(sim_world *world, sim_machine *machine)
     fetch->given_at = taken.position;
     machine->replica = taken;
     world->counts[2]++;
+    if (fetch->transfer.once)
+        fetch->on = false;
     inform(world, machine,
            &(sh_participant_event){.kind = SH_PARTICIPANT_FETCHED,
                                    .transfer = number,

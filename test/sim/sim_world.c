@@ -252,12 +252,26 @@ static void hear(sim_world *world, uint32_t device, const sh_notice *notice)
              (unsigned long long)now, device, (unsigned long long)before);
 }
 
+/* A device's link is found to be of any speed, from 10 KB/s to 1 GB/s. */
+static void change_link(sim_world *world)
+{
+    static const double speeds[] = {1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
+    const sh_link_speed link = {
+        .out = speeds[draw(world, 6)], .in = speeds[draw(world, 6)], .delay_s = 0.0005};
+    if (world->next_device > 1)
+        coordinate(world, &(sh_membership_event){.kind = SH_MEMBERSHIP_LINK,
+                                                 .device = 1 + draw(world, world->next_device - 1),
+                                                 .link = &link});
+}
+
 static void coordinator_event(sim_world *world, const sim_event *event)
 {
     switch (event->kind) {
     case EVENT_TICK:
         coordinate(world, &(sh_membership_event){.kind = SH_MEMBERSHIP_TICK,
                                                  .now_ms = world->now_us / 1000});
+        if (world->seed % 2 == 1 && draw(world, 3) == 0)
+            change_link(world);
         later(world, 20000 + draw(world, 20000), EVENT_TICK, NULL);
         break;
     case EVENT_NOTICE:

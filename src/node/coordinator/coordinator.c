@@ -150,6 +150,8 @@ static void note(sh_coordinator *coordinator, const sh_membership_action *action
     if (action->device != SH_MEMBERSHIP_ALL)
         snprintf(whom, sizeof whom, "device=%u ", action->device);
     sh_log(bad ? SH_LOG_WARN : SH_LOG_INFO, id, "%stext=\"%s\"", whom, action->text);
+    if (action->news == SH_NEWS_RESTS && sh_entrant_find(coordinator, action->device) != NULL)
+        sh_entrant_tell_rest(sh_entrant_find(coordinator, action->device), action->text);
     /* These are for the log alone: they may come often, or are steps of a change that is told. */
     if (action->news != SH_NEWS_SHARES && action->news != SH_NEWS_TRANSFER &&
         action->news != SH_NEWS_WHOLE && action->news != SH_NEWS_VIEW)
@@ -316,6 +318,9 @@ static void handle_message(entrant *from, const Shoal__Message *message)
         sh_run_journal_batch(coordinator->options.journal,
                              sh_device_reports_first(&coordinator->reports, from->device), batch);
         break;
+    case SHOAL__MESSAGE__BODY_ECHO:
+        sh_entrant_take_echo(from, message->echo->number);
+        break;
     case SHOAL__MESSAGE__BODY_FAIL:
         report_gone(coordinator, from->device, message->fail->reason);
         from->device = NO_DEVICE;
@@ -460,6 +465,20 @@ void sh_coordinator_enter(sh_coordinator *coordinator, uint32_t view, uint64_t s
                             directive.seat_count);
 }
 
+static void measure_links(sh_coordinator *coordinator)
+{
+    sh_link_speed link;
+    for (entrant *each = coordinator->entrants; each != NULL; each = each->next) {
+        if (!each->ready || each->local || each->shown_out ||
+            coordinator->options.used == SH_STANDBY_ALL)
+            continue;
+        sh_entrant_probe(each);
+        if (sh_gauge_news(&each->gauge, sh_clock_now_ns(coordinator->options.clock), &link))
+            handle(coordinator, &(sh_membership_event){SH_MEMBERSHIP_LINK, .device = each->device,
+                                                       .link = &link});
+    }
+}
+
 static void on_tick(void *context)
 {
     sh_coordinator *coordinator = context;
@@ -467,6 +486,7 @@ static void on_tick(void *context)
     while ((overdue = sh_lobby_overdue(&coordinator->lobby, now_ms(coordinator))) != 0)
         turn_guest_away(coordinator, overdue, "it has not said hello in time");
     handle(coordinator, &(sh_membership_event){SH_MEMBERSHIP_TICK, .now_ms = now_ms(coordinator)});
+    measure_links(coordinator);
     sh_coordinator_tend_heirs(coordinator);
 }
 
@@ -554,6 +574,15 @@ done:
     answer(asked, status);
 }
 
+/* What a step exchanges. */
+static sh_lineup_job lineup_of(const sh_coordinator_options *options)
+{
+    const sh_traffic traffic = options->traffic;
+    const bool gathers = !options->serving.on;
+    return (sh_lineup_job){.summed = (double)(traffic.summed - (gathers ? traffic.spared : 0)),
+                           .gathered = gathers ? (double)traffic.gathered : 0};
+}
+
 sh_status sh_coordinator_open(sh_coordinator **coordinator, const sh_coordinator_options *options)
 {
     unsigned char random[SH_KEY_BYTES];
@@ -571,6 +600,8 @@ sh_status sh_coordinator_open(sh_coordinator **coordinator, const sh_coordinator
             .min_devices = options->min_devices,
             .gather_ms = options->gather_ms,
             .serving = options->serving,
+            .used = options->used,
+            .lineup = lineup_of(options),
             .grains = sh_job_grains(&options->bench->job),
             .name = options->name,
             .version = sh_version(),

@@ -22,6 +22,7 @@
 #include "node/member/station.h"
 #include "node/record/run_journal.h"
 #include "shoal/train.h"
+#include "train/traffic.h"
 
 typedef struct sh_coordinator_options {
     sh_loop *loop;
@@ -33,6 +34,8 @@ typedef struct sh_coordinator_options {
     uint32_t gather_ms;      /* as sh_membership_options has it */
     const sh_legacy *legacy; /* of the coordinator whose job this one goes on with; NULL: of none */
     sh_serving serving;
+    sh_traffic traffic; /* of the job */
+    uint32_t used;      /* as sh_membership_options has it */
     const char *listen; /* "[ADDRESS]:PORT"; NULL: a free port of the loopback */
     const char
         *token_file; /* keeps the token for the coordinator's next life; NULL: nothing does */

@@ -17,7 +17,26 @@
 
 /* ---- heirs ----------------------------------------------------------------------------------- */
 
-/* Whether the list has changed. */
+static bool may_inherit(const entrant *one)
+{
+    return one->able && one->has_key && !one->local;
+}
+
+/* The device with the lowest number above `last` that stands by and could go on; NO_DEVICE: none.
+ */
+static uint32_t next_spare(const sh_coordinator *coordinator, const sh_directive *directive,
+                           uint32_t last)
+{
+    uint32_t next = NO_DEVICE;
+    for (const entrant *each = coordinator->entrants; each != NULL; each = each->next)
+        if (each->device != NO_DEVICE && each->device > last && each->device < next &&
+            may_inherit(each) &&
+            sh_seat_of(directive->seats, directive->seat_count, each->device) == NULL)
+            next = each->device;
+    return next;
+}
+
+/* Those of the view come first: they have the last weights. Whether the list has changed. */
 static bool list_heirs(sh_coordinator *coordinator)
 {
     sh_directive directive;
@@ -29,9 +48,13 @@ static bool list_heirs(sh_coordinator *coordinator)
         return false; /* while the view changes the last list holds */
     for (uint32_t i = 0; i < directive.seat_count && count < SH_HEIRS_MAX; i++) {
         const entrant *one = sh_entrant_find(coordinator, directive.seats[i].device);
-        if (one != NULL && one->able && one->has_key && !one->local)
+        if (one != NULL && may_inherit(one))
             heirs[count++] = one->device;
     }
+    uint32_t spare = next_spare(coordinator, &directive, 0);
+    for (; spare != NO_DEVICE && count < SH_HEIRS_MAX;
+         spare = next_spare(coordinator, &directive, spare))
+        heirs[count++] = spare;
     if (count == coordinator->heir_count && directive.seat_count == coordinator->seats &&
         memcmp(heirs, coordinator->heirs, count * sizeof *heirs) == 0)
         return false;
@@ -57,6 +80,7 @@ static void tell_heirs(entrant *to)
         list[i] = &items[i];
     }
     body.devices = coordinator->seats;
+    body.used = coordinator->options.used;
     body.n_heirs = coordinator->heir_count;
     body.heirs = list;
     sh_entrant_send(to, &message);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the coordinator's files share: coordinator.c hears devices and carries out what the
- * membership decides; coordinator_messages.c writes to devices; coordinator_heirs.c says who would
- * go on in its place, and looks for another coordinator. The latter two call nothing of the first.
+ * membership decides; coordinator_messages.c writes to devices; coordinator_links.c measures the
+ * links to them; coordinator_heirs.c says who would go on in its place, and looks for another
+ * coordinator. The latter three call nothing of the first.
  *
  *     sh_entrant_welcome(coordinator, sh_entrant_find(coordinator, device));
  *
@@ -13,6 +14,7 @@
 
 #include <pthread.h>
 
+#include "cluster/gauge.h"
 #include "cluster/membership.h"
 #include "node/coordinator/coordinator.h"
 #include "node/coordinator/device_reports.h"
@@ -35,11 +37,11 @@ typedef struct entrant {
     uint32_t opened;        /* the highest ring whose door it has opened */
     sh_allowance allowance; /* of records */
     bool ready, local;
-    bool shown_out; /* its connection ends when the last messages are written */
-    bool has_data;  /* and gives them to others */
-    bool has_key;   /* its public one, for a warrant */
-    bool able;      /* to go on in the coordinator's place */
-    uint32_t heirs; /* which list of heirs it has been told; 0: none */
+    bool shown_out;     /* its connection ends when the last messages are written */
+    bool has_data;      /* and gives them to others */
+    bool has_key, able; /* a public one, for a warrant; to go on in the coordinator's place */
+    sh_gauge gauge;     /* of its link */
+    uint32_t heirs;     /* which list of heirs it has been told; 0: none */
     unsigned char key[SH_KEY_BYTES];
     char fingerprint[SH_DIGEST_TEXT], first_grain[SH_DIGEST_TEXT];
 } entrant;
@@ -116,6 +118,16 @@ sh_status sh_coordinator_send_orders(sh_coordinator *coordinator, uint32_t devic
 /* A device has opened its door for a ring: those that connect to it are told. */
 sh_status sh_coordinator_note_opened(sh_coordinator *coordinator, uint32_t device, uint32_t *known,
                                      uint32_t opened) SHOAL_CHECKED;
+
+/* ---- coordinator_links.c --------------------------------------------------------------------- */
+
+/* Sends the probe that is due, if one is. */
+void sh_entrant_probe(entrant *to);
+
+/* Takes the answer to a probe, and sends the next one. */
+void sh_entrant_take_echo(entrant *from, uint32_t number);
+/* Tells a device that it stands by, and why. */
+void sh_entrant_tell_rest(entrant *to, const char *text);
 
 /* ---- coordinator_heirs.c --------------------------------------------------------------------- */
 

@@ -6,7 +6,6 @@
 
 #include "base/host.h"
 #include "shoal/launch.h"
-#include "train/strategy.h"
 
 /* ---- alone: no thread, no socket, no token --------------------------------------------------- */
 
@@ -53,42 +52,6 @@ uint32_t sh_company_devices(const sh_train_options *options)
 {
     const sh_company_ops *ops = find(options);
     return ops->devices == NULL ? 1 : ops->devices(options);
-}
-
-/* Devices count from 0 as they come; without a door only those started here do. */
-sh_status sh_company_choose_servers(sh_serving *serving, const sh_train_options *options,
-                                    const sh_job *job)
-{
-    sh_strategy strategy;
-    const uint32_t devices = options->devices > 0 ? options->devices : 1;
-    SH_TRY(sh_strategy_parse(&strategy, job->strategy));
-    sh_serving fresh = {.on = strategy.row->servers};
-    if (options->servers != NULL && !fresh.on) {
-        char others[SH_STRATEGY_LIST];
-        sh_strategy_list(others, true, " and ");
-        return sh_fail(SH_INVALID, "--servers %.64s: --strategy %s has no servers; %s have",
-                       options->servers, job->strategy, others);
-    }
-    if (options->servers != NULL)
-        SH_TRY(sh_serving_parse(&fresh, options->servers));
-    for (uint32_t i = 0; i < fresh.count && options->listen == NULL; i++)
-        if (fresh.devices[i] >= devices)
-            return sh_fail(SH_INVALID,
-                           "--servers %.64s: there will be no device %u: those started here "
-                           "(--devices) count from 0 to %u, and without --listen no others can "
-                           "join",
-                           options->servers, fresh.devices[i], devices - 1);
-    *serving = fresh;
-    return SH_OK;
-}
-
-/* When resuming, the strategy may be the checkpoint's, which is looked at when it is open. */
-sh_status sh_train_options_check(const sh_train_options *options)
-{
-    sh_serving serving;
-    if (options->resume != NULL)
-        return SH_OK;
-    return sh_company_choose_servers(&serving, options, &options->job);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -19,8 +19,8 @@
 #ifndef SHOAL_NODE_COMPANY_H
 #define SHOAL_NODE_COMPANY_H
 
-#include "cluster/serving.h"
 #include "node/job/course.h"
+#include "node/job/duties.h"
 #include "node/member/legacy.h"
 #include "node/record/run_journal.h"
 #include "shoal/train.h"
@@ -103,7 +103,7 @@ struct sh_company {
     sh_workbench *bench;
     sh_run *run; /* NULL but for rank 0, as the journal */
     sh_run_journal *journal;
-    sh_serving serving;
+    sh_duties duties;
     const char *lanes; /* of each device here, as --lanes has them; borrowed: the user's, or this */
     char lanes_text[16];
     void (*save_now)(void *context);
@@ -115,11 +115,6 @@ struct sh_company {
 };
 
 extern const sh_company_ops sh_company_ranks, sh_company_crew;
-
-/* Which devices add up for the others, by options->servers and the job's strategy. SH_INVALID: the
- * strategy has no servers, the list is malformed, or names a device that there can never be. */
-sh_status sh_company_choose_servers(sh_serving *serving, const sh_train_options *options,
-                                    const sh_job *job) SHOAL_CHECKED;
 
 /* *company is owned: sh_company_close. The options are borrowed until then. */
 sh_status sh_company_open(sh_company **company, const sh_train_options *options) SHOAL_CHECKED;

@@ -17,263 +17,40 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "data/trained.h"
-#include "node/delivery/network_call.h"
 #include "node/job/course.h"
+#include "node/job/join_impl.h"
 #include "node/job/lead.h"
 #include "node/job/model_file.h"
-#include "node/job/progress_events.h"
 #include "node/job/retries.h"
-#include "node/job/vigil.h"
 #include "node/member/inquiry.h"
-#include "node/member/member.h"
-#include "onnx/model_shelf.h"
-#include "shoal/join.h"
 #include "train/job_options.h"
-#include "train/lane_list.h"
 #include "train/strategy.h"
 
 #define RETRY_MS 500    /* between two tries to come back, where there are no heirs to ask */
 #define ASK_AGAIN_MS 50 /* between two times that the heirs are asked */
 #define MOVES_MAX 8     /* from door to door in one try */
 
-typedef struct device {
-    const sh_join_options *options;
-    char name[SH_NAME_BYTES];
-    unsigned char origin[SH_MESSAGE_ORIGIN_BYTES];
-    unsigned char key[SH_KEY_BYTES]; /* secret: by which it could lead */
-    sh_token token;
-    sh_mailbox *mailbox;
-    sh_loop *loop;
-    sh_member *member;   /* stays for a while after the connection, for those who ask at its door */
-    sh_legacy legacy;    /* of the coordinator that was lost last */
-    sh_door moved;       /* the coordinator is there; port 0: nobody said so */
-    bool whole;          /* the replica, where no part in the job is under way */
-    sh_network *network; /* of an imported model; else NULL; as the bench */
-    sh_workbench *bench; /* kept when the coordinator is lost */
-    sh_delivery *delivery; /* of the data of the bench; NULL where they are here */
-    char first_grain[SH_DIGEST_TEXT];
-    bool said_leave, started;
-    bool known;    /* it has been welcomed, so there is such a job */
-    bool welcomed; /* in the connection at hand, or the last one */
-    bool over;     /* the coordinator said so, or the connection to it ended */
-    bool lost;     /* the latter, or another device coordinates */
-    bool late;     /* the job ended well, before this device could take part */
-    sh_vigil *vigil;
-    sh_progress_pace pace;
-    double seen_rate; /* samples a second, of late */
-    sh_join_result result;
-} device;
-
-static void observe(const device *self, const sh_event *event)
-{
-    if (self->options->observer != NULL)
-        self->options->observer(self->options->context, event);
-}
-
-static bool is_end(const sh_mail *mail)
-{
-    return mail->kind == SH_MAIL_END || mail->kind == SH_MAIL_LOST || mail->kind == SH_MAIL_MOVED;
-}
-
-/* How the job ended for us, as a status with its message. */
-static sh_status ended(device *self, const sh_mail *mail)
-{
-    self->over = true;
-    self->lost = mail->kind != SH_MAIL_END;
-    if (mail->kind == SH_MAIL_MOVED && mail->data != NULL) {
-        self->moved = *(const sh_door *)mail->data;
-        free(mail->data);
-    }
-    return mail->status == SH_OK ? SH_OK : sh_fail(mail->status, "%s", mail->text);
-}
-
-/* A device that train has started gets the signals of train's group too; train itself decides. */
-static const sh_stop *stop_of(const device *self)
-{
-    return self->options->local ? NULL : self->options->stop;
-}
-
 /* Whether this device goes on where the coordinator is lost. */
-static bool may_lead(const device *self)
+static bool may_lead(const joining *self)
 {
     return !self->options->never_lead && !self->options->local && self->options->reconnect_s > 0;
 }
 
-static sh_status start_vigil(device *self)
+static sh_status start_vigil(joining *self)
 {
     return sh_vigil_start(&self->vigil, &(sh_vigil_options){
-                                            .stop = stop_of(self),
+                                            .stop = sh_joining_stop(self),
                                             .others = "the coordinator and the other devices",
                                             .observer = self->options->observer,
                                             .observer_context = self->options->context,
                                         });
 }
 
-/* ---- preparing ------------------------------------------------------------------------------- */
-
-/* Waits for the mail of one kind: WELCOME, NETWORK or DATA. The end of the job is a failure here.
- */
-static sh_status expect(device *self, sh_mail_kind kind, sh_mail *mail)
-{
-    do {
-        SH_TRY(sh_mailbox_wait(self->mailbox, mail, stop_of(self), 0));
-        if (is_end(mail)) {
-            SH_TRY(ended(self, mail));
-            self->late = true;
-            return sh_fail(SH_STOPPED, "the job ended before this device could take part");
-        }
-    } while (mail->kind != kind);
-    return mail->status == SH_OK ? SH_OK : sh_fail(mail->status, "%s", mail->text);
-}
-
-static sh_status fetch_network(device *self, const sh_welcome *welcome)
-{
-    sh_mail mail;
-    sh_network_call *call;
-    SH_TRY(sh_network_call_start(&call, &(sh_network_call_options){.loop = self->loop,
-                                                                   .mailbox = self->mailbox,
-                                                                   .sources = &welcome->sources,
-                                                                   .spec = welcome->job.model}));
-    sh_status status = expect(self, SH_MAIL_NETWORK, &mail);
-    if (status == SH_OK)
-        status = sh_network_call_take(&self->network, call);
-    sh_network_call_free(call);
-    return status;
-}
-
-/* The network of an imported model, from the cache or from other devices. */
-static sh_status open_network(device *self, const sh_welcome *welcome)
-{
-    char text[SH_MESSAGE_BYTES];
-    if (!sh_model_spec_is(welcome->job.model, NULL) ||
-        sh_model_shelf_get(&self->network, welcome->job.model) == SH_OK)
-        return SH_OK;
-    SH_TRY(sh_fail_in(fetch_network(self, welcome), "the job's network %s could not be fetched",
-                      welcome->job.model));
-    snprintf(text, sizeof text, "fetched the job's network, %s (%zu bytes)", self->network->spec,
-             self->network->count);
-    observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
-    if (sh_model_shelf_put(self->network) != SH_OK) /* it is fetched again next time */
-        sh_log(SH_LOG_WARN, "network.uncached", "reason=\"%s\"", sh_message());
-    return SH_OK;
-}
-
-/* The data come from other devices. */
-static sh_status fetch_data(device *self, const sh_welcome *welcome)
-{
-    sh_mail mail;
-    sh_dataset *dataset;
-    SH_TRY(sh_delivery_start(&self->delivery,
-                             &(sh_delivery_options){.loop = self->loop,
-                                                    .mailbox = self->mailbox,
-                                                    .sources = &welcome->sources,
-                                                    .limit_bytes = self->options->cache}));
-    SH_TRY(expect(self, SH_MAIL_DATA, &mail));
-    SH_TRY(sh_delivery_open(&dataset, self->delivery, welcome->fingerprint));
-    SH_TRY(sh_workbench_open(&self->bench, &welcome->job,
-                             &(sh_workbench_data){.network = self->network, .dataset = dataset}));
-    return sh_delivery_begin(self->delivery);
-}
-
-/* Opens the data that are here, or begins to fetch them. */
-static sh_status open_data(device *self, const sh_welcome *welcome)
-{
-    const sh_status opened = sh_workbench_open(
-        &self->bench, &welcome->job,
-        &(sh_workbench_data){.network = self->network, .spec = self->options->data});
-    /* Not here, or what reads it is not. */
-    if ((opened == SH_NOT_FOUND || opened == SH_UNSUPPORTED) && self->options->data == NULL)
-        return sh_fail_in(fetch_data(self, welcome),
-                          "the job's data are not on this device, and could not be fetched (if it "
-                          "holds them elsewhere, say where with --data)");
-    if (opened == SH_NOT_FOUND)
-        return sh_fail(opened, "%s; without --data they are fetched from the other devices",
-                       sh_message());
-    SH_TRY(opened);
-    if (strcmp(sh_pipeline_about(self->bench->pipeline)->fingerprint, welcome->fingerprint) == 0)
-        return SH_OK;
-    return sh_fail(SH_MISMATCH,
-                   "%s differs from the job's data: copy the same files, or name their folder with "
-                   "--data",
-                   self->options->data != NULL ? self->options->data : welcome->job.data);
-}
-
-static void on_passed(void *context, const sh_stage_outcome *outcome)
-{
-    const device *self = context;
-    sh_station_passed(sh_member_station(self->member), outcome);
-}
-
-static void on_times(void *context, const sh_step_times *times)
-{
-    const device *self = context;
-    if (self->member != NULL)
-        sh_member_step(self->member, times);
-}
-
-static void close_bench(device *self)
-{
-    sh_vigil_watch(self->vigil, NULL);
-    sh_delivery_stop(self->delivery);
-    sh_workbench_close(self->bench);
-    sh_delivery_free(self->delivery);
-    sh_network_unref(self->network);
-    self->network = NULL;
-    self->bench = NULL;
-    self->delivery = NULL;
-    self->whole = false;
-}
-
-/* The device follows, whatever it did with the bench before. */
-static void hear_bench(device *self)
-{
-    sh_workbench *bench = self->bench;
-    bench->on_passed = on_passed;
-    bench->on_times = on_times;
-    bench->on_answers = NULL;
-    bench->context = self;
-    if (bench->trainer != NULL)
-        sh_workbench_hear(bench);
-}
-
-/* Opens data and compiles, unless that was done before. Data that were being fetched have lost
- * their sources with the coordinator; what has come is in the cache. */
-static sh_status prepare(device *self, const sh_welcome *welcome)
-{
-    if (self->bench != NULL && (self->delivery == NULL || sh_delivery_is_whole(self->delivery)) &&
-        sh_job_same(&self->bench->job, &welcome->job)) {
-        hear_bench(self);
-        return SH_OK;
-    }
-    close_bench(self);
-    SH_TRY(open_network(self, welcome));
-    SH_TRY(open_data(self, welcome));
-    SH_TRY(sh_flip_arm(&self->bench->flip, self->name));
-    self->bench->shared = true;
-    hear_bench(self);
-    sh_lane_list lanes;
-    SH_TRY(sh_lane_list_parse(&lanes, self->options->lanes));
-    self->bench->gpus = lanes.gpus;
-    self->bench->gpu_count = lanes.gpu_count;
-    SH_TRY(sh_workbench_start(self->bench, lanes.cores, self->options->memory));
-    if (self->options->memory != 0) {
-        char text[SH_FOOTPRINT_TEXT];
-        sh_footprint_print(text, sh_trainer_footprint(self->bench->trainer), self->options->memory);
-        observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
-    }
-    /* The coordinator learns how long this device takes between two signs of progress. */
-    sh_station *station = sh_member_station(self->member);
-    sh_station_watch(station, self->bench);
-    const sh_status status = sh_trainer_first_grain(self->bench->trainer, self->first_grain);
-    sh_station_watch(station, NULL);
-    return status;
-}
-
 /* ---- taking part ----------------------------------------------------------------------------- */
 
-static void leave_when_asked(device *self)
+static void leave_when_asked(joining *self)
 {
-    if (self->said_leave || !sh_stop_requested(stop_of(self)))
+    if (self->said_leave || !sh_stop_requested(sh_joining_stop(self)))
         return;
     self->said_leave = true;
     sh_station_tell(sh_member_station(self->member),
@@ -282,7 +59,7 @@ static void leave_when_asked(device *self)
 
 static sh_status on_idle(void *context, bool wait, bool *over)
 {
-    device *self = context;
+    joining *self = context;
     sh_mail mail;
     *over = false;
     leave_when_asked(self);
@@ -290,7 +67,7 @@ static sh_status on_idle(void *context, bool wait, bool *over)
         if (!sh_mailbox_take(self->mailbox, &mail)) {
             if (!wait)
                 return SH_OK;
-            const sh_stop *stop = self->said_leave ? NULL : stop_of(self);
+            const sh_stop *stop = self->said_leave ? NULL : sh_joining_stop(self);
             const sh_occupation before = sh_vigil_note(self->vigil, SH_OCCUPATION_WAIT);
             const sh_status status = sh_station_wait(sh_member_station(self->member), &mail, stop);
             sh_vigil_note(self->vigil, before);
@@ -300,43 +77,45 @@ static sh_status on_idle(void *context, bool wait, bool *over)
             }
             SH_TRY(status);
         }
-        if (is_end(&mail)) {
+        if (sh_joining_is_end(&mail)) {
             *over = true;
-            return ended(self, &mail);
+            return sh_joining_ended(self, &mail);
         }
-        if (mail.kind == SH_MAIL_NOTE)
-            observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = mail.text});
+        self->rests = self->rests || mail.kind == SH_MAIL_RESTS;
+        if (mail.kind == SH_MAIL_NOTE || mail.kind == SH_MAIL_RESTS)
+            sh_joining_observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = mail.text});
         wait = wait && mail.kind != SH_MAIL_TASK;
     }
 }
 
 static void on_view(void *context, uint32_t view, uint32_t devices)
 {
-    device *self = context;
+    joining *self = context;
     const sh_schedule *schedule = sh_trainer_schedule(self->bench->trainer);
     (void)view;
+    self->rests = false;
     if (self->delivery != NULL)
         sh_delivery_complete(self->delivery);
     if (self->started)
         return;
     self->started = true;
     sh_progress_pace_start(&self->pace, sh_clock_now_ns(sh_clock_system()));
-    observe(self, &(sh_event){.kind = SH_EVENT_STARTED,
-                              .devices = devices,
-                              .epoch_steps = schedule->epoch_steps,
-                              .total_step = self->bench->replica->steps,
-                              .total_steps = schedule->total_steps});
+    sh_joining_observe(self, &(sh_event){.kind = SH_EVENT_STARTED,
+                                         .devices = devices,
+                                         .epoch_steps = schedule->epoch_steps,
+                                         .total_step = self->bench->replica->steps,
+                                         .total_steps = schedule->total_steps});
 }
 
 static sh_status on_step(void *context, const sh_progress_report *report)
 {
-    device *self = context;
+    joining *self = context;
     const uint64_t now_ns = sh_clock_now_ns(sh_clock_system());
     sh_event event = sh_progress_event(SH_EVENT_STEP, report, &self->pace, now_ns);
     event.samples_per_second =
         sh_progress_rate(&self->pace, sh_schedule_batch(report->schedule, 0).samples.count, now_ns);
     self->result.train_loss = event.loss;
-    observe(self, &event);
+    sh_joining_observe(self, &event);
     self->seen_rate = event.samples_per_second;
     return SH_OK;
 }
@@ -344,7 +123,7 @@ static sh_status on_step(void *context, const sh_progress_report *report)
 static sh_status on_validated(void *context, const sh_progress_report *report,
                               const sh_sum_totals *validation)
 {
-    device *self = context;
+    joining *self = context;
     sh_event event =
         sh_progress_validated(report, validation, &self->pace, sh_clock_now_ns(sh_clock_system()));
     event.samples_per_second = self->seen_rate;
@@ -353,7 +132,7 @@ static sh_status on_validated(void *context, const sh_progress_report *report,
     self->result.val_accuracy = event.val_accuracy;
     self->result.val_mae = event.val_mae;
     self->result.numbers = event.numbers;
-    observe(self, &event);
+    sh_joining_observe(self, &event);
     return SH_OK;
 }
 
@@ -362,7 +141,7 @@ static sh_status on_validated(void *context, const sh_progress_report *report,
 /* Writes the file of --save, if there is to be one. `context` is the device. */
 static sh_status save(void *context)
 {
-    const device *self = context;
+    const joining *self = context;
     sh_model_format format = SH_MODEL_AS_SAFETENSORS;
     char *trained = NULL;
     if (self->options->save == NULL)
@@ -378,7 +157,7 @@ static sh_status save(void *context)
 }
 
 /* The job ended, and this device has not got its last weights. */
-static sh_status conclude_without(const device *self)
+static sh_status conclude_without(const joining *self)
 {
     if (self->options->save == NULL)
         return SH_OK;
@@ -389,7 +168,7 @@ static sh_status conclude_without(const device *self)
 }
 
 /* What came of the job, as far as this device has seen it. */
-static sh_status conclude(device *self, const sh_course *course, sh_ending ending)
+static sh_status conclude(joining *self, const sh_course *course, sh_ending ending)
 {
     sh_join_result *result = &self->result;
     const sh_replica *replica = self->bench->replica;
@@ -408,19 +187,19 @@ static sh_status conclude(device *self, const sh_course *course, sh_ending endin
 
 /* Whether a replica that is whole can be gone on with in another view. Where devices make steps
  * apart, each has weights of its own until it takes those of the others. */
-static bool can_keep(const device *self)
+static bool can_keep(const joining *self)
 {
     sh_strategy strategy;
     return sh_strategy_parse(&strategy, self->bench->job.strategy) == SH_OK && !strategy.row->apart;
 }
 
-static sh_status live(device *self)
+static sh_status live(joining *self)
 {
     sh_mail mail;
-    SH_TRY(expect(self, SH_MAIL_WELCOME, &mail));
+    SH_TRY(sh_joining_expect(self, SH_MAIL_WELCOME, &mail));
     sh_welcome *welcome = mail.data;
     self->known = self->welcomed = true;
-    const sh_status status = prepare(self, welcome);
+    const sh_status status = sh_joining_prepare(self, welcome);
     sh_mail_drop(&mail);
     SH_TRY(status);
     const bool keeps = self->whole && can_keep(self);
@@ -451,14 +230,14 @@ static sh_status live(device *self)
 
 /* A device that fetches its data loses them together with the coordinator, and may notice that
  * first. Reads the mail for the coordinator's own end. */
-static void see_end(device *self)
+static void see_end(joining *self)
 {
     sh_mail mail;
     while (!self->over && sh_mailbox_take(self->mailbox, &mail)) {
-        const bool end = is_end(&mail);
+        const bool end = sh_joining_is_end(&mail);
         self->late = mail.kind == SH_MAIL_END && mail.status == SH_OK && !self->started;
         if (end) {
-            const sh_status status = ended(self, &mail);
+            const sh_status status = sh_joining_ended(self, &mail);
             (void)status;
         } else {
             sh_mail_drop(&mail);
@@ -466,7 +245,7 @@ static void see_end(device *self)
     }
 }
 
-static void close_member(device *self)
+static void close_member(joining *self)
 {
     sh_vigil_note(self->vigil, SH_OCCUPATION_WAIT);
     sh_member_close(self->member);
@@ -476,7 +255,7 @@ static void close_member(device *self)
 
 /* One part in the job, from the connection at a door to its end. Where the coordinator is lost
  * then, the member stays, for the others who ask at its door. */
-static sh_status live_at(device *self, const sh_token *token)
+static sh_status live_at(joining *self, const sh_token *token)
 {
     close_member(self);
     self->over = self->lost = self->welcomed = false;
@@ -497,7 +276,7 @@ static sh_status live_at(device *self, const sh_token *token)
     char message[SH_MESSAGE_BYTES];
     snprintf(message, sizeof message, "%s", sh_message());
     if (status == SH_NETWORK || status == SH_PEER_LOST ||
-        (status == SH_STOPPED && !sh_stop_requested(stop_of(self))))
+        (status == SH_STOPPED && !sh_stop_requested(sh_joining_stop(self))))
         see_end(self);
     if (status != SH_OK && status != SH_STOPPED && !self->over) /* nobody else knows */
         sh_member_fail(self->member, message);
@@ -509,7 +288,7 @@ static sh_status live_at(device *self, const sh_token *token)
 }
 
 /* The same from a door where the coordinator may not be any more: those there say where it is. */
-static sh_status connect_and_live(device *self, const sh_door *door)
+static sh_status connect_and_live(joining *self, const sh_door *door)
 {
     sh_token token = self->token;
     sh_status status = SH_OK;
@@ -527,12 +306,12 @@ static sh_status connect_and_live(device *self, const sh_door *door)
 }
 
 /* Waits before another try to connect. SH_LIMIT: it is time for that. */
-static sh_status pause_for(device *self, uint32_t delay_ms)
+static sh_status pause_for(joining *self, uint32_t delay_ms)
 {
     sh_mail mail;
     while (sh_mailbox_take(self->mailbox, &mail)) /* what the last try left */
         sh_mail_drop(&mail);
-    SH_TRY(sh_mailbox_wait(self->mailbox, &mail, stop_of(self), delay_ms));
+    SH_TRY(sh_mailbox_wait(self->mailbox, &mail, sh_joining_stop(self), delay_ms));
     sh_mail_drop(&mail);
     return SH_OK;
 }
@@ -545,7 +324,7 @@ static sh_door door_of(const sh_token *token)
 }
 
 /* The first try, and others as long as nobody can be reached and the user wants to wait. */
-static sh_status wait_and_live(device *self)
+static sh_status wait_and_live(joining *self)
 {
     sh_retries retries;
     uint32_t delay_ms;
@@ -562,7 +341,7 @@ static sh_status wait_and_live(device *self)
         snprintf(text, sizeof text, "waiting for a coordinator at %s, port %u; Ctrl-C ends this",
                  self->token.host, (unsigned)self->token.port);
         if (!said)
-            observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+            sh_joining_observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
         said = true;
         const sh_status paused = pause_for(self, delay_ms);
         if (paused != SH_LIMIT)
@@ -578,7 +357,7 @@ static uint64_t now_ms(void)
 }
 
 /* This device's place among the heirs; their number where it is none or cannot lead. */
-static uint32_t own_place(const device *self)
+static uint32_t own_place(const joining *self)
 {
     const sh_legacy *legacy = &self->legacy;
     for (uint32_t i = 0; i < legacy->heir_count; i++)
@@ -589,7 +368,7 @@ static uint32_t own_place(const device *self)
 }
 
 /* Asks all, and decides. *door: to be followed. */
-static sh_succession_choice choose(const device *self, uint64_t lost_ms, sh_door *door)
+static sh_succession_choice choose(const joining *self, uint64_t lost_ms, sh_door *door)
 {
     const sh_legacy *legacy = &self->legacy;
     sh_strategy strategy;
@@ -623,7 +402,7 @@ static sh_succession_choice choose(const device *self, uint64_t lost_ms, sh_door
 }
 
 /* Goes on as the coordinator. Another device may go on in this one's place later. */
-static sh_status lead(device *self)
+static sh_status lead(joining *self)
 {
     sh_summary summary = {0};
     sh_join_result *result = &self->result;
@@ -635,7 +414,7 @@ static sh_status lead(device *self)
              "the coordinator is lost: this device goes on in its place from step %llu. Earlier "
              "checkpoints and figures stay with the lost one",
              (unsigned long long)self->bench->replica->steps);
-    observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+    sh_joining_observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
     const sh_status status = sh_lead(&summary, &self->moved, &self->whole,
                                      &(sh_lead_options){.legacy = &self->legacy,
                                                         .bench = self->bench,
@@ -667,7 +446,7 @@ static sh_status lead(device *self)
 }
 
 /* Follows at a door, or leads: until that ends. *tried: this device took part in the job again. */
-static sh_status go_on(device *self, sh_succession_choice choice, const sh_door *door, bool *tried)
+static sh_status go_on(joining *self, sh_succession_choice choice, const sh_door *door, bool *tried)
 {
     self->started = false;
     if (choice == SH_SUCCESSION_LEAD) {
@@ -681,7 +460,7 @@ static sh_status go_on(device *self, sh_succession_choice choice, const sh_door 
 
 /* Looks for who goes on with the job, until there is somebody or time is up: then it has not
  * `tried` to take part again. */
-static sh_status come_back(device *self, const char *reason, bool *tried)
+static sh_status come_back(joining *self, const char *reason, bool *tried)
 {
     const uint64_t lost_ms = now_ms(), patience_ms = (uint64_t)self->options->reconnect_s * 1000;
     sh_status status = SH_PEER_LOST;
@@ -716,7 +495,7 @@ static sh_status come_back(device *self, const char *reason, bool *tried)
 }
 
 /* Once it has been welcomed, a lost connection is no end yet. */
-static sh_status live_on(device *self, sh_status status)
+static sh_status live_on(joining *self, sh_status status)
 {
     bool tried = true;
     while (status != SH_OK && tried && self->lost && self->known &&
@@ -725,14 +504,14 @@ static sh_status live_on(device *self, sh_status status)
         snprintf(reason, sizeof reason, "%s", sh_message());
         snprintf(text, sizeof text, "%.800s; trying to come back for %u s", reason,
                  self->options->reconnect_s);
-        observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+        sh_joining_observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
         self->lost = false;
         status = come_back(self, reason, &tried);
     }
     return status;
 }
 
-static sh_status begin(device *self)
+static sh_status begin(joining *self)
 {
     SH_TRY(sh_key_random(self->origin, sizeof self->origin));
     SH_TRY(sh_key_make(self->key));
@@ -742,18 +521,18 @@ static sh_status begin(device *self)
 }
 
 /* Closes all, and says how it ended. */
-static sh_status finish(device *self, sh_status status, sh_join_result *result)
+static sh_status finish(joining *self, sh_status status, sh_join_result *result)
 {
     char message[SH_MESSAGE_BYTES];
     status = status != SH_OK && self->late ? conclude_without(self) : status;
     if (result != NULL)
-        *result = self->result.took_part ? self->result : (sh_join_result){0};
+        *result = self->result.took_part ? self->result : (sh_join_result){.stood_by = self->rests};
     snprintf(message, sizeof message, "%s", sh_message());
     close_member(self);
     sh_key_wipe(self->key, sizeof self->key);
     sh_key_wipe(&self->legacy, sizeof self->legacy);
     sh_token_wipe(&self->token);
-    close_bench(self);
+    sh_joining_close_bench(self);
     sh_loop_stop(self->loop);
     sh_vigil_stop(self->vigil);
     sh_mailbox_free(self->mailbox);
@@ -765,7 +544,7 @@ static const sh_join_result no_result = {
 
 sh_status sh_join(const sh_join_options *options, sh_join_result *result)
 {
-    device self = {.options = options, .result = no_result};
+    joining self = {.options = options, .result = no_result};
     if (options->name != NULL)
         snprintf(self.name, sizeof self.name, "%.*s", SH_NAME_BYTES - 1, options->name);
     else
@@ -780,15 +559,15 @@ sh_status sh_join(const sh_join_options *options, sh_join_result *result)
 
 sh_status sh_follow(sh_join_result *result, const sh_follow_options *options)
 {
-    device self = {.options = options->device,
-                   .token = *options->token,
-                   .legacy = {.token = *options->token, .own = {.port = options->token->port}},
-                   .bench = options->bench,
-                   .whole = options->whole,
-                   .moved = options->door,
-                   .known = true,
-                   .lost = true,
-                   .result = no_result};
+    joining self = {.options = options->device,
+                    .token = *options->token,
+                    .legacy = {.token = *options->token, .own = {.port = options->token->port}},
+                    .bench = options->bench,
+                    .whole = options->whole,
+                    .moved = options->door,
+                    .known = true,
+                    .lost = true,
+                    .result = no_result};
     snprintf(self.name, sizeof self.name, "%s", options->name);
     sh_status status = sh_trainer_first_grain(self.bench->trainer, self.first_grain);
     if (status == SH_OK)

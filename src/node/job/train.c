@@ -252,7 +252,7 @@ static sh_status prepare(training *t)
         snprintf(note, sizeof note, "            %s", t->bench->recipe.text);
         sh_training_observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = note});
     }
-    SH_TRY(sh_company_choose_servers(&company->serving, options, &t->bench->job));
+    SH_TRY(sh_duties_choose(&company->duties, options, &t->bench->job));
     if (options->profile != SH_PROFILE_OFF)
         t->bench->clock = sh_clock_system();
     SH_TRY(sh_flip_arm(&t->bench->flip, company->name));
@@ -271,7 +271,7 @@ static sh_status adopt(training *t)
     sh_workbench *bench = t->lead->bench;
     sh_company *company = t->company;
     t->bench = bench;
-    SH_TRY(sh_company_choose_servers(&company->serving, t->options, &bench->job));
+    SH_TRY(sh_duties_choose(&company->duties, t->options, &bench->job));
     if (bench->trained == NULL)
         SH_TRY(sh_trained_text(&bench->trained, sh_pipeline_dataset(bench->pipeline)));
     bench->on_passed = on_passed;
@@ -463,7 +463,7 @@ sh_status sh_lead(sh_summary *summary, sh_door *moved, bool *whole, const sh_lea
 {
     const sh_legacy *legacy = options->legacy;
     const sh_join_options *device = options->device;
-    char listen[SH_TOKEN_HOST + 16];
+    char listen[SH_TOKEN_HOST + 16], used[SH_STANDBY_TEXT];
     sh_train_options asked;
     training t = {.options = &asked, .lead = options, .summary = summary};
     *summary =
@@ -471,6 +471,8 @@ sh_status sh_lead(sh_summary *summary, sh_door *moved, bool *whole, const sh_lea
     sh_train_options_init(&asked);
     snprintf(listen, sizeof listen, "[%s]:%u", legacy->own.host, (unsigned)legacy->own.port);
     asked.job = options->bench->job;
+    sh_standby_print(legacy->used, used);
+    asked.devices_used = used;
     asked.listen = listen;
     asked.run = device->run;
     asked.lanes = device->lanes;

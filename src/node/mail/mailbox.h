@@ -21,6 +21,7 @@ typedef enum sh_mail_kind {
     SH_MAIL_WELCOME, /* this device was admitted: `data` is an sh_welcome (member.h), owned */
     SH_MAIL_JOINED,  /* a device is ready: `text` is its name */
     SH_MAIL_NOTE,    /* something to tell the user: `text` */
+    SH_MAIL_RESTS,   /* this device stands by: `text` says why */
     SH_MAIL_TASK,    /* there may be a task: take it (node/member/station.h) */
     SH_MAIL_CALL,    /* whoever waits is to show that it could go on: sh_station_wait does */
     SH_MAIL_END,     /* the job is over; `status` and `text` say how */

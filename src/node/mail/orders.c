@@ -132,6 +132,7 @@ void sh_orders_write(sh_orders_message *message, const sh_orders *orders)
         one->number = transfer->number;
         one->taker = transfer->taker;
         one->live = transfer->live;
+        one->once = transfer->once;
         write_position(&message->wanted[i], transfer->wanted);
         one->wanted = &message->wanted[i];
         one->n_donors = transfer->donor_count;
@@ -243,6 +244,7 @@ sh_status sh_orders_read(sh_orders *orders, const Shoal__Order *body, uint32_t d
                                   .taker = one->taker,
                                   .donor_count = (uint32_t)one->n_donors,
                                   .live = one->live,
+                                  .once = one->once,
                                   .wanted = read_position(one->wanted)};
         for (uint32_t k = 0; k < transfer->donor_count; k++) {
             const Shoal__Donor *donor = one->donors[k];

@@ -217,8 +217,8 @@ static void the_most_of_everything_comes_back(void **state)
         directive->work.items[i] = (sh_range){i * 100, 99};
     directive->transfer_count = SH_TRANSFERS_MAX;
     for (uint32_t i = 0; i < SH_TRANSFERS_MAX; i++) {
-        directive->transfers[i] =
-            (sh_transfer){UINT64_MAX - i, UINT32_MAX, {1, 2, 3, 4}, SH_DONORS_MAX, true, {0, 0}};
+        directive->transfers[i] = (sh_transfer){
+            UINT64_MAX - i, UINT32_MAX, {1, 2, 3, 4}, SH_DONORS_MAX, true, true, {0, 0}};
         for (uint32_t k = 0; k < SH_DONORS_MAX; k++) {
             sent.donors[i][k] = route_to("", UINT16_MAX, (int)(i + k));
             memset(sent.donors[i][k].host, 'h', sizeof sent.donors[i][k].host - 1);

@@ -28,6 +28,7 @@ struct sh_intake {
     uint64_t number;
     sh_taker *taker;
     bool live;
+    bool once, kept;   /* it stops when all is here; it has stopped */
     bool told, failed; /* told: of `position` */
     sh_position position;
     uint64_t first_ns; /* the first frame came */
@@ -52,7 +53,7 @@ static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head
 {
     const stream *from = context;
     (void)channel;
-    if (from->of->failed)
+    if (from->of->failed || from->of->kept)
         return SH_FLOW_REFUSE;
     if (sh_taker_frame(from->of->taker, from->index, head, sink) == SH_OK)
         return SH_FLOW_TAKE;
@@ -86,7 +87,7 @@ static void on_done(void *context, sh_channel *channel, const sh_frame *head)
     const stream *from = context;
     sh_intake *intake = from->of;
     (void)channel;
-    if (intake->failed)
+    if (intake->failed || intake->kept)
         return;
     if (sh_taker_done(intake->taker, from->index, head) != SH_OK) {
         fail(intake, sh_message());
@@ -100,6 +101,7 @@ static void on_done(void *context, sh_channel *channel, const sh_frame *head)
     if (intake->told && sh_position_same(position, intake->position))
         return;
     intake->told = true;
+    intake->kept = intake->once;
     intake->position = position;
     intake->options.on_position(intake->options.context, intake->number, position);
 }
@@ -118,7 +120,7 @@ static void on_close(void *context, sh_channel *channel, sh_status why, const ch
     stream *from = context;
     sh_channel_stats_count(&from->of->closed, channel);
     from->channel = NULL;
-    if (from->of->told && !from->of->live)
+    if (from->of->kept || (from->of->told && !from->of->live))
         return;
     const uint64_t passed_ns = sh_clock_now_ns(sh_clock_system()) - from->began_ns;
     const bool early = !from->open && passed_ns < EARLY_MS * 1000000u &&
@@ -164,6 +166,7 @@ sh_status sh_intake_start(sh_intake **intake, const sh_intake_options *options)
     fresh->options = *options;
     fresh->number = transfer->number;
     fresh->live = transfer->live;
+    fresh->once = transfer->once;
     sh_status status;
     SH_TRY_DONE(sh_taker_new(
         &fresh->taker, &(sh_taker_options){.replica = options->bench->replica,

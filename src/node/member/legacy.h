@@ -28,6 +28,7 @@ typedef struct sh_legacy {
     uint32_t term;  /* of the coordinator */
     uint32_t device;
     uint32_t devices; /* of the last view, with the coordinator */
+    uint32_t used;    /* devices that may compute (cluster/standby.h) */
     uint32_t heir_count;
     sh_door heirs[SH_HEIRS_MAX];
     sh_door own;                     /* this device's door; port 0: it has none */

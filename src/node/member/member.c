@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cluster/silence.h"
+#include "cluster/standby.h"
 #include "node/mail/claims.h"
 #include "shoal/about.h"
 #include "train/job_json.h"
@@ -266,9 +267,11 @@ static void take_warrants(sh_member *member, const Shoal__Welcome *body)
 static sh_status take_heirs(sh_member *member, const Shoal__Heirs *body)
 {
     sh_legacy *legacy = &member->legacy;
-    if (body->n_heirs > SH_HEIRS_MAX || body->devices > SH_DEVICES_MAX)
+    if (body->n_heirs > SH_HEIRS_MAX || body->devices > SH_DEVICES_MAX ||
+        (body->used > SH_DEVICES_MAX && body->used != SH_STANDBY_AUTO))
         return sh_fail(SH_FORMAT, "more heirs than there can be");
     legacy->devices = body->devices;
+    legacy->used = body->used;
     legacy->heir_count = 0;
     for (size_t i = 0; i < body->n_heirs; i++) {
         const Shoal__Heir *one = body->heirs[i];
@@ -279,6 +282,20 @@ static sh_status take_heirs(sh_member *member, const Shoal__Heirs *body)
         snprintf(door->host, sizeof door->host, "%s", one->host);
         door->port = door->host[0] == '\0' ? 0 : (uint16_t)one->port;
     }
+    return SH_OK;
+}
+
+/* Answers a probe at once. */
+static sh_status take_probe(sh_member *member, const Shoal__Probe *body)
+{
+    static const uint8_t padding[SH_MESSAGE_PADDING_MAX];
+    Shoal__Echo echo = SHOAL__ECHO__INIT;
+    Shoal__Message message = SH_MESSAGE_INIT(ECHO, echo, &echo);
+    if (body->wanted > SH_MESSAGE_PADDING_MAX)
+        return sh_fail(SH_FORMAT, "a probe that wants too much");
+    echo.number = body->number;
+    echo.padding = (ProtobufCBinaryData){body->wanted, (uint8_t *)(uintptr_t)padding};
+    send_message(member, &message);
     return SH_OK;
 }
 
@@ -346,6 +363,11 @@ static sh_status handle_message(sh_member *member, const Shoal__Message *message
         return SH_OK;
     case SHOAL__MESSAGE__BODY_HEIRS:
         return take_heirs(member, message->heirs);
+    case SHOAL__MESSAGE__BODY_PROBE:
+        return take_probe(member, message->probe);
+    case SHOAL__MESSAGE__BODY_REST:
+        sh_mailbox_tell(member->options.mailbox, SH_MAIL_RESTS, SH_OK, message->rest->reason);
+        return SH_OK;
     case SHOAL__MESSAGE__BODY_MOVED:
         return move(member, message->moved->device, message->moved->host, message->moved->port);
     case SHOAL__MESSAGE__BODY_END:

@@ -138,6 +138,7 @@ static void *train(void *context)
     (void)context;
     fill(&options);
     options.listen = "10.0.0.1:0";
+    options.devices_used = seed % 5 == 4 ? "auto" : "all";
     options.run = "run";
     options.observer = observe;
     first_status = sh_train(&options, &summary);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "node/job/company.h"
+#include "node/job/duties.h"
 
 #include <stdio.h>
 
@@ -19,18 +19,39 @@ static sh_train_options options_of(const char *strategy, const char *servers)
 static void the_strategy_says_whether_devices_serve(void **state)
 {
     (void)state;
-    sh_serving serving;
+    sh_duties duties;
     sh_train_options options = options_of("sync", NULL);
-    assert_ok(sh_company_choose_servers(&serving, &options, &options.job));
-    assert_false(serving.on);
+    assert_ok(sh_duties_choose(&duties, &options, &options.job));
+    assert_false(duties.serving.on);
     options = options_of("ps-sync", NULL);
-    assert_ok(sh_company_choose_servers(&serving, &options, &options.job));
-    assert_true(serving.on);
-    assert_int_equal(serving.count, 0);
+    assert_ok(sh_duties_choose(&duties, &options, &options.job));
+    assert_true(duties.serving.on);
+    assert_int_equal(duties.serving.count, 0);
     options = options_of("ps-sync", "2,0");
-    assert_ok(sh_company_choose_servers(&serving, &options, &options.job));
-    assert_true(serving.on);
-    assert_int_equal(serving.count, 2);
+    assert_ok(sh_duties_choose(&duties, &options, &options.job));
+    assert_true(duties.serving.on);
+    assert_int_equal(duties.serving.count, 2);
+}
+
+static void all_compute_where_each_does_by_itself(void **state)
+{
+    (void)state;
+    sh_duties duties;
+    sh_train_options options = options_of("sync", NULL);
+    assert_ok(sh_duties_choose(&duties, &options, &options.job));
+    assert_int_equal(duties.used, SH_STANDBY_AUTO);
+    options.devices_used = "3";
+    assert_ok(sh_duties_choose(&duties, &options, &options.job));
+    assert_int_equal(duties.used, 3);
+    options = options_of("ps-async", NULL);
+    assert_ok(sh_duties_choose(&duties, &options, &options.job));
+    assert_int_equal(duties.used, SH_STANDBY_ALL);
+    options.devices_used = "2";
+    assert_fails(sh_duties_choose(&duties, &options, &options.job), SH_INVALID,
+                 "--devices-used 2: with --strategy ps-async each device computes by itself");
+    options.devices_used = "two";
+    options.resume = "run";
+    assert_fails(sh_train_options_check(&options), SH_INVALID, "--devices-used two: must be auto");
 }
 
 static void choices_that_cannot_be_are_refused(void **state)
@@ -47,10 +68,9 @@ static void choices_that_cannot_be_are_refused(void **state)
          "(--devices) count from 0 to 2, and without --listen"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        sh_serving serving;
+        sh_duties duties;
         sh_train_options options = options_of(bad[i].strategy, bad[i].servers);
-        assert_fails(sh_company_choose_servers(&serving, &options, &options.job), SH_INVALID,
-                     bad[i].part);
+        assert_fails(sh_duties_choose(&duties, &options, &options.job), SH_INVALID, bad[i].part);
         assert_fails(sh_train_options_check(&options), SH_INVALID, bad[i].part);
         options.resume = "run"; /* which strategy it has is not known yet */
         assert_ok(sh_train_options_check(&options));
@@ -67,6 +87,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_strategy_says_whether_devices_serve),
+        cmocka_unit_test(all_compute_where_each_does_by_itself),
         cmocka_unit_test(choices_that_cannot_be_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,8 @@
 
 #include "train/schedule.h"
 
+#define SH_DEVICES_MAX 256 /* of a job at one time */
+
 /*
  * Of all shares within one grain of the proportional ones, those whose longest seat is the
  * shortest; with equal rates the first seats get what is left. Seats follow each other without

@@ -5,13 +5,11 @@
  * takes (floor(p[i]) + 1) / r[i], so the k smallest of these make the longest seat as short as
  * possible.
  */
-#include "cluster/shares.h"
+#include "plan/shares.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
-
-#include "cluster/directive.h"
 
 static bool is_known(float rate)
 {

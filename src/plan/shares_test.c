@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/shares.h"
+#include "plan/shares.h"
 
 #include <math.h>
 

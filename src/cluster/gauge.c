@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A measurement has four parts: two small probes, of which the faster one is the delay, then probes
+ * that grow on the way to the device, then answers that grow on the way back.
+ */
+#include "cluster/gauge.h"
+
+#include <math.h>
+
+#define MS 1000000u
+#define GAUGE_LONG_MS 10   /* that a probe takes beyond the delay: enough to tell a speed */
+#define FIRST_BYTES 2048   /* 16 ms at 1 Mbit/s */
+#define GROWTH 4           /* from one probe to the next */
+#define THOROUGH 2         /* measurements before it only looks */
+#define AGAIN_MS 200       /* between two of them */
+#define OTHER 2.0          /* times as fast or slow as known is another speed */
+#define OTHER_DELAY_S 0.02 /* and so much more is another delay */
+#define LEAST_PART 0.2     /* of a probe's time that its bytes take at the least */
+
+enum { NONE, DELAY_FIRST, DELAY_SECOND, IN, OUT };
+
+static bool is_thorough(const sh_gauge *gauge)
+{
+    return gauge->now.most == SH_GAUGE_BYTES_MAX;
+}
+
+static void begin(sh_gauge *gauge, bool thorough)
+{
+    gauge->now = (sh_gauging){.part = DELAY_FIRST,
+                              .most = thorough ? SH_GAUGE_BYTES_MAX : SH_GAUGE_LOOK_BYTES};
+}
+
+bool sh_gauge_next(sh_gauge *gauge, uint64_t now_ns, sh_probe *probe)
+{
+    if (gauge->waits)
+        return false;
+    if (gauge->now.part == NONE) {
+        if (now_ns < gauge->due_ns)
+            return false;
+        begin(gauge, gauge->thorough < THOROUGH);
+    }
+    const sh_gauging *now = &gauge->now;
+    *probe = (sh_probe){.number = ++gauge->last,
+                        .bytes = now->part == IN ? now->bytes : 0,
+                        .wanted = now->part == OUT ? now->bytes : 0};
+    gauge->waits = true;
+    gauge->sent_ns = now_ns;
+    return true;
+}
+
+static bool is_other(double found, double known)
+{
+    return found > known * OTHER || found < known / OTHER;
+}
+
+/* The better of the last two measurements. */
+static sh_link_speed measured(const sh_gauge *gauge)
+{
+    const sh_link_speed *a = &gauge->known[0], *b = &gauge->known[1];
+    if (b->in == 0)
+        return *a;
+    return (sh_link_speed){.out = fmax(a->out, b->out),
+                           .in = fmax(a->in, b->in),
+                           .delay_s = fmin(a->delay_s, b->delay_s)};
+}
+
+/* Keeps what was found, or has it measured again. */
+static void end(sh_gauge *gauge, uint64_t now_ns)
+{
+    const sh_link_speed known = measured(gauge);
+    gauge->now.part = NONE;
+    if (is_thorough(gauge)) {
+        gauge->known[1] = gauge->known[0];
+        gauge->known[0] = gauge->now.found;
+        gauge->thorough++;
+        gauge->measured++;
+    } else if (is_other(gauge->now.found.in, known.in) ||
+               is_other(gauge->now.found.out, known.out) ||
+               gauge->now.found.delay_s > known.delay_s * OTHER + OTHER_DELAY_S) {
+        gauge->thorough = 0;
+    }
+    const uint32_t wait_ms = gauge->thorough < THOROUGH ? AGAIN_MS : SH_GAUGE_LOOK_MS;
+    gauge->due_ns = now_ns + (uint64_t)wait_ms * MS;
+}
+
+/* A probe took so long, of which its bytes are a part. True: the speed is known. */
+static bool tell_speed(const sh_gauging *now, double took_s, double *speed)
+{
+    const double bytes_s = fmax(took_s - now->found.delay_s, LEAST_PART * took_s);
+    *speed = now->bytes / fmax(bytes_s, 1e-6);
+    return bytes_s >= GAUGE_LONG_MS * 1e-3 || now->bytes >= now->most;
+}
+
+void sh_gauge_answer(sh_gauge *gauge, uint32_t number, uint64_t now_ns)
+{
+    sh_gauging *now = &gauge->now;
+    if (!gauge->waits || number != gauge->last)
+        return;
+    gauge->waits = false;
+    const double took_s = (double)(now_ns - gauge->sent_ns) * 1e-9;
+    switch (now->part) {
+    case DELAY_FIRST:
+        now->found.delay_s = took_s;
+        now->part = DELAY_SECOND;
+        break;
+    case DELAY_SECOND:
+        now->found.delay_s = fmin(now->found.delay_s, took_s);
+        now->part = IN;
+        now->bytes = FIRST_BYTES;
+        break;
+    case IN:
+        if (!tell_speed(now, took_s, &now->found.in)) {
+            now->bytes *= GROWTH;
+            break;
+        }
+        now->part = OUT;
+        now->bytes = FIRST_BYTES;
+        break;
+    case OUT:
+        if (tell_speed(now, took_s, &now->found.out))
+            end(gauge, now_ns);
+        else
+            now->bytes *= GROWTH;
+        break;
+    default:
+        break;
+    }
+    if (now->bytes > now->most)
+        now->bytes = now->most;
+}
+
+static bool is_overdue(const sh_gauge *gauge, uint64_t now_ns)
+{
+    return gauge->waits && gauge->known[0].in > 0 &&
+           now_ns > gauge->sent_ns + (uint64_t)SH_GAUGE_OVERDUE_MS * MS;
+}
+
+sh_link_speed sh_gauge_speed(const sh_gauge *gauge, uint64_t now_ns)
+{
+    sh_link_speed speed = measured(gauge);
+    if (is_overdue(gauge, now_ns))
+        speed.delay_s = fmax(speed.delay_s, (double)(now_ns - gauge->sent_ns) * 1e-9);
+    return speed;
+}
+
+bool sh_gauge_news(sh_gauge *gauge, uint64_t now_ns, sh_link_speed *speed)
+{
+    const bool overdue = is_overdue(gauge, now_ns);
+    const bool news = overdue || gauge->told_overdue || gauge->measured != gauge->told;
+    gauge->told_overdue = overdue;
+    gauge->told = gauge->measured;
+    *speed = sh_gauge_speed(gauge, now_ns);
+    return news;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/membership_select.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cluster/membership_transfers.h"
+
+#define RATE_MS 2000   /* that a device waits for device 0's speed */
+#define LINK_MS 1500   /* and for its link to be measured */
+#define HOPE_MS 120000 /* that double the speed of one that rests: it may be faster by now */
+#define HOPE_MAX 4.0
+
+bool sh_membership_selects(const sh_membership *membership)
+{
+    return membership->standby.most != SH_STANDBY_ALL;
+}
+
+/* ---- who rests ------------------------------------------------------------------------------- */
+
+static bool is_server(const sh_membership *membership, uint32_t device)
+{
+    for (uint32_t i = 0; i < membership->serving.count; i++)
+        if (membership->serving.devices[i] == device)
+            return true;
+    return false;
+}
+
+static bool is_fixed(const sh_membership *membership, const sh_roster_entry *one)
+{
+    return one->device == 0 || one->local || is_server(membership, one->device);
+}
+
+/* Whether one can be chosen: its links were tried, and are measured if they can be. */
+static bool is_to_choose(const sh_membership *membership, const sh_roster_entry *one)
+{
+    if (!one->present || !one->ready || one->dismissed || one->notice.leaving)
+        return false;
+    const bool measured =
+        one->link.in > 0 || membership->clock_ms >= one->ready_ms + LINK_MS || one->considered;
+    return one->seated || (one->reached && measured);
+}
+
+/* A rate that was measured long ago is hoped to be higher by now. */
+static double rate_of(const sh_membership *membership, const sh_roster_entry *one)
+{
+    const double rate = (double)sh_membership_speed(membership, one).rate;
+    if (one->seated)
+        return rate;
+    const double rested = (double)(membership->clock_ms - one->rested_ms) / HOPE_MS;
+    return rate * fmin(exp2(rested), HOPE_MAX);
+}
+
+/* Without device 0's speed nothing can be told: those that have waited long enough come in. */
+static void take_all(sh_membership *membership)
+{
+    for (uint32_t i = 1; i < membership->slots; i++) {
+        sh_roster_entry *one = &membership->members[i];
+        if (one->rests && !one->considered && is_to_choose(membership, one) &&
+            membership->clock_ms >= one->ready_ms + RATE_MS)
+            one->rests = false;
+    }
+}
+
+static void set(sh_membership *membership, sh_roster_entry *one, bool rests)
+{
+    one->rests = rests;
+    one->rested_ms = membership->clock_ms;
+    if (!rests) /* one that it takes to keep it is of another sort */
+        sh_membership_drop_transfers(membership, one->device);
+}
+
+static void say(sh_membership *membership, sh_roster_entry *one)
+{
+    sh_membership_note(membership, SH_NEWS_RESTS, one->device, "device %.64s stands by: %.255s",
+                       one->name, one->why);
+}
+
+void sh_membership_select(sh_membership *membership)
+{
+    sh_lineup_device devices[SH_DEVICES_MAX];
+    sh_roster_entry *members[SH_DEVICES_MAX];
+    bool used[SH_DEVICES_MAX], fresh[SH_DEVICES_MAX];
+    uint32_t count = 0;
+    const sh_notice *zero = &sh_membership_coordinator(membership)->notice;
+    if (!sh_membership_selects(membership) || membership->phase != SH_MEMBERSHIP_STEADY ||
+        sh_membership_is_done(membership))
+        return;
+    if (!(zero->speed.rate > 0)) {
+        take_all(membership);
+        return;
+    }
+    for (uint32_t i = 0; i < membership->slots; i++) {
+        sh_roster_entry *one = &membership->members[i];
+        if (!is_to_choose(membership, one))
+            continue;
+        if (one->seated == one->rests || (!one->seated && !one->rests))
+            return; /* a change is under way */
+        devices[count] = (sh_lineup_device){.rate = rate_of(membership, one),
+                                            .out = one->link.out,
+                                            .in = one->link.in,
+                                            .delay_s = one->link.delay_s,
+                                            .fixed = is_fixed(membership, one)};
+        used[count] = one->seated;
+        fresh[count] = !one->considered;
+        members[count++] = one;
+    }
+    const sh_standby_seen seen = {.step_s = (double)zero->speed.step_s,
+                                  .view = membership->now.number,
+                                  .steps = zero->position.steps - membership->start.steps,
+                                  .now_ms = membership->clock_ms};
+    (void)sh_standby_assess(&membership->standby, devices, fresh, used, count, &seen);
+    for (uint32_t i = 0; i < count; i++) {
+        sh_roster_entry *one = members[i];
+        const bool first = !one->considered;
+        one->considered = true;
+        if (!used[i] && (first || one->seated))
+            sh_standby_explain(&membership->standby, devices, used, count, i, one->why,
+                               sizeof one->why);
+        if (used[i] == one->rests)
+            set(membership, one, !used[i]);
+        if (one->rests && first && !one->seated)
+            say(membership, one);
+    }
+}
+
+void sh_membership_rest(sh_membership *membership, sh_roster_entry *one)
+{
+    one->seated = one->welcomed = false;
+    one->kept_ms = membership->clock_ms; /* it has the weights as they are */
+    sh_membership_drop_transfers(membership, one->device);
+    sh_membership_touch(membership, one);
+    say(membership, one);
+}

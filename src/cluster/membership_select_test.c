@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/membership_select.h"
+
+#include "cluster/membership_fixture.h"
+
+#define MBIT 125000.0
+
+static uint64_t now_ms;
+
+/* As the membership of the fixture, where not all need compute. */
+static void begin_with(uint32_t used, double bytes)
+{
+    begin(1);
+    membership->balance.spare = used != SH_STANDBY_ALL;
+    sh_standby_init(&membership->standby, &(sh_lineup_job){.grains = GRAINS, .summed = bytes},
+                    used);
+    now_ms = 1000;
+    settle();
+}
+
+static void link_of(uint32_t device, double mbit)
+{
+    const sh_link_speed link = {mbit * MBIT, mbit * MBIT, 0.0005};
+    coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_LINK, .device = device, .link = &link});
+}
+
+/* Time passes, all are heard, and steps are made. */
+static void pass_time(uint32_t *view, uint64_t *steps, uint32_t ticks)
+{
+    for (uint32_t i = 0; i < ticks; i++) {
+        now_ms += 100;
+        for (uint32_t k = 0; k < DEVICES; k++)
+            if (present[k])
+                coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_HEARD, .device = k});
+        coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_TICK, .now_ms = now_ms});
+        settle();
+        const uint32_t next = step(*view, ++*steps);
+        *view = next != 0 ? next : *view;
+        for (uint32_t k = 0; k < DEVICES; k++) /* those that follow do */
+            if (present[k] && parts[k].fetching != 0 && parts[k].notice.whole)
+                inform(k, (sh_participant_event){.kind = SH_PARTICIPANT_FETCHED,
+                                                 .transfer = parts[k].fetching,
+                                                 .position = {*steps, SH_PHASE_FIRST},
+                                                 .grains = GRAINS});
+        settle();
+    }
+}
+
+static sh_roster_entry *entry(uint32_t device)
+{
+    return sh_membership_find(membership, device);
+}
+
+static void set_speeds(float rate, float step_s)
+{
+    for (uint32_t i = 0; i < DEVICES; i++)
+        speed_of[i] = (sh_speed){rate, 0.01f, step_s};
+}
+
+/* 12 grains take 3 ms, and 400 KB on 10 Mbit/s much longer. */
+static void a_device_that_would_slow_the_job_stands_by(void **state)
+{
+    (void)state;
+    uint32_t view = 1;
+    uint64_t steps = 0;
+    begin_with(SH_STANDBY_AUTO, 4e5);
+    set_speeds(4000, 0.003f);
+    pass_time(&view, &steps, 4);
+    come(1);
+    link_of(1, 10);
+    pass_time(&view, &steps, 10);
+    assert_true(entry(1)->rests);
+    assert_false(entry(1)->seated);
+    assert_non_null(strstr(notes, "rests: device d1 stands by: a step would take"));
+    assert_non_null(strstr(notes, "its link of 10 Mbit/s would carry 0.4 MB each time"));
+    assert_null(strstr(notes, "joined"));
+    /* It is asked for nothing but to have the weights, once. */
+    assert_int_equal(membership->transfer_count, 1);
+    assert_true(membership->transfers[0].once);
+    fetch(1, (sh_position){steps, SH_PHASE_FIRST});
+    assert_int_equal(membership->transfer_count, 0);
+    assert_true(parts[1].notice.whole);
+    pass_time(&view, &steps, 20);
+    assert_int_equal(membership->transfer_count, 0);
+    assert_int_equal(membership->now.seat_count, 1);
+    pass_time(&view, &steps, 90); /* ten seconds later it takes them again */
+    assert_int_equal(membership->transfer_count, 1);
+}
+
+/* 12 grains take 3 s: whoever comes with a link like that is of use. */
+static void a_device_that_helps_computes(void **state)
+{
+    (void)state;
+    uint32_t view = 1;
+    uint64_t steps = 0;
+    begin_with(SH_STANDBY_AUTO, 4e5);
+    set_speeds(4, 3);
+    pass_time(&view, &steps, 4);
+    come(1);
+    link_of(1, 10);
+    pass_time(&view, &steps, 2);
+    assert_false(entry(1)->rests);
+    fetch(1, (sh_position){steps, SH_PHASE_FIRST});
+    pass_time(&view, &steps, 4);
+    assert_true(entry(1)->seated);
+    assert_null(strstr(notes, "stands by"));
+}
+
+/* Its link falls, and recovers. */
+static void a_device_goes_out_and_comes_back(void **state)
+{
+    (void)state;
+    uint32_t view = 1;
+    uint64_t steps = 0;
+    begin_with(SH_STANDBY_AUTO, 4e5);
+    set_speeds(4, 0); /* steps take what is expected */
+    pass_time(&view, &steps, 4);
+    come(1);
+    link_of(1, 100);
+    pass_time(&view, &steps, 2);
+    fetch(1, (sh_position){steps, SH_PHASE_FIRST});
+    pass_time(&view, &steps, 4);
+    assert_true(entry(1)->seated);
+    link_of(1, 0.1);
+    pass_time(&view, &steps, 10);
+    assert_false(entry(1)->seated);
+    assert_true(present[1]); /* it was not dismissed */
+    assert_false(entry(1)->dismissed);
+    assert_int_equal(parts[1].ring, 0); /* the ring that it was in may go */
+    assert_int_equal(parts[0].notice.view, view);
+    assert_non_null(strstr(notes, "device d1 stands by"));
+    notes[0] = '\0';
+    link_of(1, 100);
+    pass_time(&view, &steps, 30);
+    fetch(1, (sh_position){steps, SH_PHASE_FIRST});
+    pass_time(&view, &steps, 4);
+    assert_true(entry(1)->seated);
+    assert_non_null(strstr(notes, "device d1 joined with"));
+}
+
+static void one_that_stands_by_may_leave(void **state)
+{
+    (void)state;
+    uint32_t view = 1;
+    uint64_t steps = 0;
+    begin_with(SH_STANDBY_AUTO, 4e5);
+    set_speeds(4000, 0.003f);
+    pass_time(&view, &steps, 4);
+    come(1);
+    link_of(1, 10);
+    pass_time(&view, &steps, 3);
+    inform(1, (sh_participant_event){.kind = SH_PARTICIPANT_LEAVE});
+    settle();
+    assert_true(parts[1].directive.dismissed);
+    assert_non_null(strstr(notes, "device d1 left"));
+}
+
+/* The loss of one that stands by stops nobody. */
+static void nobody_waits_for_one_that_stands_by(void **state)
+{
+    (void)state;
+    uint32_t view = 1;
+    uint64_t steps = 0;
+    begin_with(SH_STANDBY_AUTO, 4e5);
+    set_speeds(4000, 0.003f);
+    pass_time(&view, &steps, 4);
+    come(1);
+    link_of(1, 10);
+    pass_time(&view, &steps, 3);
+    go(1);
+    assert_int_equal(membership->phase, SH_MEMBERSHIP_STEADY);
+    assert_int_equal(membership->now.number, view);
+}
+
+/* Three are ready at the start and compute; then it shows that one alone is faster. */
+static void those_of_the_first_view_are_left_out_later(void **state)
+{
+    (void)state;
+    uint32_t view = 1;
+    uint64_t steps = 0;
+    sh_membership_free(membership);
+    assert_ok(sh_membership_new(&membership, &(sh_membership_options){
+                                                 .min_devices = 3,
+                                                 .grains = GRAINS,
+                                                 .used = SH_STANDBY_AUTO,
+                                                 .lineup = {.summed = 4e5},
+                                                 .name = "d0",
+                                                 .version = "1",
+                                                 .fingerprint = "data",
+                                                 .first_grain = "hash",
+                                             }));
+    memset(present, 0, sizeof present);
+    notes[0] = '\0';
+    ended = 0;
+    now_ms = 1000;
+    set_speeds(4000, 0.4f);
+    for (uint32_t i = 0; i < 3; i++)
+        come(i);
+    settle();
+    for (uint32_t i = 1; i < 3; i++) {
+        fetch(i, (sh_position){0, SH_PHASE_FIRST});
+        link_of(i, 10);
+    }
+    assert_int_equal(membership->now.seat_count, 3);
+    pass_time(&view, &steps, 20);
+    assert_int_equal(membership->now.seat_count, 1);
+    assert_non_null(strstr(notes, "device d1 stands by"));
+    assert_non_null(strstr(notes, "device d2 stands by"));
+    /* Both have the weights as they were. */
+    assert_true(parts[1].notice.whole && parts[2].notice.whole);
+}
+
+static void all_compute_where_the_user_wants_it(void **state)
+{
+    (void)state;
+    uint32_t view = 1;
+    uint64_t steps = 0;
+    begin_with(SH_STANDBY_ALL, 4e5);
+    set_speeds(4000, 0.003f);
+    pass_time(&view, &steps, 4);
+    come(1);
+    link_of(1, 0.01);
+    settle();
+    fetch(1, (sh_position){steps, SH_PHASE_FIRST});
+    pass_time(&view, &steps, 40);
+    assert_true(entry(1)->seated);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_device_that_would_slow_the_job_stands_by),
+        cmocka_unit_test(a_device_that_helps_computes),
+        cmocka_unit_test(a_device_goes_out_and_comes_back),
+        cmocka_unit_test(one_that_stands_by_may_leave),
+        cmocka_unit_test(nobody_waits_for_one_that_stands_by),
+        cmocka_unit_test(those_of_the_first_view_are_left_out_later),
+        cmocka_unit_test(all_compute_where_the_user_wants_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/membership_transfers.h"
+
+#define KEEPERS 2     /* devices beside device 0 that have the weights */
+#define KEEP_MS 10000 /* between two transfers to one that stands by */
+
+void sh_membership_drop_transfer(sh_membership *membership, const sh_transfer *transfer)
+{
+    const sh_transfer gone = *transfer;
+    uint32_t stripe;
+    membership->transfers[transfer - membership->transfers] =
+        membership->transfers[--membership->transfer_count];
+    for (uint32_t i = 0; i < membership->slots; i++) {
+        sh_roster_entry *one = &membership->members[i];
+        if (one->present &&
+            (one->device == gone.taker || sh_transfer_gives(&stripe, &gone, one->device)))
+            sh_membership_touch(membership, one);
+    }
+}
+
+void sh_membership_drop_transfers(sh_membership *membership, uint32_t device)
+{
+    uint32_t stripe;
+    for (uint32_t i = membership->transfer_count; i-- > 0;)
+        if (membership->transfers[i].taker == device ||
+            sh_transfer_gives(&stripe, &membership->transfers[i], device))
+            sh_membership_drop_transfer(membership, &membership->transfers[i]);
+}
+
+const sh_transfer *sh_membership_transfer_to(const sh_membership *membership, uint32_t device)
+{
+    return sh_transfer_to(membership->transfers, membership->transfer_count, device);
+}
+
+/* A donor is doubtful if its link with the taker broke, if the taker's last transfer failed and
+ * device 0, which it talks with, can give, or if the taker differed again with what it gave. */
+static bool is_doubtful(const sh_membership *membership, uint32_t donor,
+                        const sh_roster_entry *taker)
+{
+    return sh_membership_is_broken(membership, donor, taker->device) ||
+           (donor != 0 && taker->failures == 1) ||
+           (taker->repairs.faults > 1 && sh_repairs_took(&taker->repairs, donor));
+}
+
+/* The member that can give its replica and gives least; UINT32_MAX: none. */
+static uint32_t next_donor(const sh_membership *membership, const sh_transfer *transfer,
+                           const sh_seating *view, bool doubtful)
+{
+    uint32_t best = UINT32_MAX, least = UINT32_MAX, stripe;
+    const sh_roster_entry *taker = sh_membership_find(membership, transfer->taker);
+    for (uint32_t i = 0; i < view->seat_count; i++) {
+        /* Another donor comes first each time, so that a faulty one is not met for ever. */
+        const uint32_t seat = (uint32_t)((membership->last_transfer + i) % view->seat_count);
+        const uint32_t device = view->seats[seat].device;
+        const sh_roster_entry *one = sh_membership_find(membership, device);
+        if (one == NULL || !one->notice.whole || device == transfer->taker ||
+            sh_transfer_gives(&stripe, transfer, device))
+            continue;
+        const bool can_give = transfer->live
+                                  ? !one->notice.leaving && one->notice.view == view->number
+                                  : membership->recovery.standing[seat] == SH_STANDING_AT;
+        const bool in_doubt = is_doubtful(membership, device, taker);
+        uint32_t gifts = 0;
+        for (uint32_t k = 0; k < membership->transfer_count; k++)
+            gifts += sh_transfer_gives(&stripe, &membership->transfers[k], device);
+        if (!can_give || in_doubt != doubtful || gifts >= least)
+            continue;
+        best = device;
+        least = gifts;
+    }
+    return best;
+}
+
+/* Begins a transfer from the members of the view that give least, if there is room. A doubtful
+ * donor gives only if nobody else can. Who differed again gets all from one, so that it shows in
+ * the end who is wrong, the taker or a donor. */
+static void begin_transfer(sh_membership *membership, const sh_seating *view, uint32_t taker,
+                           bool live)
+{
+    sh_roster_entry *one = sh_membership_find(membership, taker);
+    sh_transfer transfer = {.taker = taker,
+                            .live = live,
+                            .once = live && one->rests,
+                            .wanted = membership->recovery.target};
+    const uint32_t most = one->repairs.faults > 1 ? 1 : SH_DONORS_MAX;
+    if (membership->transfer_count == SH_TRANSFERS_MAX)
+        return;
+    for (int doubtful = 0; doubtful < 2 && transfer.donor_count == 0; doubtful++)
+        while (transfer.donor_count < most) {
+            const uint32_t donor = next_donor(membership, &transfer, view, doubtful == 1);
+            if (donor == UINT32_MAX)
+                break;
+            transfer.donors[transfer.donor_count++] = donor;
+        }
+    if (transfer.donor_count == 0)
+        return;
+    transfer.number = ++membership->last_transfer;
+    membership->transfers[membership->transfer_count++] = transfer;
+    one->proven = false;
+    one->entered.steps = UINT64_MAX; /* not in this view */
+    sh_membership_touch(membership, one);
+    sh_membership_note(membership, SH_NEWS_TRANSFER, taker,
+                       "device %.64s takes the replica from %u others", one->name,
+                       transfer.donor_count);
+    for (uint32_t i = 0; i < transfer.donor_count; i++) {
+        sh_repairs_take(&one->repairs, transfer.donors[i]);
+        sh_membership_touch(membership, sh_membership_find(membership, transfer.donors[i]));
+    }
+}
+
+/* Whether so many others have the weights, or are to take them, that this one need not. */
+static bool has_enough(const sh_membership *membership, const sh_roster_entry *one)
+{
+    uint32_t keepers = 0;
+    for (uint32_t i = 1; i < membership->slots; i++) {
+        const sh_roster_entry *other = &membership->members[i];
+        const bool earlier = other->rests && other->reached && other->device < one->device;
+        keepers +=
+            other->present && !other->dismissed && !other->local && (other->seated || earlier);
+    }
+    return keepers >= KEEPERS;
+}
+
+static bool is_to_keep(const sh_membership *membership, const sh_roster_entry *one)
+{
+    return one->considered && !one->notice.leaving && membership->phase == SH_MEMBERSHIP_STEADY &&
+           (one->kept_ms == 0 || membership->clock_ms >= one->kept_ms + KEEP_MS) &&
+           !has_enough(membership, one);
+}
+
+/* A replica is many bytes: it travels when the links are there. */
+void sh_membership_begin_transfers(sh_membership *membership)
+{
+    if (membership->phase == SH_MEMBERSHIP_RECOVERING && sh_membership_is_linked(membership))
+        for (uint32_t i = 0; i < membership->next.seat_count; i++) {
+            const uint32_t device = membership->next.seats[i].device;
+            if (membership->recovery.standing[i] != SH_STANDING_AT &&
+                sh_membership_transfer_to(membership, device) == NULL)
+                begin_transfer(membership, &membership->next, device, false);
+        }
+    if (membership->phase != SH_MEMBERSHIP_STEADY && membership->phase != SH_MEMBERSHIP_LINKING)
+        return;
+    for (uint32_t i = 0; i < membership->slots && !sh_membership_is_done(membership); i++) {
+        const sh_roster_entry *one = &membership->members[i];
+        if (one->present && one->reached && !one->seated && !one->dismissed &&
+            (!one->rests || is_to_keep(membership, one)) &&
+            sh_membership_transfer_to(membership, one->device) == NULL)
+            begin_transfer(membership, &membership->now, one->device, true);
+    }
+}
+
+void sh_membership_check_kept(sh_membership *membership)
+{
+    for (uint32_t i = membership->transfer_count; i-- > 0;) {
+        const sh_transfer *transfer = &membership->transfers[i];
+        sh_roster_entry *one = sh_membership_find(membership, transfer->taker);
+        if (!transfer->once || !one->notice.whole || one->notice.fetched != transfer->number)
+            continue;
+        one->kept_ms = membership->clock_ms;
+        sh_membership_drop_transfer(membership, transfer);
+    }
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The stretch is what a step with several devices takes beyond computing, over what its links
+ * explain. It is measured with the devices at hand and holds for other sets too, until links or
+ * conditions change: so it is forgotten slowly, and what did not pay is tried again now and then.
+ *
+ * A link that becomes slow shows in what is expected before it shows in the median of steps. Then
+ * what is expected counts, and nothing is learnt from steps that began before.
+ */
+#include "cluster/standby.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OTHER_LINKS 1.5 /* times as long an exchange is another one */
+#define STRETCH_MIN 0.02
+#define STRETCH_MAX 50.0
+#define WEIGHT 0.2         /* of one measurement */
+#define FEW_STEPS 3        /* that show what goes wrong by far */
+#define BY_FAR 1.5         /* times what was expected */
+#define OWN_LINK 1.01      /* times the slowest one's speed: it is as slow */
+#define PASSED_MAX_MS 1000 /* that an assessment counts for */
+
+sh_status sh_standby_parse(uint32_t *most, const char *text)
+{
+    char *end;
+    const bool digits = text[0] != '\0' && strspn(text, "0123456789") == strlen(text);
+    const unsigned long number = strtoul(text, &end, 10);
+    if (strcmp(text, "auto") == 0)
+        *most = SH_STANDBY_AUTO;
+    else if (strcmp(text, "all") == 0)
+        *most = SH_STANDBY_ALL;
+    else if (digits && number >= 1 && number <= SH_DEVICES_MAX)
+        *most = (uint32_t)number;
+    else
+        return sh_fail(
+            SH_INVALID,
+            "--devices-used %.32s: must be auto (those that make it faster), all, or the "
+            "most that may compute, from 1 to %d",
+            text, SH_DEVICES_MAX);
+    return SH_OK;
+}
+
+void sh_standby_print(uint32_t most, char text[SH_STANDBY_TEXT])
+{
+    if (most == SH_STANDBY_AUTO || most == SH_STANDBY_ALL)
+        snprintf(text, SH_STANDBY_TEXT, "%s", most == SH_STANDBY_ALL ? "all" : "auto");
+    else
+        snprintf(text, SH_STANDBY_TEXT, "%u", most);
+}
+
+void sh_standby_init(sh_standby *standby, const sh_lineup_job *job, uint32_t most)
+{
+    *standby = (sh_standby){.most = most,
+                            .job = *job,
+                            .price_s = SH_STANDBY_PRICE_S,
+                            .memory_ms = SH_STANDBY_MEMORY_MS};
+    standby->job.base_s = 0;
+    standby->job.stretch = 1;
+}
+
+static uint32_t count_used(const bool *used, uint32_t count)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++)
+        n += used[i];
+    return n;
+}
+
+/* The device that is used where there is one alone. */
+static uint32_t first_used(const bool *used)
+{
+    uint32_t i = 0;
+    while (!used[i])
+        i++;
+    return i;
+}
+
+/* What is expected of a set. A device that is alone computes as it did then: beside others it may
+ * seem slower, by what it has to exchange. */
+static sh_lineup_time expect(const sh_standby *standby, const sh_lineup_device *devices,
+                             const bool *used, uint32_t count)
+{
+    sh_lineup_time time = sh_lineup_time_of(&standby->job, devices, used, count, NULL);
+    if (count_used(used, count) > 1)
+        return time;
+    const double rate = devices[first_used(used)].rate;
+    if (standby->alone_rate > rate && rate > 0) {
+        time.compute_s *= rate / standby->alone_rate;
+        time.seconds = standby->job.base_s + time.compute_s;
+    }
+    return time;
+}
+
+/* The exchange of a set as its links explain it. */
+static double links_of(const sh_standby *standby, const sh_lineup_device *devices, const bool *used,
+                       uint32_t count)
+{
+    sh_lineup_job plain = standby->job;
+    plain.stretch = 1;
+    return sh_lineup_time_of(&plain, devices, used, count, NULL).exchange_s;
+}
+
+/* Seconds of a step of these devices, with links as they are; 0: not known yet. */
+static double measure(sh_standby *standby, double links_s, const sh_standby_seen *seen)
+{
+    const double before = standby->links_s;
+    const bool other = links_s > before * OTHER_LINKS || links_s < before / OTHER_LINKS;
+    if (other || seen->view != standby->view) {
+        standby->view = seen->view;
+        standby->links_s = links_s;
+        standby->links_steps = seen->steps;
+        standby->begun_ms = seen->now_ms;
+    }
+    const uint64_t steps = seen->steps - standby->links_steps;
+    if (steps >= SH_STANDBY_STEPS)
+        return seen->step_s;
+    /* The median is of other steps too; the mean shows only what is far from expected. */
+    const double mean_s =
+        steps < FEW_STEPS ? 0 : (double)(seen->now_ms - standby->begun_ms) * 1e-3 / (double)steps;
+    return mean_s > BY_FAR * standby->expected.seconds ? mean_s : 0;
+}
+
+static double toward(double known, double measured, bool first)
+{
+    return first ? measured : known + WEIGHT * (measured - known);
+}
+
+/* Learns from the steps of the devices at hand. */
+static void learn(sh_standby *standby, const sh_lineup_device *devices, const bool *used,
+                  uint32_t count, double links_s, double step_s)
+{
+    const double compute_s = sh_lineup_time_of(&standby->job, devices, used, count, NULL).compute_s;
+    sh_lineup_job *job = &standby->job;
+    if (count_used(used, count) == 1) {
+        const bool first = standby->alone_rate == 0;
+        job->base_s = toward(job->base_s, fmax(0, step_s - compute_s), first);
+        standby->alone_rate = toward(standby->alone_rate, devices[first_used(used)].rate, first);
+    } else if (links_s > 0) {
+        const double measured = (step_s - compute_s - job->base_s) / links_s;
+        const double limited = fmin(fmax(measured, STRETCH_MIN), STRETCH_MAX);
+        job->stretch = exp(toward(log(job->stretch), log(limited), !standby->stretched));
+        standby->stretched = true;
+    }
+}
+
+/* What was measured with several devices holds less and less while there is one alone. */
+static void forget(sh_standby *standby, double passed_ms)
+{
+    const double kept = exp2(-passed_ms / standby->memory_ms);
+    standby->job.stretch = exp(log(standby->job.stretch) * kept);
+}
+
+static void choose(const sh_standby *standby, sh_lineup *best, const sh_lineup_device *devices,
+                   uint32_t count)
+{
+    sh_lineup alone = {.count = 0};
+    const uint32_t most = standby->most < count ? standby->most : count;
+    sh_lineup_choose(best, &standby->job, devices, count, most);
+    for (uint32_t i = 0; i < count; i++) {
+        alone.used[i] = devices[i].fixed;
+        alone.count += devices[i].fixed;
+    }
+    alone.time = expect(standby, devices, alone.used, count);
+    if (alone.time.seconds <= best->time.seconds)
+        *best = alone;
+}
+
+static bool same(const bool *a, const bool *b, uint32_t count)
+{
+    return memcmp(a, b, count * sizeof *a) == 0;
+}
+
+/* Whether a device that nothing was decided of is among the chosen. */
+static bool has_fresh(const sh_lineup *best, const bool *fresh, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (best->used[i] && fresh[i])
+            return true;
+    return false;
+}
+
+static void note_change(sh_standby *standby, uint64_t now_ms, bool fewer)
+{
+    const bool soon = standby->changed_ms > 0 && now_ms < standby->changed_ms + SH_STANDBY_CALM_MS;
+    if (soon)
+        standby->price_s = fmin(2 * standby->price_s, SH_STANDBY_PRICE_MAX_S);
+    if (soon && fewer) /* what was tried did not pay */
+        standby->memory_ms = fmin(2 * standby->memory_ms, SH_STANDBY_MEMORY_MAX_MS);
+    standby->changed_ms = now_ms;
+    standby->lost_s = 0;
+}
+
+static void note_calm(sh_standby *standby, uint64_t now_ms, bool several)
+{
+    if (standby->changed_ms == 0 || now_ms < standby->changed_ms + SH_STANDBY_CALM_MS)
+        return;
+    standby->price_s = fmax(standby->price_s / 2, SH_STANDBY_PRICE_S);
+    standby->changed_ms = standby->price_s > SH_STANDBY_PRICE_S ? now_ms : 0;
+    if (several)
+        standby->memory_ms = SH_STANDBY_MEMORY_MS;
+}
+
+bool sh_standby_assess(sh_standby *standby, const sh_lineup_device *devices, const bool *fresh,
+                       bool *used, uint32_t count, const sh_standby_seen *seen)
+{
+    sh_lineup best;
+    double passed_ms =
+        standby->assessed_ms == 0 ? 0 : (double)(seen->now_ms - standby->assessed_ms);
+    passed_ms = fmin(passed_ms, PASSED_MAX_MS);
+    standby->assessed_ms = seen->now_ms;
+    const uint32_t n = count_used(used, count);
+    note_calm(standby, seen->now_ms, n > 1);
+    const double links_s = links_of(standby, devices, used, count);
+    standby->expected = expect(standby, devices, used, count);
+    const double measured_s = measure(standby, links_s, seen);
+    if (measured_s > 0)
+        learn(standby, devices, used, count, links_s, measured_s);
+    if (n == 1)
+        forget(standby, passed_ms);
+    standby->expected = expect(standby, devices, used, count);
+    const double now_s = measured_s > 0 ? measured_s : standby->expected.seconds;
+    choose(standby, &best, devices, count);
+    const double gain = (now_s - best.time.seconds) / now_s;
+    if (same(best.used, used, count)) {
+        standby->lost_s = 0;
+        return false;
+    }
+    const bool too_many = n > standby->most;
+    standby->lost_s = fmax(0, standby->lost_s + (gain - SH_STANDBY_GAIN) * passed_ms * 1e-3);
+    const bool pays = gain > SH_STANDBY_GAIN &&
+                      (standby->lost_s >= standby->price_s || has_fresh(&best, fresh, count));
+    if (!pays && !too_many)
+        return false;
+    note_change(standby, seen->now_ms, best.count < n);
+    memcpy(used, best.used, count * sizeof *used);
+    return true;
+}
+
+/* Bytes/s of the slower direction. */
+static double speed_of(const sh_lineup_device *device)
+{
+    return fmin(device->out > 0 ? device->out : INFINITY, device->in > 0 ? device->in : INFINITY);
+}
+
+/* "57.2 ms", "1.33 s". */
+static const char *print_time(char text[24], double seconds)
+{
+    snprintf(text, 24, seconds < 1 ? "%.3g ms" : "%.3g s", seconds < 1 ? 1e3 * seconds : seconds);
+    return text;
+}
+
+void sh_standby_explain(const sh_standby *standby, const sh_lineup_device *devices,
+                        const bool *used, uint32_t count, uint32_t which, char *text,
+                        size_t text_bytes)
+{
+    bool with[SH_DEVICES_MAX];
+    sh_range shares[SH_DEVICES_MAX];
+    const sh_lineup_device *device = &devices[which];
+    const double now_s = expect(standby, devices, used, count).seconds;
+    memcpy(with, used, count * sizeof *with);
+    with[which] = true;
+    const sh_lineup_time then = sh_lineup_time_of(&standby->job, devices, with, count, shares);
+    const uint32_t n = count_used(with, count);
+    uint32_t seat = 0;
+    for (uint32_t i = 0; i < which; i++)
+        seat += with[i];
+    const double bytes = (2 * standby->job.summed + standby->job.gathered) * (n - 1) / n;
+    const double speed = speed_of(device), slowest = speed_of(&devices[then.slowest]);
+    char now_text[24], then_text[24], exchange_text[24];
+    print_time(now_text, now_s);
+    print_time(then_text, then.seconds);
+    print_time(exchange_text, then.exchange_s);
+    if (standby->most != SH_STANDBY_AUTO && n > standby->most)
+        snprintf(text, text_bytes, "%u may compute (--devices-used), and others are faster",
+                 standby->most);
+    else if (shares[seat].count == 0)
+        snprintf(text, text_bytes, "a step has %u grains, and %s; it takes %s without it",
+                 standby->job.grains,
+                 n > standby->job.grains
+                     ? "the other devices have them all"
+                     : "one of them would take it longer than all others theirs",
+                 now_text);
+    else if (then.seconds <= now_s)
+        snprintf(text, text_bytes, "the others are no slower without it: a step takes %s",
+                 now_text);
+    else if (then.slowest == which && device->delay_s > bytes / speed)
+        snprintf(text, text_bytes,
+                 "a step would take %s instead of %s: a message to it and back takes %s", then_text,
+                 now_text, print_time(exchange_text, device->delay_s));
+    else if (isfinite(speed) && speed <= OWN_LINK * slowest)
+        snprintf(text, text_bytes,
+                 "a step would take %s instead of %s: its link of %.3g Mbit/s would carry %.3g MB "
+                 "each time",
+                 then_text, now_text, speed * 8e-6, bytes * 1e-6);
+    else
+        snprintf(text, text_bytes,
+                 "a step would take %s instead of %s, %s of that to exchange %.3g MB", then_text,
+                 now_text, exchange_text, bytes * 1e-6);
+}

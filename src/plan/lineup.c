@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a set exchanges depends on its number and its slowest link, what it computes on its rates.
+ * So the best set of n devices whose links are at least so fast has the n with the highest rates.
+ */
+#include "plan/lineup.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define AS_FAST 1e-3 /* of a step's time: no gain */
+
+/* Bytes that each of n devices sends in a step. */
+static double bytes_of(const sh_lineup_job *job, uint32_t n)
+{
+    return (2 * job->summed + job->gathered) * (n - 1) / n;
+}
+
+/* Bytes/s of a device's slower direction; infinity where it is not known. */
+static double speed_of(const sh_lineup_device *device)
+{
+    const double out = device->out > 0 ? device->out : INFINITY;
+    const double in = device->in > 0 ? device->in : INFINITY;
+    return fmin(out, in);
+}
+
+/* What the links of n devices take if all are like this one. */
+static double link_s(const sh_lineup_job *job, const sh_lineup_device *device, uint32_t n)
+{
+    const double hops = job->servers ? 2 : 2.0 * (n - 1);
+    return bytes_of(job, n) / speed_of(device) + hops * device->delay_s / 2;
+}
+
+sh_lineup_time sh_lineup_time_of(const sh_lineup_job *job, const sh_lineup_device *devices,
+                                 const bool *used, uint32_t count, sh_range *shares)
+{
+    sh_lineup_time time = {.exchange_s = 0};
+    float rates[SH_DEVICES_MAX];
+    uint32_t seats[SH_DEVICES_MAX], n = 0, seat = 0;
+    sh_range dealt[SH_DEVICES_MAX];
+    assert(count <= SH_DEVICES_MAX);
+    for (uint32_t i = 0; i < count; i++)
+        if (used[i]) {
+            rates[n] = (float)devices[i].rate;
+            seats[n++] = i;
+        }
+    assert(n > 0);
+    sh_shares_deal(dealt, rates, n, job->grains, true);
+    time.compute_s = sh_shares_longest(dealt, rates, n, &seat);
+    time.longest = time.slowest = seats[seat];
+    for (uint32_t i = 0; i < n && n > 1; i++) {
+        const double seconds = job->stretch * link_s(job, &devices[seats[i]], n);
+        if (seconds > time.exchange_s) {
+            time.exchange_s = seconds;
+            time.slowest = seats[i];
+        }
+    }
+    time.seconds = job->base_s + time.compute_s + time.exchange_s;
+    for (uint32_t i = 0; i < n && shares != NULL; i++)
+        shares[i] = dealt[i];
+    return time;
+}
+
+/* What is chosen from: devices that are not fixed, the fastest first. */
+typedef struct others {
+    const sh_lineup_device *devices;
+    uint32_t count;
+    uint32_t items[SH_DEVICES_MAX];
+    double rates[SH_DEVICES_MAX]; /* by item */
+    double links[SH_DEVICES_MAX]; /* by item: seconds that such a link takes for two */
+} others;
+
+static void find_others(others *found, const sh_lineup_job *job, const sh_lineup_device *devices,
+                        uint32_t count)
+{
+    double sum = 0;
+    uint32_t known = 0;
+    found->devices = devices;
+    found->count = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (devices[i].rate > 0) {
+            sum += devices[i].rate;
+            known++;
+        }
+    for (uint32_t i = 0; i < count; i++) {
+        if (devices[i].fixed)
+            continue;
+        const double rate = devices[i].rate > 0 ? devices[i].rate : known > 0 ? sum / known : 1;
+        uint32_t at = found->count++;
+        for (; at > 0 && found->rates[at - 1] < rate; at--) {
+            found->items[at] = found->items[at - 1];
+            found->rates[at] = found->rates[at - 1];
+            found->links[at] = found->links[at - 1];
+        }
+        found->items[at] = i;
+        found->rates[at] = rate;
+        found->links[at] = link_s(job, &devices[i], 2);
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The different speeds of links, at most SH_LINEUP_LINKS of them, the slowest among them. */
+static uint32_t list_links(double *links, const others *from)
+{
+    double sorted[SH_DEVICES_MAX];
+    uint32_t different = 0, count = 0;
+    for (uint32_t i = 0; i < from->count; i++)
+        sorted[i] = from->links[i];
+    qsort(sorted, from->count, sizeof *sorted, compare);
+    for (uint32_t i = 0; i < from->count; i++)
+        if (different == 0 || sorted[i] > sorted[different - 1])
+            sorted[different++] = sorted[i];
+    for (uint32_t i = 0; i < different; i++)
+        if (different <= SH_LINEUP_LINKS ||
+            i * SH_LINEUP_LINKS / different != (i + 1) * SH_LINEUP_LINKS / different)
+            links[count++] = sorted[i];
+    return count;
+}
+
+/* Whether all that are used and need not be have a grain. */
+static bool all_compute(const sh_lineup_device *devices, const bool *used, uint32_t count,
+                        const sh_range *shares)
+{
+    uint32_t seat = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (used[i] && shares[seat++].count == 0 && !devices[i].fixed)
+            return false;
+    return true;
+}
+
+void sh_lineup_choose(sh_lineup *lineup, const sh_lineup_job *job, const sh_lineup_device *devices,
+                      uint32_t count, uint32_t most)
+{
+    others from;
+    sh_lineup tried = {.count = 0};
+    double links[SH_LINEUP_LINKS + 1];
+    sh_range shares[SH_DEVICES_MAX];
+    find_others(&from, job, devices, count);
+    for (uint32_t i = 0; i < count; i++) {
+        tried.used[i] = devices[i].fixed;
+        tried.count += devices[i].fixed;
+    }
+    tried.time = sh_lineup_time_of(job, devices, tried.used, count, NULL);
+    *lineup = tried;
+    const sh_lineup fixed = tried;
+    const uint32_t link_count = list_links(links, &from);
+    for (uint32_t l = 0; l < link_count; l++) {
+        tried = fixed;
+        for (uint32_t i = 0; i < from.count && tried.count < most; i++) {
+            if (from.links[i] > links[l])
+                continue;
+            tried.used[from.items[i]] = true;
+            tried.count++;
+            tried.time = sh_lineup_time_of(job, devices, tried.used, count, shares);
+            const double need = lineup->time.seconds * (tried.count > lineup->count ? AS_FAST : 0);
+            if (tried.time.seconds < lineup->time.seconds - need &&
+                all_compute(devices, tried.used, count, shares))
+                *lineup = tried;
+        }
+    }
+}

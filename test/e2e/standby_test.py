@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Devices that would slow the job stand by: they are told why, the job goes on without them, and where one is lost that
+computes, or the coordinator, they are there."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+
+import harness
+
+JOB = ("mlp:784-16-10", "digits:310/90", "--batch-size", "50", "--grain", "7", "--epochs", "1000000", "--lanes", "1")
+RESTS = r"device (\S+) stands by: "
+
+
+def shape(spaces, device, rate):
+    """Holds what comes from a device and what goes to it to a rate, such as 1mbit."""
+    for name, interface in ((spaces.names[device + 1], "eth0"), (spaces.hub, "port%d" % device)):
+        done = subprocess.run(["tc", "-n", name, "qdisc", "replace", "dev", interface, "root", "tbf", "rate", rate,
+                               "burst", "16kb", "limit", "256kb"], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise harness.unittest.SkipTest("tc cannot hold a link to a rate here: %s" % done.stderr.strip())
+
+
+class StandBy(harness.Case):
+    def begin(self, steps, used, *names):
+        """A job that computes on so many devices, and the others, which come one after the other."""
+        self.steps = steps
+        training = harness.Training(self, *JOB, "--steps", str(steps), "--devices-used", used)
+        self.joined = {}
+        for name in names:
+            self.joined[name] = training.join(name, "--run", self.path(name), quiet=False)
+            training.events.find(r'device\.(joined|rests) .*"device %s (joined|stands)' % name)
+        return training
+
+    def weights_alone(self):
+        return self.train(*JOB, "--steps", str(self.steps), "--quiet").summary["weights_hash"]
+
+    def wait_for_keeper(self, training, name):
+        """Waits until one that stands by has the weights."""
+        training.events.find(r'device\.whole .*"device %s has all of the replica' % name)
+
+
+class Told(StandBy):
+    def test_who_stands_by_knows_why(self):
+        training = self.begin(2000, "1", "idle")
+        self.assertEqual(training.process.wait(120).status, 0)
+        summary = training.summary()
+        self.assertEqual(summary["weights_hash"], self.weights_alone())
+        self.assertNotIn("idle", [device["name"] for device in summary["devices"]])
+        self.assertEqual(summary["views"], 1)  # nothing changed for those that compute
+        result = self.joined["idle"].wait(20)
+        self.assertEqual(result.status, 0, str(result))
+        self.assertIn("device idle stands by: 1 may compute (--devices-used), and others are faster", result.err)
+        self.assertIn("the job has ended; this device stood by", result.err)
+
+    def test_who_stands_by_may_leave(self):
+        training = self.begin(1000000, "1", "idle")
+        self.joined["idle"].signal(signal.SIGINT)
+        self.assertEqual(self.joined["idle"].wait(20).status, 130)
+        training.wait_for_left("idle")
+        training.process.signal(signal.SIGINT)
+        self.assertEqual(training.process.wait(20).status, 130)
+
+
+class TakesOver(StandBy):
+    def test_a_place_that_is_free_is_taken(self):
+        training = self.begin(2500, "2", "works", "idle")
+        training.advance(1)
+        self.joined["works"].kill()
+        training.events.find(r"WARN device\.lost .*works")
+        training.wait_for_joined("idle")
+        self.assertEqual(training.process.wait(120).status, 0)
+        self.assertEqual(self.joined["idle"].wait(20).status, 0)
+        self.assertEqual(training.summary()["weights_hash"], self.weights_alone())
+
+    def test_one_that_stands_by_leads_where_nobody_else_is_left(self):
+        training = self.begin(3000, "1", "idle")
+        self.wait_for_keeper(training, "idle")
+        training.events.find(r"INFO coordinator\.heirs count=1")
+        training.advance(3)
+        training.process.kill()
+        self.joined["idle"].wait_for("this device goes on in its place from step", stream="err")
+        result = self.joined["idle"].wait(120)
+        self.assertEqual(result.status, 0, str(result))
+        self.assertIn("weights     " + self.weights_alone(), result.err)
+
+
+class Links(StandBy):
+    """By what links carry, as it is by default."""
+
+    def test_a_slow_link_keeps_a_device_out_until_it_is_fast(self):
+        spaces = self.namespaces(2)
+        shape(spaces, 1, "1mbit")
+        # Steps of 0.1 s and more, of which a second device takes half, and 0.6 MB to exchange.
+        job = ("lenet", "digits:2000/100", "--batch-size", "256", "--grain", "32", "--epochs", "1000000", "--lanes",
+               "1", "--wire", "16")
+        run = self.path("run")
+        train = self.start(argv=spaces.argv(0, harness.SHOAL, "train", *job, "--steps", "1000000", "--listen", ":7700",
+                                            "--devices-used", "auto", "--run", run, "--quiet"))
+        token, events = train.wait_for_token(), harness.Events(run)
+        joined = self.start(argv=spaces.argv(1, harness.SHOAL, "join", token, "--name", "far", "--lanes", "1"))
+        text = events.find(r'device\.rests .*text="device far stands by: ([^"]*)"', 60).group(1)
+        self.assertRegex(text, r"its link of (0\.\d+|1(\.\d+)?) Mbit/s would carry \d")
+        joined.wait_for(re.escape(text), stream="err")
+        shape(spaces, 1, "1gbit")
+        events.find(r'device\.joined .*"device far joined with', 60)
+        since = time.monotonic()
+        shape(spaces, 1, "1mbit")
+        events.find(r'device\.rests .*text="device far stands by: ', 60)
+        self.assertLess(time.monotonic() - since, 30 * harness.PATIENCE)
+        train.signal(signal.SIGINT)
+        self.assertEqual(train.wait(60).status, 130)
+        self.assertEqual(joined.wait(60).status, 0)
+        # Nobody was lost, and the weights are those of one device alone.
+        self.assertEqual([line for line in events.lines() if "device.lost" in line], [])
+        with open(os.path.join(run, "summary.json"), encoding="utf-8") as file:
+            summary = harness.json.load(file)
+        alone = self.train(*job, "--steps", str(summary["steps"]), "--quiet").summary
+        self.assertEqual(summary["weights_hash"], alone["weights_hash"])
+
+
+if __name__ == "__main__":
+    harness.main()
