@@ -63,6 +63,8 @@ def at(action, step=None, time=None, **keys):
 
 
 def lab_file(job, devices, rate, happenings=()):
+    if "--devices-used" not in job:
+        job += " --devices-used all"  # each device that is there counts
     return table("[job]", command=job) + table("[links]", rate=rate) + "".join(devices) + "".join(happenings)
 
 

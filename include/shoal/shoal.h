@@ -10,6 +10,7 @@
 #include "shoal/describe.h"
 #include "shoal/eval.h"
 #include "shoal/export.h"
+#include "shoal/hand_over.h"
 #include "shoal/job.h"
 #include "shoal/join.h"
 #include "shoal/launch.h"

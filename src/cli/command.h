@@ -61,6 +61,7 @@ typedef struct sh_command {
     X(sweep)                                                                                       \
     X(runs)                                                                                        \
     X(top)                                                                                         \
+    X(hand_over)                                                                                   \
     X(models)                                                                                      \
     X(version)                                                                                     \
     X(help)

@@ -111,7 +111,9 @@ static bool print_devices(const sh_run_snapshot *s, FILE *out, unsigned width)
         sh_quantity figure;
         char bar[BAR_CELLS + 1];
         sh_table_format(table, "%u %.16s", device->device, device->name);
-        sh_table_add(table, sh_quantity_percent(&figure, device->share, 1));
+        sh_table_add(table, !device->is_gone && isnan(device->share)
+                                ? "stands by"
+                                : sh_quantity_percent(&figure, device->share, 1));
         sh_table_add(table, sh_quantity_rate(&figure, device->samples_per_second));
         draw_parts(bar, cells, device);
         sh_table_add(table, bar);

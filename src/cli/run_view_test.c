@@ -131,6 +131,15 @@ static void fits_the_terminal(void **state)
                         "\xC3\xA9\xC3\xA9\n");
 }
 
+static void shows_who_stands_by(void **state)
+{
+    (void)state;
+    sh_run_device devices[3];
+    const sh_run_snapshot s = sample_of_three(devices);
+    devices[2].is_gone = false;
+    assert_non_null(strstr(printed(&s, (sh_run_view){0}), "2 pi?[2J  stands by          -  -"));
+}
+
 /* All that says what to do about it. */
 static void a_narrow_one_shows_what_matters(void **state)
 {
@@ -185,6 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shows_all_that_is_known),
         cmocka_unit_test(fits_the_terminal),
+        cmocka_unit_test(shows_who_stands_by),
         cmocka_unit_test(a_narrow_one_shows_what_matters),
         cmocka_unit_test(shows_what_has_just_begun),
         cmocka_unit_test(news_are_few),

@@ -95,6 +95,26 @@ static int check(const train_values *given)
     return SH_EXIT_DONE;
 }
 
+/* A step falls into fewer grains than there are devices. */
+static void print_idle(const sh_job *job, uint64_t grains, uint32_t devices)
+{
+    sh_quantity a, b;
+    if (grains >= devices || job->grain == 0)
+        return;
+    const uint32_t grain = job->batch_size / devices;
+    const uint64_t batch = (uint64_t)job->grain * devices;
+    sh_console_note("            %s of %s will have nothing to do: a step has %llu grains",
+                    sh_quantity_whole(&a, devices - grains),
+                    sh_quantity_count(&b, devices, "device"), (unsigned long long)grains);
+    if (grain > 0)
+        sh_console_note(
+            "            --grain %u or --batch-size %llu would use them (other weights)", grain,
+            (unsigned long long)batch);
+    else
+        sh_console_note("            --batch-size %llu would use them (other weights)",
+                        (unsigned long long)batch);
+}
+
 /* What is about to be trained, how a step falls into what devices share, and who they are. */
 static void print_start(const train_values *given)
 {
@@ -125,6 +145,9 @@ static void print_start(const train_values *given)
                         sh_quantity_count(&b, grains, "grain"),
                         local ? "of each worker" : "a step");
     }
+    uint64_t units = job->workers;
+    if (!local && job->grain > 0)
+        units = (job->batch_size + (uint64_t)job->grain - 1) / job->grain;
     uint32_t devices = asked->devices > 0 ? asked->devices : 1;
     if (is_mpi(asked) && sh_launch_read(&launch)) {
         devices = launch.ranks;
@@ -134,6 +157,9 @@ static void print_start(const train_values *given)
         sh_console_note("devices     %s here%s", sh_quantity_whole(&a, devices),
                         asked->listen != NULL ? ", others may join" : "");
     }
+    const uint32_t first = asked->min_devices > devices ? asked->min_devices : devices;
+    if (!local && asked->resume == NULL && strcmp(job->model, "auto") != 0)
+        print_idle(job, units, first);
     if (asked->lanes != NULL)
         sh_console_note("lanes       %s each", asked->lanes);
     else

@@ -277,12 +277,14 @@ void sh_standby_explain(const sh_standby *standby, const sh_lineup_device *devic
         snprintf(text, text_bytes, "%u may compute (--devices-used), and others are faster",
                  standby->most);
     else if (shares[seat].count == 0)
-        snprintf(text, text_bytes, "a step has %u grains, and %s; it takes %s without it",
-                 standby->job.grains,
-                 n > standby->job.grains
-                     ? "the other devices have them all"
-                     : "one of them would take it longer than all others theirs",
-                 now_text);
+        snprintf(
+            text, text_bytes,
+            n > standby->job.grains
+                ? "a step has %u grains, and the other devices have them all; smaller ones "
+                  "(--grain, other weights) would use it. A step takes %s"
+                : "one of the %u grains of a step would take it longer than all others theirs. "
+                  "A step takes %s",
+            standby->job.grains, now_text);
     else if (then.seconds <= now_s)
         snprintf(text, text_bytes, "the others are no slower without it: a step takes %s",
                  now_text);

@@ -31,14 +31,17 @@
 #define LINK_SLOW 0.5 /* times what the others carry; of links alike the least was 0.55 */
 #define WAIT_MUCH 0.3 /* of a step */
 #define COST_NOTABLE 0.05
-#define STEPS_LEAST 0.02 /* of the most steps that a device has: less says nothing */
+#define STEPS_LEAST 0.02  /* of the most steps that a device has: less says nothing */
+#define GRAINS_LEAST 0.05 /* a step: a device with less computes nothing */
 
 /* What a device is compared in. */
 enum { GRAIN, GROWTH, DENIED, DENIED_GROWTH, COMPUTING, NETWORK, WAIT, MEASURES };
 
+/* Of the devices that were there for long enough. */
 typedef struct hearing {
     sh_verdict *verdict;
-    const sh_verdict_device *devices;
+    sh_verdict_device *devices; /* in the order of the ring; owned */
+    int *places;                /* of these among all; owned */
     size_t count;
     double steps; /* of the device with the most */
     double *room; /* `count` numbers */
@@ -74,18 +77,18 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static bool counts(const hearing *court, size_t device)
+static bool computes(const sh_verdict_device *device)
 {
-    return court->devices[device].steps >= STEPS_LEAST * court->steps;
+    return device->grains >= GRAINS_LEAST;
 }
 
-/* In order, what all devices but one (-1: all) have of it. */
+/* In order, what all devices that compute, but one (-1: all), have of it. */
 static size_t gather(const hearing *court, int which, int without)
 {
     size_t used = 0;
     for (size_t i = 0; i < court->count; i++) {
         const double value = value_of(&court->devices[i], which);
-        if ((int)i != without && counts(court, i) && !isnan(value))
+        if ((int)i != without && computes(&court->devices[i]) && !isnan(value))
             court->room[used++] = value;
     }
     qsort(court->room, used, sizeof *court->room, compare);
@@ -113,7 +116,8 @@ __attribute__((format(printf, 5, 6))) static void find(hearing *court, sh_cause 
     memmove(&verdict->findings[at + 1], &verdict->findings[at],
             (verdict->finding_count - 1 - at) * sizeof *verdict->findings);
     sh_finding *finding = &verdict->findings[at];
-    *finding = (sh_finding){.cause = cause, .device = device, .cost = cost};
+    *finding = (sh_finding){
+        .cause = cause, .device = device < 0 ? -1 : court->places[device], .cost = cost};
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(finding->text, sizeof finding->text, format, arguments);
@@ -235,6 +239,8 @@ static void judge_network(hearing *court)
     const size_t next = link + 1 < court->count ? link + 1 : 0;
     const double rate = 1e-6 * court->devices[link].link_rate;
     const double slower = 1 / link_ratio(court, link, worst);
+    if (isfinite(least) && (out || in) && !computes(&court->devices[worst]))
+        return; /* it is named because it computes nothing */
     if (isfinite(least) && out && in)
         find(court, SH_CAUSE_network, (int)worst, share,
              "The link of %s carries %.1f MB/s, %.1fx less than the others; the network takes "
@@ -254,6 +260,16 @@ static void judge_network(hearing *court)
 
 /* ---- devices with too little to do ----------------------------------------------------------- */
 
+static void judge_idle(hearing *court, int index)
+{
+    const double share = court->devices[index].network_seconds / court->devices[index].step_seconds;
+    find(court, SH_CAUSE_idle, index, share > 0 ? share : 0,
+         "%s computed nothing, and all that the others exchange went through it too: with "
+         "--devices-used auto it would stand by; more grains a step (--grain, --batch-size) would "
+         "use it",
+         court->devices[index].name);
+}
+
 static void judge_wait(hearing *court, int index)
 {
     const sh_verdict_device *device = &court->devices[index];
@@ -270,7 +286,7 @@ static void judge_wait(hearing *court, int index)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static void sum_up(hearing *court)
+static void sum_up(hearing *court, const sh_verdict_device *devices)
 {
     sh_verdict *verdict = court->verdict;
     const double wait = median(court, WAIT, -1);
@@ -281,10 +297,14 @@ static void sum_up(hearing *court)
     else if (court->count == 1)
         snprintf(text, bytes, "One device: it computes %.0f %% of the time and waits for nobody.",
                  100 * court->devices[0].computing_seconds / court->devices[0].step_seconds);
+    else if (verdict->finding_count > 0 && verdict->findings[0].cause == SH_CAUSE_idle &&
+             verdict->findings[0].cost >= COST_NOTABLE)
+        snprintf(text, bytes, "Slowed by what goes through %s, which computes nothing.",
+                 devices[verdict->findings[0].device].name);
     else if (verdict->finding_count > 0 && verdict->findings[0].cost >= COST_NOTABLE)
         snprintf(text, bytes, "Held up by %s (%s).",
                  verdict->findings[0].device < 0 ? "what all devices share"
-                                                 : court->devices[verdict->findings[0].device].name,
+                                                 : devices[verdict->findings[0].device].name,
                  sh_cause_name(verdict->findings[0].cause));
     else if (wait >= WAIT_MUCH)
         snprintf(text, bytes,
@@ -298,24 +318,45 @@ static void sum_up(hearing *court)
                  100 * wait, 100 * median(court, NETWORK, -1));
 }
 
+/* Those that were there for long enough: the others are no part of the ring that is judged. */
+static bool hear(hearing *court, const sh_verdict_device *devices, size_t count)
+{
+    court->room = calloc(count + 1, sizeof *court->room);
+    court->devices = calloc(count + 1, sizeof *court->devices);
+    court->places = calloc(count + 1, sizeof *court->places);
+    if (court->room == NULL || court->devices == NULL || court->places == NULL)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        court->steps = fmax(court->steps, devices[i].steps);
+    for (size_t i = 0; i < count; i++) {
+        if (devices[i].steps < STEPS_LEAST * court->steps)
+            continue;
+        court->places[court->count] = (int)i;
+        court->devices[court->count++] = devices[i];
+    }
+    return true;
+}
+
 void sh_verdict_make(sh_verdict *verdict, const sh_verdict_device *devices, size_t count)
 {
+    hearing court = {.verdict = verdict};
     *verdict = (sh_verdict){0};
-    hearing court = {.verdict = verdict, .devices = devices, .count = count};
-    court.room = calloc(count + 1, sizeof *court.room);
-    if (court.room == NULL) {
-        snprintf(verdict->text, sizeof verdict->text, "Not available: not enough memory.");
-        return;
-    }
-    for (size_t i = 0; i < count; i++)
-        court.steps = fmax(court.steps, devices[i].steps);
-    for (size_t i = 0; i < count && count > 1; i++)
-        if (counts(&court, i)) {
-            judge_speed(&court, (int)i);
-            judge_wait(&court, (int)i);
+    if (hear(&court, devices, count)) {
+        for (int i = 0; i < (int)court.count && court.count > 1 && court.steps > 0; i++) {
+            if (!computes(&court.devices[i])) {
+                judge_idle(&court, i);
+                continue;
+            }
+            judge_speed(&court, i);
+            judge_wait(&court, i);
         }
-    if (count > 1)
-        judge_network(&court);
-    sum_up(&court);
+        if (court.count > 1)
+            judge_network(&court);
+        sum_up(&court, devices);
+    } else {
+        snprintf(verdict->text, sizeof verdict->text, "Not available: not enough memory.");
+    }
     free(court.room);
+    free(court.devices);
+    free(court.places);
 }

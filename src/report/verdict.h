@@ -10,7 +10,8 @@
  *
  * With balancing on a slow device computes fewer grains, so slowness shows in the time of a grain
  * and not in that of a step; both are said. Devices under a quota of the processor are throttled
- * all the time: it counts by how much one is more than its peers.
+ * all the time: it counts by how much one is more than its peers. Of devices that were hardly there
+ * nothing is said, and one that computed nothing holds nobody up by computing.
  *
  * Threads: any; pure.
  */
@@ -25,7 +26,8 @@
     X(throttled, "a quota, heat or low voltage holds its processor back")                          \
     X(memory, "its memory is short")                                                               \
     X(network, "sums wait for a link")                                                             \
-    X(wait, "it waits for the others: its share is too small")
+    X(wait, "it waits for the others: its share is too small")                                     \
+    X(idle, "it computes nothing, and passes on what the others exchange")
 
 typedef enum sh_cause {
 #define SH_CAUSE_ENUM(name, what) SH_CAUSE_##name,

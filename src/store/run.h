@@ -38,6 +38,8 @@
 #define SH_RUN_TOKEN "token"         /* the job's join token while it runs, for its owner alone */
 #define SH_RUN_TOKEN_KEY "token.key" /* and the key that proves who coordinates it */
 #define SH_RUN_DOORS "doors" /* where its devices listen, likewise (node/coordinator/doors.h) */
+#define SH_RUN_REQUEST "hand-over" /* for another device to coordinate (node/job/bequest.h), */
+#define SH_RUN_ANSWER "hand-over.answer"     /* and what came of it */
 #define SH_RUN_NETWORK "model.skeleton.onnx" /* of an imported model (onnx/network.h) */
 #define SH_RUN_CHECKPOINTS "checkpoints"
 

@@ -378,9 +378,9 @@ def at(when, action, **keys):
     return "\n".join(lines) + "\n"
 
 
-THREE = '[job]\ncommand = "%s"\n[links]\nrate = "100Mbit"\n[[device]]\ncount = 3\ncpu = 0.4\n'
+THREE = '[job]\ncommand = "%s --devices-used all"\n[links]\nrate = "100Mbit"\n[[device]]\ncount = 3\ncpu = 0.4\n'
 # Whoever is lost for its trouble looks for the job no longer than this.
-TROUBLED = ('[job]\ncommand = "%s"\n[links]\nrate = "100Mbit"\n[[device]]\ncpu = 0.4\n'
+TROUBLED = ('[job]\ncommand = "%s --devices-used all"\n[links]\nrate = "100Mbit"\n[[device]]\ncpu = 0.4\n'
             '[[device]]\ncount = 2\ncpu = 0.4\noptions = "--reconnect 2"\n')
 
 

@@ -220,6 +220,37 @@ class Frozen(Succession):
         self.assertEqual(training.summary()["steps"], self.steps)
 
 
+class HandedOver(Succession):
+    def test_the_role_moves_on_purpose(self):
+        training = self.begin(4000, "one", "two")
+        training.advance(1)
+        refused = self.shoal("hand-over", training.run, "--to", "three", status=1)
+        self.assertIn("three cannot coordinate the job, or is not there; one, two could", refused.err)
+        said = self.shoal("hand-over", training.run, "--to", "two")
+        self.assertIn("two coordinates the job from now on", said.err)
+        self.joined["two"].wait_for("the coordinator hands over: this device goes on", stream="err")
+        self.advance("two", 1)
+        # And on, from the run of the one that leads now: the first that can.
+        self.shoal("hand-over", self.path("two"))
+        alone = self.weights_alone()
+        for name in ("one", "two"):
+            result = self.joined[name].wait(120)
+            self.assertEqual(result.status, 0, str(result))
+            self.assertIn("weights     " + alone, result.err)
+        self.assertEqual(training.process.wait(60).status, 0)
+        with open(training.json, encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["weights_hash"], alone)
+
+    def test_what_cannot_be_is_said(self):
+        training = self.begin(1000000, "one", options=("--never-lead",))
+        refused = self.shoal("hand-over", training.run, status=1)
+        self.assertIn("no other device has all that it takes to coordinate", refused.err)
+        training.process.signal(signal.SIGINT)
+        training.process.wait(30)
+        ended = self.shoal("hand-over", training.run, status=1)
+        self.assertIn("is not running (stopped): there is nothing to hand over", ended.err)
+
+
 class Nobody(Succession):
     def test_who_never_leads_waits(self):
         training = self.begin(1000000, "one", "two", options=("--never-lead", "--reconnect", "2"))

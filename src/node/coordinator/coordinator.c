@@ -5,7 +5,7 @@
  * number that is never given again. Device 0 has a station instead of a connection. `lock` guards
  * the membership, because device 0, if it is alone, announces a view from the step's thread.
  */
-#include "node/coordinator/coordinator_impl.h"
+#include "node/coordinator/coordinator_heirs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -497,7 +497,8 @@ typedef struct request {
     sh_coordinator *coordinator;
     sh_status status;
     char message[SH_MESSAGE_BYTES];
-    const char *reason;
+    const char *reason; /* or a name */
+    char *taker;
     sh_device_report *reports;
     size_t report_count;
     sh_doors *doors;
@@ -663,6 +664,18 @@ void sh_coordinator_doors(sh_coordinator *coordinator, sh_doors *doors)
 {
     sh_loop_call(coordinator->options.loop, do_doors,
                  &(request){.coordinator = coordinator, .doors = doors});
+}
+
+static void do_hand_over(void *context)
+{
+    request *asked = context;
+    answer(asked, sh_coordinator_bequeath(asked->coordinator, asked->reason, asked->taker));
+}
+
+sh_status sh_coordinator_hand_over(sh_coordinator *coordinator, const char *name,
+                                   char taker[SH_NAME_BYTES])
+{
+    return ask(coordinator, do_hand_over, &(request){.reason = name, .taker = taker});
 }
 
 static void do_fail(void *context)

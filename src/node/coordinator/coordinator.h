@@ -68,6 +68,12 @@ void sh_coordinator_enter(sh_coordinator *coordinator, uint32_t view, uint64_t s
 uint32_t sh_coordinator_doors_changes(const sh_coordinator *coordinator);
 void sh_coordinator_doors(sh_coordinator *coordinator, sh_doors *doors);
 
+/* Another device is to coordinate: the one of this name, or the first that can if it is "". All
+ * are told, and the mailbox gets SH_MAIL_MOVED. `taker` gets its name. SH_REFUSED: nobody can, or
+ * not this one; says who could. */
+sh_status sh_coordinator_hand_over(sh_coordinator *coordinator, const char *name,
+                                   char taker[SH_NAME_BYTES]) SHOAL_CHECKED;
+
 /* Gives up: tells all devices why. */
 void sh_coordinator_fail(sh_coordinator *coordinator, const char *reason);
 

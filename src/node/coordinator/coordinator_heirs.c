@@ -5,7 +5,7 @@
  * away (frozen, cut off): so it asks the doors of those that are gone whether another device leads,
  * and follows if that is ahead.
  */
-#include "node/coordinator/coordinator_impl.h"
+#include "node/coordinator/coordinator_heirs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -196,6 +196,40 @@ void sh_coordinator_move(sh_coordinator *coordinator, const sh_door *door)
                                .data = copy,
                                .data_bytes = sizeof *copy,
                                .text = "another device coordinates the job now"});
+}
+
+static const char *name_of(const sh_coordinator *coordinator, uint32_t heir)
+{
+    return sh_device_reports_name(&coordinator->reports, coordinator->heirs[heir]);
+}
+
+sh_status sh_coordinator_bequeath(sh_coordinator *coordinator, const char *name,
+                                  char taker[SH_NAME_BYTES])
+{
+    char could[SH_MEMBERSHIP_TEXT] = "";
+    sh_route route = {.port = 0};
+    uint32_t i = 0;
+    for (; i < coordinator->heir_count; i++) {
+        const size_t used = strlen(could);
+        if (name[0] == '\0' || strcmp(name_of(coordinator, i), name) == 0)
+            break;
+        snprintf(could + used, sizeof could - used, "%s%.64s", used > 0 ? ", " : "",
+                 name_of(coordinator, i));
+    }
+    if (coordinator->heir_count == 0)
+        return sh_fail(SH_REFUSED, "no other device has all that it takes to coordinate: the data, "
+                                   "the weights, and leave to do so (shoal join --never-lead)");
+    if (i == coordinator->heir_count)
+        return sh_fail(SH_REFUSED, "%.64s cannot coordinate the job, or is not there; %.250s could",
+                       name, could);
+    sh_coordinator_find_way(coordinator, 0, coordinator->heirs[i], &route);
+    if (route.host[0] == '\0')
+        return sh_fail(SH_REFUSED, "%.64s cannot be reached", name_of(coordinator, i));
+    snprintf(taker, SH_NAME_BYTES, "%s", name_of(coordinator, i));
+    sh_door door = {.device = coordinator->heirs[i], .port = route.port};
+    snprintf(door.host, sizeof door.host, "%s", route.host);
+    sh_coordinator_move(coordinator, &door);
+    return SH_OK;
 }
 
 void sh_coordinator_show_way(const sh_coordinator *coordinator, sh_channel *channel)

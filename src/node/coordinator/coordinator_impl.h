@@ -2,8 +2,8 @@
 /*
  * What the coordinator's files share: coordinator.c hears devices and carries out what the
  * membership decides; coordinator_messages.c writes to devices; coordinator_links.c measures the
- * links to them; coordinator_heirs.c says who would go on in its place, and looks for another
- * coordinator. The latter three call nothing of the first.
+ * links to them; coordinator_heirs.c (coordinator_heirs.h) says who would go on in its place. The
+ * latter three call nothing of the first.
  *
  *     sh_entrant_welcome(coordinator, sh_entrant_find(coordinator, device));
  *
@@ -126,25 +126,8 @@ void sh_entrant_probe(entrant *to);
 
 /* Takes the answer to a probe, and sends the next one. */
 void sh_entrant_take_echo(entrant *from, uint32_t number);
+
 /* Tells a device that it stands by, and why. */
 void sh_entrant_tell_rest(entrant *to, const char *text);
-
-/* ---- coordinator_heirs.c --------------------------------------------------------------------- */
-
-/* Each tick: tells devices that the coordinator is there and who would follow it, and asks those
- * that are gone whether another one coordinates. */
-void sh_coordinator_tend_heirs(sh_coordinator *coordinator);
-
-/* A device is here, or was: its door is known. */
-void sh_coordinator_know_door(sh_coordinator *coordinator, const sh_door *door);
-
-/* Another device coordinates at `door`, or is to begin to if its number is not 0: all are told, and
- * this device has to follow. */
-void sh_coordinator_move(sh_coordinator *coordinator, const sh_door *door);
-
-/* Tells one that looks for the coordinator where it is now. */
-void sh_coordinator_show_way(const sh_coordinator *coordinator, sh_channel *channel);
-
-void sh_coordinator_end_heirs(sh_coordinator *coordinator);
 
 #endif

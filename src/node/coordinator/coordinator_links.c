@@ -11,7 +11,7 @@ static uint64_t now_ns(const entrant *one)
 
 void sh_entrant_probe(entrant *to)
 {
-    static const uint8_t padding[SH_GAUGE_BYTES_MAX];
+    static uint8_t padding[SH_GAUGE_BYTES_MAX]; /* zeros, which take no room in the program */
     sh_probe probe;
     if (!sh_gauge_next(&to->gauge, now_ns(to), &probe))
         return;
@@ -19,7 +19,7 @@ void sh_entrant_probe(entrant *to)
     Shoal__Message message = SH_MESSAGE_INIT(PROBE, probe, &body);
     body.number = probe.number;
     body.wanted = probe.wanted;
-    body.padding = (ProtobufCBinaryData){probe.bytes, (uint8_t *)(uintptr_t)padding};
+    body.padding = (ProtobufCBinaryData){probe.bytes, padding};
     sh_entrant_send(to, &message);
 }
 

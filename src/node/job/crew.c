@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "node/coordinator/children.h"
 #include "node/coordinator/coordinator.h"
+#include "node/job/bequest.h"
 #include "node/job/company.h"
 #include "node/member/inquiry.h"
 #include "store/file.h"
@@ -24,6 +25,7 @@ typedef struct sh_crew {
     char token_file[SH_PATH_BYTES], doors_file[SH_PATH_BYTES];
     uint32_t doors_changes; /* that the file has */
     char first_grain[SH_DIGEST_TEXT];
+    sh_bequest bequest;
     sh_mailbox *mailbox;
     sh_loop *loop;
     sh_coordinator *coordinator;
@@ -107,6 +109,18 @@ static void note_doors(sh_crew *crew)
         sh_log(SH_LOG_WARN, "doors.unwritten", "reason=\"%s\"", sh_message());
 }
 
+/* Another device is to coordinate, if the user asks for it. What follows comes by mail. */
+static void see_bequest(sh_crew *crew)
+{
+    char taker[SH_NAME_BYTES];
+    sh_bequest *bequest = &crew->bequest;
+    if (crew->company.options->listen == NULL || !crew->begun ||
+        !sh_bequest_take(bequest, crew->company.run, sh_clock_now_ns(sh_clock_system())))
+        return;
+    const sh_status status = sh_coordinator_hand_over(crew->coordinator, bequest->name, taker);
+    sh_bequest_answer(bequest, status == SH_OK, status == SH_OK ? taker : sh_message());
+}
+
 static sh_status assemble(sh_company *company)
 {
     sh_crew *crew = (sh_crew *)company;
@@ -179,6 +193,7 @@ static sh_status idle(sh_company *company, bool wait, bool *over)
     sh_mail mail;
     *over = false;
     note_doors(crew);
+    see_bequest(crew);
     for (;;) {
         if (!sh_mailbox_take(crew->mailbox, &mail)) {
             if (!wait)

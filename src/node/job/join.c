@@ -402,7 +402,7 @@ static sh_succession_choice choose(const joining *self, uint64_t lost_ms, sh_doo
 }
 
 /* Goes on as the coordinator. Another device may go on in this one's place later. */
-static sh_status lead(joining *self)
+static sh_status lead(joining *self, bool handed_over)
 {
     sh_summary summary = {0};
     sh_join_result *result = &self->result;
@@ -411,9 +411,11 @@ static sh_status lead(joining *self)
     sh_vigil_stop(self->vigil); /* a training has its own */
     self->vigil = NULL;
     snprintf(text, sizeof text,
-             "the coordinator is lost: this device goes on in its place from step %llu. Earlier "
-             "checkpoints and figures stay with the lost one",
-             (unsigned long long)self->bench->replica->steps);
+             "the coordinator %s: this device goes on in its place from step %llu. Earlier "
+             "checkpoints and figures stay with %s",
+             handed_over ? "hands over" : "is lost",
+             (unsigned long long)self->bench->replica->steps,
+             handed_over ? "the other device" : "the lost one");
     sh_joining_observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
     const sh_status status = sh_lead(&summary, &self->moved, &self->whole,
                                      &(sh_lead_options){.legacy = &self->legacy,
@@ -451,7 +453,7 @@ static sh_status go_on(joining *self, sh_succession_choice choice, const sh_door
     self->started = false;
     if (choice == SH_SUCCESSION_LEAD) {
         *tried = true;
-        return lead(self);
+        return lead(self, door->device != 0);
     }
     const sh_status status = connect_and_live(self, door);
     *tried = self->started || (self->welcomed && self->lost);

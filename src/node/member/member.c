@@ -288,13 +288,13 @@ static sh_status take_heirs(sh_member *member, const Shoal__Heirs *body)
 /* Answers a probe at once. */
 static sh_status take_probe(sh_member *member, const Shoal__Probe *body)
 {
-    static const uint8_t padding[SH_MESSAGE_PADDING_MAX];
+    static uint8_t padding[SH_MESSAGE_PADDING_MAX]; /* zeros, which take no room in the program */
     Shoal__Echo echo = SHOAL__ECHO__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(ECHO, echo, &echo);
     if (body->wanted > SH_MESSAGE_PADDING_MAX)
         return sh_fail(SH_FORMAT, "a probe that wants too much");
     echo.number = body->number;
-    echo.padding = (ProtobufCBinaryData){body->wanted, (uint8_t *)(uintptr_t)padding};
+    echo.padding = (ProtobufCBinaryData){body->wanted, padding};
     send_message(member, &message);
     return SH_OK;
 }

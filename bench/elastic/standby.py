@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether devices that join ever make a job slower: emulated devices that are chosen from, beside one alone and all.
+
+Each case is a model, a number of devices, a link and how devices differ: `equal`, `mixed` (1, 1/2, 1/4, 1/10 of the
+first one's share of a core, in turn), or `bad` (the last one's link has a twentieth). One device alone, all devices and
+those that are chosen (--devices-used auto) take turns; the samples a second are those of the last half of the steps.
+The weights of all three are compared.
+"""
+
+import statistics
+
+import elastic
+import measure
+
+LENET = "lenet noise:1x28x28/10/1000000/64 --batch-size 64 --grain 8 --seed 1"
+JOBS = {"MLP": ("mlp:784-128-64-10 noise:1x28x28/10/1000000/64 --batch-size 64 --grain 8 --seed 1", 4000),
+        "LeNet": (LENET, 240),
+        "LeNet-1024": (LENET.replace("--batch-size 64", "--batch-size 1024").replace("--grain 8", "--grain 64"), 40),
+        "ResNet-20": ("resnet:20 noise:3x32x32/10/1000000/64 --batch-size 64 --grain 8 --seed 1", 36)}
+SHARES = {"equal": (1,), "mixed": (1, 0.5, 0.25, 0.1), "bad": (1,)}
+RATES = {"10Mbit": 10, "100Mbit": 100, "1Gbit": 1000}
+CORES = 1.6  # of all devices together, at most
+FULL = 0.2   # the share of a core of a device, at most
+SLOWER, BAD = 0.97, 20
+
+
+def add_options(parser):
+    parser.add_argument("--models", default=",".join(JOBS), help="of %s" % ", ".join(JOBS))
+    parser.add_argument("--devices", default="2,4,8", help="numbers of devices (2,4,8)")
+    parser.add_argument("--rates", default="10Mbit,100Mbit,1Gbit", help="links")
+    parser.add_argument("--kinds", default="equal,mixed,bad", help="how devices differ")
+    parser.add_argument("--turns", type=int, default=1, help="of the three (1)")
+    parser.add_argument("--scale", type=float, default=1.0, help="of the steps (1)")
+
+
+def devices_of(count, rate, kind):
+    shares = [SHARES[kind][i % len(SHARES[kind])] for i in range(count)]
+    full = min(FULL, CORES / sum(shares))
+    made = []
+    for i, share in enumerate(shares):
+        link = "%gMbit" % (RATES[rate] / BAD) if kind == "bad" and i == count - 1 else None
+        made.append(elastic.device("d%d" % i, round(full * share, 3), link=link))
+    return made
+
+
+def samples_a_second(record, batch):
+    """Over the steps of the last half."""
+    steps = record["steps"]
+    (first, begin, _), (last, end, _) = steps[len(steps) // 2], steps[-1]
+    return batch * (last - first) / (end - begin)
+
+
+def run(options, work, job, steps, devices, rate, used):
+    text = elastic.lab_file("%s --steps %d --devices-used %s" % (job, steps, used), devices, rate)
+    record = elastic.run_lab(options, work, text)
+    batch = int(job.split("--batch-size ")[1].split()[0])
+    return samples_a_second(record, batch), record["summary"]["weights_hash"], record
+
+
+def resting(record):
+    return [line["fields"].get("text", "") for line in record["log"] if line["id"] == "device.rests"]
+
+
+def measured(options, work, name, count, rate, kind):
+    """Samples a second alone, with all and with those that are chosen, medians of the turns."""
+    job, steps = JOBS[name]
+    steps = max(20, int(steps * options.scale))
+    devices = devices_of(count, rate, kind)
+    found, hashes, text, used = {"alone": [], "all": [], "auto": []}, set(), [], 0
+    for _ in range(options.turns):
+        for side in found:
+            some = devices[:1] if side == "alone" else devices
+            # Devices that make it slower are slow: fewer steps say as much, and weights are compared with as many.
+            speed, weights, record = run(options, work, job, steps, some, rate, "all" if side == "alone" else side)
+            found[side].append(speed)
+            hashes.add(weights)
+            if side == "auto":
+                text, used = resting(record), record["steps"][-1][2]
+    return {side: statistics.median(each) for side, each in found.items()}, len(hashes) == 1, text, used
+
+
+def benchmark(options, result):
+    elastic.need_lab()
+    worst = 1.0
+    with measure.folder() as work:
+        for name in options.models.split(","):
+            for count in map(int, options.devices.split(",")):
+                for rate in options.rates.split(","):
+                    for kind in options.kinds.split(","):
+                        speeds, same, text, used = measured(options, work, name, count, rate, kind)
+                        best = max(speeds["alone"], speeds["all"])
+                        ratio = speeds["auto"] / best
+                        worst = min(worst, ratio)
+                        result.row("%s, %d devices, %s, %s" % (name, count, rate, kind),
+                                   "%.0f alone, %.0f all, %.0f chosen (%d compute): %.2f of the best, %s weights" % (
+                                       speeds["alone"], speeds["all"], speeds["auto"], used, ratio,
+                                       "the same" if same else "OTHER"),
+                                   target=">= %.2f" % SLOWER, met=same and ratio >= SLOWER)
+                        result.details["%s %d %s %s" % (name, count, rate, kind)] = {**speeds, "rests": text}
+    result.row("the worst of these", "%.2f" % worst, target=">= %.2f" % SLOWER, met=worst >= SLOWER)
+
+
+if __name__ == "__main__":
+    measure.main(__doc__, benchmark, add_options)
