@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A measurement has four parts: two small probes, of which the faster one is the delay, then probes
- * that grow on the way to the device, then answers that grow on the way back.
+ * A measurement has three parts: small probes, of which the fastest is the delay, then probes that
+ * grow on the way to the device, then answers that grow on the way back.
+ *
+ * A device may answer late because its processor is busy, or a quota keeps it from it: so one that
+ * takes long is tried again, and the shortest of a size counts.
  */
 #include "cluster/gauge.h"
 
 #include <math.h>
 
 #define MS 1000000u
-#define GAUGE_LONG_MS 10   /* that a probe takes beyond the delay: enough to tell a speed */
+#define VERY_LONG_S 0.1    /* likewise: no other reason makes much of that */
+#define LONG_S 0.010       /* that a probe takes beyond the delay: enough to tell a speed */
 #define FIRST_BYTES 2048   /* 16 ms at 1 Mbit/s */
 #define GROWTH 4           /* from one probe to the next */
 #define THOROUGH 2         /* measurements before it only looks */
@@ -17,7 +21,9 @@
 #define OTHER_DELAY_S 0.02 /* and so much more is another delay */
 #define LEAST_PART 0.2     /* of a probe's time that its bytes take at the least */
 
-enum { NONE, DELAY_FIRST, DELAY_SECOND, IN, OUT };
+#define TRIES 4 /* of a size that takes long, or is the largest */
+
+enum { NONE, DELAY, IN, OUT };
 
 static bool is_thorough(const sh_gauge *gauge)
 {
@@ -26,8 +32,8 @@ static bool is_thorough(const sh_gauge *gauge)
 
 static void begin(sh_gauge *gauge, bool thorough)
 {
-    gauge->now = (sh_gauging){.part = DELAY_FIRST,
-                              .most = thorough ? SH_GAUGE_BYTES_MAX : SH_GAUGE_LOOK_BYTES};
+    gauge->now =
+        (sh_gauging){.part = DELAY, .most = thorough ? SH_GAUGE_BYTES_MAX : SH_GAUGE_LOOK_BYTES};
 }
 
 bool sh_gauge_next(sh_gauge *gauge, uint64_t now_ns, sh_probe *probe)
@@ -48,9 +54,12 @@ bool sh_gauge_next(sh_gauge *gauge, uint64_t now_ns, sh_probe *probe)
     return true;
 }
 
+/* Whether a look shows another speed than is known. What takes little time is no slow link: the
+ * processor may have been busy. */
 static bool is_other(double found, double known)
 {
-    return found > known * OTHER || found < known / OTHER;
+    const double found_s = SH_GAUGE_LOOK_BYTES / found, known_s = SH_GAUGE_LOOK_BYTES / known;
+    return found_s < known_s / OTHER || (found_s > known_s * OTHER && found_s >= LONG_S);
 }
 
 /* The better of the last two measurements. */
@@ -83,12 +92,28 @@ static void end(sh_gauge *gauge, uint64_t now_ns)
     gauge->due_ns = now_ns + (uint64_t)wait_ms * MS;
 }
 
-/* A probe took so long, of which its bytes are a part. True: the speed is known. */
-static bool tell_speed(const sh_gauging *now, double took_s, double *speed)
+static void go_to(sh_gauging *now, uint32_t part, uint32_t bytes)
+{
+    now->part = part;
+    now->bytes = bytes < now->most ? bytes : now->most;
+    now->tries = 0;
+    now->shortest_s = INFINITY;
+}
+
+/* A probe took so long. True: the speed is known; false: another one follows. */
+static bool tell_speed(sh_gauging *now, double took_s, double *speed)
 {
     const double bytes_s = fmax(took_s - now->found.delay_s, LEAST_PART * took_s);
-    *speed = now->bytes / fmax(bytes_s, 1e-6);
-    return bytes_s >= GAUGE_LONG_MS * 1e-3 || now->bytes >= now->most;
+    now->shortest_s = fmin(now->shortest_s, fmax(bytes_s, 1e-6));
+    now->tries++;
+    if (now->shortest_s < LONG_S && now->bytes < now->most) {
+        go_to(now, now->part, now->bytes * GROWTH);
+        return false;
+    }
+    *speed = now->bytes / now->shortest_s;
+    const bool looks = now->most < SH_GAUGE_BYTES_MAX;
+    return now->tries >= TRIES || now->shortest_s >= VERY_LONG_S ||
+           (looks && now->shortest_s < LONG_S);
 }
 
 void sh_gauge_answer(sh_gauge *gauge, uint32_t number, uint64_t now_ns)
@@ -99,34 +124,28 @@ void sh_gauge_answer(sh_gauge *gauge, uint32_t number, uint64_t now_ns)
     gauge->waits = false;
     const double took_s = (double)(now_ns - gauge->sent_ns) * 1e-9;
     switch (now->part) {
-    case DELAY_FIRST:
-        now->found.delay_s = took_s;
-        now->part = DELAY_SECOND;
-        break;
-    case DELAY_SECOND:
-        now->found.delay_s = fmin(now->found.delay_s, took_s);
-        now->part = IN;
-        now->bytes = FIRST_BYTES;
+    case DELAY:
+        now->found.delay_s = now->tries == 0 ? took_s : fmin(now->found.delay_s, took_s);
+        if (++now->tries == TRIES)
+            go_to(now, IN, FIRST_BYTES);
         break;
     case IN:
-        if (!tell_speed(now, took_s, &now->found.in)) {
-            now->bytes *= GROWTH;
-            break;
-        }
-        now->part = OUT;
-        now->bytes = FIRST_BYTES;
+        if (tell_speed(now, took_s, &now->found.in))
+            go_to(now, OUT, FIRST_BYTES);
         break;
     case OUT:
         if (tell_speed(now, took_s, &now->found.out))
             end(gauge, now_ns);
-        else
-            now->bytes *= GROWTH;
         break;
     default:
         break;
     }
-    if (now->bytes > now->most)
-        now->bytes = now->most;
+}
+
+void sh_gauge_stop(sh_gauge *gauge)
+{
+    gauge->waits = false;
+    gauge->now.part = NONE;
 }
 
 static bool is_overdue(const sh_gauge *gauge, uint64_t now_ns)

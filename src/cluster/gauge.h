@@ -2,7 +2,7 @@
 /*
  * How fast a device's link is, from messages that the device answers: one that is small tells the
  * way there and back, larger ones, each way, what the link carries. Their size grows until one
- * takes GAUGE_LONG_MS, so a slow link is never busy for long.
+ * takes 10 ms, so a slow link is never busy for long.
  *
  *     while (sh_gauge_next(&gauge, now_ns, &probe))
  *         ... send probe.bytes, of which probe.wanted are to come back ...
@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SH_GAUGE_BYTES_MAX 131072 /* of a probe or its answer, beside the message's own */
+#define SH_GAUGE_BYTES_MAX 65536  /* of a probe or its answer, beside the message's own */
 #define SH_GAUGE_LOOK_BYTES 16384 /* likewise, of one that looks whether all is as it was */
 #define SH_GAUGE_LOOK_MS 2000     /* from one look to the next */
 #define SH_GAUGE_OVERDUE_MS 300   /* beyond what a probe takes as a rule */
@@ -42,6 +42,8 @@ typedef struct sh_gauging {
     uint32_t part;  /* delays, in, out, or none: see gauge.c */
     uint32_t bytes; /* of the probe under way, or the next one */
     uint32_t most;
+    uint32_t tries;    /* of this size */
+    double shortest_s; /* of these */
     sh_link_speed found;
 } sh_gauging;
 
@@ -63,6 +65,9 @@ bool sh_gauge_next(sh_gauge *gauge, uint64_t now_ns, sh_probe *probe);
 
 /* The answer to a probe is here; one that was not asked for is ignored. */
 void sh_gauge_answer(sh_gauge *gauge, uint32_t number, uint64_t now_ns);
+
+/* What is under way is given up: other traffic would be measured too. */
+void sh_gauge_stop(sh_gauge *gauge);
 
 /* The better of the last two measurements: what makes one slow, a busy processor or other traffic,
  * need not be the link. While an answer is overdue, the way takes at least as long as that. */

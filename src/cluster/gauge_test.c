@@ -49,7 +49,7 @@ static void speeds_are_found_each_way(void **state)
     static const double speeds[] = {1, 10, 30, 100, 1000}; /* Mbit/s */
     for (size_t i = 0; i < sizeof speeds / sizeof *speeds; i++) {
         sh_gauge gauge = {0};
-        way w = {.in = speeds[i] * MBIT, .out = speeds[i] * MBIT / 4, .delay_s = 0.003};
+        way w = {.in = speeds[i] * MBIT, .out = speeds[i] * MBIT / 4, .delay_s = 0.001};
         assert_true(sh_gauge_speed(&gauge, w.now_ns).in == 0);
         pass(&gauge, &w, 3000);
         const sh_link_speed speed = sh_gauge_speed(&gauge, w.now_ns);
@@ -114,6 +114,26 @@ static void one_slow_measurement_changes_nothing(void **state)
 }
 
 /* What waits in queues for long says at once that the link is slow. */
+/* A quota lets the device run for 2 ms of 10: most answers wait for its next turn. */
+static void a_processor_that_is_held_back_is_no_slow_link(void **state)
+{
+    (void)state;
+    sh_gauge gauge = {0};
+    sh_probe probe;
+    way w = {.in = 100 * MBIT, .out = 100 * MBIT, .delay_s = 0.0003};
+    uint32_t draw = 1;
+    for (const uint64_t until_ns = 3000 * (uint64_t)MS; w.now_ns < until_ns; w.now_ns += 50 * MS)
+        while (sh_gauge_next(&gauge, w.now_ns, &probe)) {
+            carry(&w, &probe);
+            draw = draw * 1103515245 + 12345;
+            const uint64_t turn = (draw >> 16) % 10;
+            w.now_ns += turn < 2 ? 0 : (10 - turn) * MS;
+            sh_gauge_answer(&gauge, probe.number, w.now_ns);
+        }
+    assert_true(sh_gauge_speed(&gauge, w.now_ns).in > 70 * MBIT);
+    assert_true(sh_gauge_speed(&gauge, w.now_ns).out > 70 * MBIT);
+}
+
 static void an_answer_that_is_overdue_is_a_long_way(void **state)
 {
     (void)state;
@@ -162,6 +182,7 @@ int main(void)
         cmocka_unit_test(a_link_that_is_known_costs_little),
         cmocka_unit_test(a_change_is_seen_and_seen_to_pass),
         cmocka_unit_test(one_slow_measurement_changes_nothing),
+        cmocka_unit_test(a_processor_that_is_held_back_is_no_slow_link),
         cmocka_unit_test(an_answer_that_is_overdue_is_a_long_way),
         cmocka_unit_test(an_answer_that_nobody_asked_for_is_ignored),
     };

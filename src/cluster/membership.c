@@ -60,6 +60,7 @@ sh_status sh_membership_new(sh_membership **membership, const sh_membership_opti
     lineup.grains = options->grains;
     lineup.servers = options->serving.on;
     sh_standby_init(&made->standby, &lineup, options->used);
+    made->followed = options->followed;
     snprintf(made->version, sizeof made->version, "%s", options->version);
     snprintf(made->fingerprint, sizeof made->fingerprint, "%s", options->fingerprint);
     snprintf(made->first_grain, sizeof made->first_grain, "%s", options->first_grain);
@@ -314,7 +315,8 @@ static void handle_tick(sh_membership *membership, uint64_t now_ms)
         lost++;
     }
     sh_membership_watch(membership);
-    sh_membership_select(membership);
+    if (sh_membership_select(membership))
+        sh_membership_halt(membership);
 }
 
 /* Draws the conclusions from the state, until there are none. */
@@ -491,6 +493,12 @@ bool sh_membership_is_changing(const sh_membership *membership)
 {
     return (membership->phase == SH_MEMBERSHIP_LINKING && !membership->trying) ||
            (membership->phase == SH_MEMBERSHIP_STEADY && membership->transfer_count > 0);
+}
+
+bool sh_membership_moves_replicas(const sh_membership *membership)
+{
+    return membership->transfer_count > 0 || membership->phase == SH_MEMBERSHIP_HALTING ||
+           membership->phase == SH_MEMBERSHIP_RECOVERING;
 }
 
 bool sh_membership_has(const sh_membership *membership, uint32_t device)

@@ -80,6 +80,7 @@ typedef struct sh_membership_options {
     uint32_t views_before;   /* numbers of views begin behind this one: 0, or of a job resumed */
     uint32_t used;           /* SH_STANDBY_ALL, SH_STANDBY_AUTO, or how many compute */
     sh_lineup_job lineup;    /* what a step exchanges; all but that is ignored */
+    double followed;         /* bytes of a step that a device needs to follow it */
     sh_serving serving;      /* copied */
     const char *name;        /* device 0's; all texts are copied */
     const char *version;     /* all devices run the same */
@@ -133,6 +134,9 @@ uint32_t sh_membership_announce(const sh_membership *membership);
 
 /* Whether there may soon be such a view: it is worth asking again in the same stage. */
 bool sh_membership_is_changing(const sh_membership *membership);
+
+/* Whether replicas travel, or all stand still: links have enough to carry. */
+bool sh_membership_moves_replicas(const sh_membership *membership);
 
 /* Whether the job has this device now. */
 bool sh_membership_has(const sh_membership *membership, uint32_t device);

@@ -7,7 +7,7 @@
 #include "cluster/membership_transfers.h"
 
 #define RATE_MS 2000   /* that a device waits for device 0's speed */
-#define LINK_MS 1500   /* and for its link to be measured */
+#define LINK_MS 3000   /* and for its link to be measured */
 #define HOPE_MS 120000 /* that double the speed of one that rests: it may be faster by now */
 #define HOPE_MAX 4.0
 
@@ -76,7 +76,40 @@ static void say(sh_membership *membership, sh_roster_entry *one)
                        one->name, one->why);
 }
 
-void sh_membership_select(sh_membership *membership)
+/* In steps that take what they should, each link of the ring carries at least what they show. What
+ * is measured beside them is less, because they take most of the link. */
+static void note_carried(sh_membership *membership)
+{
+    const sh_standby *standby = &membership->standby;
+    const uint32_t seats = membership->now.seat_count;
+    for (uint32_t i = 0; i < seats && (standby->slow || standby->exchange_s > 0); i++) {
+        sh_roster_entry *one = sh_membership_seated(membership, &membership->now, i);
+        if (standby->slow)
+            one->carried = 0;
+        else
+            one->carried =
+                fmax(one->carried, sh_lineup_bytes(&standby->job, seats) / standby->exchange_s);
+    }
+}
+
+/* Gives seats to devices that are to compute and cannot follow the steps. Whether there are some.
+ */
+static bool seat_at_once(const sh_membership *membership, sh_roster_entry *const *members,
+                         uint32_t count)
+{
+    uint32_t joining = 0;
+    bool follow = true;
+    for (uint32_t i = 0; i < count; i++)
+        joining += !members[i]->rests && !members[i]->seated;
+    for (uint32_t i = 0; i < count; i++)
+        if (!members[i]->rests && !members[i]->seated)
+            follow = follow && sh_membership_can_follow(membership, members[i], joining);
+    for (uint32_t i = 0; i < count && !follow; i++)
+        members[i]->seated = members[i]->seated || !members[i]->rests;
+    return !follow;
+}
+
+bool sh_membership_select(sh_membership *membership)
 {
     sh_lineup_device devices[SH_DEVICES_MAX];
     sh_roster_entry *members[SH_DEVICES_MAX];
@@ -85,24 +118,24 @@ void sh_membership_select(sh_membership *membership)
     const sh_notice *zero = &sh_membership_coordinator(membership)->notice;
     if (!sh_membership_selects(membership) || membership->phase != SH_MEMBERSHIP_STEADY ||
         sh_membership_is_done(membership))
-        return;
+        return false;
     if (!(zero->speed.rate > 0)) {
         take_all(membership);
-        return;
+        return false;
     }
     for (uint32_t i = 0; i < membership->slots; i++) {
         sh_roster_entry *one = &membership->members[i];
         if (!is_to_choose(membership, one))
             continue;
         if (one->seated == one->rests || (!one->seated && !one->rests))
-            return; /* a change is under way */
+            return false; /* a change is under way */
         devices[count] = (sh_lineup_device){.rate = rate_of(membership, one),
-                                            .out = one->link.out,
-                                            .in = one->link.in,
+                                            .out = fmax(one->link.out, one->carried),
+                                            .in = fmax(one->link.in, one->carried),
                                             .delay_s = one->link.delay_s,
                                             .fixed = is_fixed(membership, one)};
         used[count] = one->seated;
-        fresh[count] = !one->considered;
+        fresh[count] = !one->considered && !one->seated;
         members[count++] = one;
     }
     const sh_standby_seen seen = {.step_s = (double)zero->speed.step_s,
@@ -110,6 +143,7 @@ void sh_membership_select(sh_membership *membership)
                                   .steps = zero->position.steps - membership->start.steps,
                                   .now_ms = membership->clock_ms};
     (void)sh_standby_assess(&membership->standby, devices, fresh, used, count, &seen);
+    note_carried(membership);
     for (uint32_t i = 0; i < count; i++) {
         sh_roster_entry *one = members[i];
         const bool first = !one->considered;
@@ -122,6 +156,7 @@ void sh_membership_select(sh_membership *membership)
         if (one->rests && first && !one->seated)
             say(membership, one);
     }
+    return seat_at_once(membership, members, count);
 }
 
 void sh_membership_rest(sh_membership *membership, sh_roster_entry *one)

@@ -24,16 +24,21 @@ static void link_of(uint32_t device, double mbit)
     coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_LINK, .device = device, .link = &link});
 }
 
+static void tick(void)
+{
+    now_ms += 100;
+    for (uint32_t k = 0; k < DEVICES; k++)
+        if (present[k])
+            coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_HEARD, .device = k});
+    coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_TICK, .now_ms = now_ms});
+    settle();
+}
+
 /* Time passes, all are heard, and steps are made. */
 static void pass_time(uint32_t *view, uint64_t *steps, uint32_t ticks)
 {
     for (uint32_t i = 0; i < ticks; i++) {
-        now_ms += 100;
-        for (uint32_t k = 0; k < DEVICES; k++)
-            if (present[k])
-                coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_HEARD, .device = k});
-        coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_TICK, .now_ms = now_ms});
-        settle();
+        tick();
         const uint32_t next = step(*view, ++*steps);
         *view = next != 0 ? next : *view;
         for (uint32_t k = 0; k < DEVICES; k++) /* those that follow do */
@@ -83,7 +88,8 @@ static void a_device_that_would_slow_the_job_stands_by(void **state)
     pass_time(&view, &steps, 20);
     assert_int_equal(membership->transfer_count, 0);
     assert_int_equal(membership->now.seat_count, 1);
-    pass_time(&view, &steps, 90); /* ten seconds later it takes them again */
+    /* Ten seconds, and a hundred times what it took, later it takes them again. */
+    pass_time(&view, &steps, 1200);
     assert_int_equal(membership->transfer_count, 1);
 }
 
@@ -122,7 +128,11 @@ static void a_device_goes_out_and_comes_back(void **state)
     pass_time(&view, &steps, 4);
     assert_true(entry(1)->seated);
     link_of(1, 0.1);
-    pass_time(&view, &steps, 10);
+    for (int i = 0; i < 200; i++) /* of the step under way */
+        tick();
+    const uint32_t next = step(view, ++steps);
+    assert_true(next > view);
+    view = next;
     assert_false(entry(1)->seated);
     assert_true(present[1]); /* it was not dismissed */
     assert_false(entry(1)->dismissed);
@@ -130,12 +140,35 @@ static void a_device_goes_out_and_comes_back(void **state)
     assert_int_equal(parts[0].notice.view, view);
     assert_non_null(strstr(notes, "device d1 stands by"));
     notes[0] = '\0';
+    set_speeds(4, 3);
+    pass_time(&view, &steps, 10);
     link_of(1, 100);
     pass_time(&view, &steps, 30);
     fetch(1, (sh_position){steps, SH_PHASE_FIRST});
     pass_time(&view, &steps, 4);
     assert_true(entry(1)->seated);
     assert_non_null(strstr(notes, "device d1 joined with"));
+}
+
+/* Its link carries a step's sums in a second, and a step takes less. */
+static void all_stand_still_for_one_that_cannot_follow(void **state)
+{
+    (void)state;
+    uint32_t view = 1;
+    uint64_t steps = 0;
+    begin_with(SH_STANDBY_AUTO, 4e5);
+    membership->followed = 12.5e6;
+    set_speeds(30, 0.4f);
+    pass_time(&view, &steps, 4);
+    come(1);
+    link_of(1, 100);
+    while (!entry(1)->seated && steps < 40)
+        tick();
+    assert_int_equal(membership->phase, SH_MEMBERSHIP_RECOVERING); /* nobody was in a stage */
+    assert_int_equal(membership->transfer_count, 1);
+    assert_false(membership->transfers[0].live);
+    fetch(1, (sh_position){steps, SH_PHASE_FIRST});
+    assert_int_equal(membership->now.seat_count, 2);
 }
 
 static void one_that_stands_by_may_leave(void **state)
@@ -232,6 +265,7 @@ int main(void)
         cmocka_unit_test(a_device_that_would_slow_the_job_stands_by),
         cmocka_unit_test(a_device_that_helps_computes),
         cmocka_unit_test(a_device_goes_out_and_comes_back),
+        cmocka_unit_test(all_stand_still_for_one_that_cannot_follow),
         cmocka_unit_test(one_that_stands_by_may_leave),
         cmocka_unit_test(nobody_waits_for_one_that_stands_by),
         cmocka_unit_test(those_of_the_first_view_are_left_out_later),

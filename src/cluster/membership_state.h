@@ -67,6 +67,7 @@ struct sh_membership {
     sh_broken_pair pairs[SH_MEMBERSHIP_PAIRS_MAX];
     sh_balance balance;
     sh_standby standby;
+    double followed; /* as the options have it */
     sh_credit_steps credit_steps;
     uint64_t judged;       /* steps applied when speeds were judged last */
     uint64_t proven_steps; /* device 0 had applied when the last device was found proven */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/membership_transfers.h"
 
-#define KEEPERS 2     /* devices beside device 0 that have the weights */
-#define KEEP_MS 10000 /* between two transfers to one that stands by */
+#define FOLLOWED_MOST 0.5 /* of what a link carries */
+#define KEEPERS 2         /* devices beside device 0 that have the weights */
+#define KEEP_MS 10000     /* between two transfers to one that stands by, at least, */
+#define KEEP_TIMES 100    /* and so many times what the last one took: it may cost a hundredth */
 
 void sh_membership_drop_transfer(sh_membership *membership, const sh_transfer *transfer)
 {
@@ -98,6 +100,7 @@ static void begin_transfer(sh_membership *membership, const sh_seating *view, ui
     membership->transfers[membership->transfer_count++] = transfer;
     one->proven = false;
     one->entered.steps = UINT64_MAX; /* not in this view */
+    one->begun_ms = membership->clock_ms;
     sh_membership_touch(membership, one);
     sh_membership_note(membership, SH_NEWS_TRANSFER, taker,
                        "device %.64s takes the replica from %u others", one->name,
@@ -106,6 +109,15 @@ static void begin_transfer(sh_membership *membership, const sh_seating *view, ui
         sh_repairs_take(&one->repairs, transfer.donors[i]);
         sh_membership_touch(membership, sh_membership_find(membership, transfer.donors[i]));
     }
+}
+
+bool sh_membership_can_follow(const sh_membership *membership, const sh_roster_entry *one,
+                              uint32_t takers)
+{
+    const double step_s = (double)sh_membership_coordinator(membership)->notice.speed.step_s;
+    if (!(one->link.in > 0) || !(step_s > 0))
+        return true;
+    return takers * membership->followed / step_s <= FOLLOWED_MOST * one->link.in;
 }
 
 /* Whether so many others have the weights, or are to take them, that this one need not. */
@@ -124,8 +136,9 @@ static bool has_enough(const sh_membership *membership, const sh_roster_entry *o
 static bool is_to_keep(const sh_membership *membership, const sh_roster_entry *one)
 {
     return one->considered && !one->notice.leaving && membership->phase == SH_MEMBERSHIP_STEADY &&
-           (one->kept_ms == 0 || membership->clock_ms >= one->kept_ms + KEEP_MS) &&
-           !has_enough(membership, one);
+           (one->kept_ms == 0 ||
+            membership->clock_ms >= one->kept_ms + KEEP_MS + KEEP_TIMES * one->keeping_ms) &&
+           !has_enough(membership, one) && sh_membership_can_follow(membership, one, KEEPERS);
 }
 
 /* A replica is many bytes: it travels when the links are there. */
@@ -156,6 +169,7 @@ void sh_membership_check_kept(sh_membership *membership)
         sh_roster_entry *one = sh_membership_find(membership, transfer->taker);
         if (!transfer->once || !one->notice.whole || one->notice.fetched != transfer->number)
             continue;
+        one->keeping_ms = membership->clock_ms - one->begun_ms;
         one->kept_ms = membership->clock_ms;
         sh_membership_drop_transfer(membership, transfer);
     }

@@ -25,6 +25,11 @@ void sh_membership_drop_transfer(sh_membership *membership, const sh_transfer *t
 /* Drops those in which `device` takes part. */
 void sh_membership_drop_transfers(sh_membership *membership, uint32_t device);
 
+/* Whether so many devices, of which this is one, could follow the steps while they take replicas:
+ * else all have to stand still for them. True where nothing is known of links. */
+bool sh_membership_can_follow(const sh_membership *membership, const sh_roster_entry *one,
+                              uint32_t takers);
+
 /* Ends the transfers of those that stand by and have all of it. */
 void sh_membership_check_kept(sh_membership *membership);
 

@@ -48,7 +48,9 @@ typedef struct sh_roster_entry {
     uint64_t ready_ms;   /* when it became ready */
     uint64_t rested_ms;  /* since when it rests */
     uint64_t kept_ms;    /* when its replica was brought up to date while it rested; 0: never */
+    double carried;      /* bytes/s that its link was seen to carry at least, in steps */
     sh_link_speed link;  /* its link to device 0 */
+    uint64_t begun_ms, keeping_ms; /* when its last transfer began; how long one of these took */
     sh_notice notice;
     char name[SH_MEMBERSHIP_TEXT];
     char why[SH_MEMBERSHIP_TEXT]; /* it rests */

@@ -14,14 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OTHER_LINKS 1.5 /* times as long an exchange is another one */
+#define OTHER_LINKS 1.5    /* times as long an exchange makes other steps */
+#define STRETCH_FIRST 0.75 /* computing hides some, and a link is seldom worse than it seems */
 #define STRETCH_MIN 0.02
 #define STRETCH_MAX 50.0
-#define WEIGHT 0.2         /* of one measurement */
-#define FEW_STEPS 3        /* that show what goes wrong by far */
-#define BY_FAR 1.5         /* times what was expected */
-#define OWN_LINK 1.01      /* times the slowest one's speed: it is as slow */
-#define PASSED_MAX_MS 1000 /* that an assessment counts for */
+#define WEIGHT 0.2          /* of one measurement */
+#define FEW_STEPS 4         /* that show what goes wrong by far */
+#define BY_FAR 2.5          /* times the best step */
+#define BY_VERY_FAR 4.0     /* likewise, of fewer steps */
+#define LEAST_EXCHANGE 0.01 /* of a step of several devices */
+#define SLOW 1.5            /* times what was expected */
+#define OWN_LINK 1.01       /* times the slowest one's speed: it is as slow */
+#define PASSED_MAX_MS 1000  /* that an assessment counts for */
 
 sh_status sh_standby_parse(uint32_t *most, const char *text)
 {
@@ -58,7 +62,7 @@ void sh_standby_init(sh_standby *standby, const sh_lineup_job *job, uint32_t mos
                             .price_s = SH_STANDBY_PRICE_S,
                             .memory_ms = SH_STANDBY_MEMORY_MS};
     standby->job.base_s = 0;
-    standby->job.stretch = 1;
+    standby->job.stretch = STRETCH_FIRST;
 }
 
 static uint32_t count_used(const bool *used, uint32_t count)
@@ -103,24 +107,36 @@ static double links_of(const sh_standby *standby, const sh_lineup_device *device
     return sh_lineup_time_of(&plain, devices, used, count, NULL).exchange_s;
 }
 
-/* Seconds of a step of these devices, with links as they are; 0: not known yet. */
-static double measure(sh_standby *standby, double links_s, const sh_standby_seen *seen)
+/* What is known of a step of these devices, with links as they are. */
+typedef struct measure {
+    double seconds; /* 0: nothing */
+    bool exact;     /* false: about, or at least, so long */
+} measure;
+
+/* The median is of eight steps. Before there are so many with these devices, the mean, or the step
+ * under way, shows what is longer by far than with the best devices. */
+static measure look(sh_standby *standby, double links_s, double best_s, const sh_standby_seen *seen)
 {
-    const double before = standby->links_s;
-    const bool other = links_s > before * OTHER_LINKS || links_s < before / OTHER_LINKS;
-    if (other || seen->view != standby->view) {
+    const bool slower = links_s > standby->links_s * OTHER_LINKS;
+    if (links_s < standby->links_s)
+        standby->links_s = links_s;
+    if (slower || seen->view != standby->view) {
         standby->view = seen->view;
         standby->links_s = links_s;
         standby->links_steps = seen->steps;
-        standby->begun_ms = seen->now_ms;
+        standby->begun_ms = standby->stepped_ms = seen->now_ms;
     }
+    if (seen->steps != standby->steps)
+        standby->stepped_ms = seen->now_ms;
+    standby->steps = seen->steps;
     const uint64_t steps = seen->steps - standby->links_steps;
     if (steps >= SH_STANDBY_STEPS)
-        return seen->step_s;
-    /* The median is of other steps too; the mean shows only what is far from expected. */
-    const double mean_s =
-        steps < FEW_STEPS ? 0 : (double)(seen->now_ms - standby->begun_ms) * 1e-3 / (double)steps;
-    return mean_s > BY_FAR * standby->expected.seconds ? mean_s : 0;
+        return (measure){seen->step_s, true};
+    const double mean_s = (double)(seen->now_ms - standby->begun_ms) * 1e-3 / (double)(steps + 1);
+    const double under_way_s = (double)(seen->now_ms - standby->stepped_ms) * 1e-3;
+    if (steps >= FEW_STEPS && mean_s > BY_FAR * best_s)
+        return (measure){mean_s, false};
+    return (measure){under_way_s > BY_VERY_FAR * best_s ? under_way_s : 0, false};
 }
 
 static double toward(double known, double measured, bool first)
@@ -138,8 +154,11 @@ static void learn(sh_standby *standby, const sh_lineup_device *devices, const bo
         const bool first = standby->alone_rate == 0;
         job->base_s = toward(job->base_s, fmax(0, step_s - compute_s), first);
         standby->alone_rate = toward(standby->alone_rate, devices[first_used(used)].rate, first);
-    } else if (links_s > 0) {
-        const double measured = (step_s - compute_s - job->base_s) / links_s;
+        return;
+    }
+    standby->exchange_s = fmax(step_s - compute_s - job->base_s, LEAST_EXCHANGE * step_s);
+    if (links_s > 0) {
+        const double measured = standby->exchange_s / links_s;
         const double limited = fmin(fmax(measured, STRETCH_MIN), STRETCH_MAX);
         job->stretch = exp(toward(log(job->stretch), log(limited), !standby->stretched));
         standby->stretched = true;
@@ -150,7 +169,8 @@ static void learn(sh_standby *standby, const sh_lineup_device *devices, const bo
 static void forget(sh_standby *standby, double passed_ms)
 {
     const double kept = exp2(-passed_ms / standby->memory_ms);
-    standby->job.stretch = exp(log(standby->job.stretch) * kept);
+    const double apart = log(standby->job.stretch / STRETCH_FIRST);
+    standby->job.stretch = STRETCH_FIRST * exp(apart * kept);
 }
 
 static void choose(const sh_standby *standby, sh_lineup *best, const sh_lineup_device *devices,
@@ -207,31 +227,34 @@ bool sh_standby_assess(sh_standby *standby, const sh_lineup_device *devices, con
                        bool *used, uint32_t count, const sh_standby_seen *seen)
 {
     sh_lineup best;
-    double passed_ms =
-        standby->assessed_ms == 0 ? 0 : (double)(seen->now_ms - standby->assessed_ms);
-    passed_ms = fmin(passed_ms, PASSED_MAX_MS);
-    standby->assessed_ms = seen->now_ms;
     const uint32_t n = count_used(used, count);
-    note_calm(standby, seen->now_ms, n > 1);
+    const uint64_t before_ms = standby->assessed_ms == 0 ? seen->now_ms : standby->assessed_ms;
+    const double passed_ms = fmin((double)(seen->now_ms - before_ms), PASSED_MAX_MS);
     const double links_s = links_of(standby, devices, used, count);
-    standby->expected = expect(standby, devices, used, count);
-    const double measured_s = measure(standby, links_s, seen);
-    if (measured_s > 0)
-        learn(standby, devices, used, count, links_s, measured_s);
+    standby->assessed_ms = seen->now_ms;
+    note_calm(standby, seen->now_ms, n > 1);
     if (n == 1)
         forget(standby, passed_ms);
-    standby->expected = expect(standby, devices, used, count);
-    const double now_s = measured_s > 0 ? measured_s : standby->expected.seconds;
     choose(standby, &best, devices, count);
-    const double gain = (now_s - best.time.seconds) / now_s;
+    const measure now = look(standby, links_s, best.time.seconds, seen);
+    standby->slow = now.seconds > SLOW * expect(standby, devices, used, count).seconds;
+    standby->exchange_s = 0;
+    if (now.seconds > 0 && now.exact) {
+        learn(standby, devices, used, count, links_s, now.seconds);
+        choose(standby, &best, devices, count);
+    }
+    standby->expected = expect(standby, devices, used, count);
     if (same(best.used, used, count)) {
         standby->lost_s = 0;
         return false;
     }
     const bool too_many = n > standby->most;
-    standby->lost_s = fmax(0, standby->lost_s + (gain - SH_STANDBY_GAIN) * passed_ms * 1e-3);
-    const bool pays = gain > SH_STANDBY_GAIN &&
-                      (standby->lost_s >= standby->price_s || has_fresh(&best, fresh, count));
+    const bool joins = has_fresh(&best, fresh, count);
+    const double now_s = now.seconds > 0 ? now.seconds : standby->expected.seconds;
+    const double gain = (now_s - best.time.seconds) / now_s;
+    if (now.seconds > 0)
+        standby->lost_s = fmax(0, standby->lost_s + (gain - SH_STANDBY_GAIN) * passed_ms * 1e-3);
+    const bool pays = gain > SH_STANDBY_GAIN && (joins || standby->lost_s >= standby->price_s);
     if (!pays && !too_many)
         return false;
     note_change(standby, seen->now_ms, best.count < n);
@@ -267,7 +290,7 @@ void sh_standby_explain(const sh_standby *standby, const sh_lineup_device *devic
     uint32_t seat = 0;
     for (uint32_t i = 0; i < which; i++)
         seat += with[i];
-    const double bytes = (2 * standby->job.summed + standby->job.gathered) * (n - 1) / n;
+    const double bytes = sh_lineup_bytes(&standby->job, n);
     const double speed = speed_of(device), slowest = speed_of(&devices[then.slowest]);
     char now_text[24], then_text[24], exchange_text[24];
     print_time(now_text, now_s);

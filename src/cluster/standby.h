@@ -51,7 +51,12 @@ typedef struct sh_standby {
     uint32_t view;
     double links_s;
     uint64_t links_steps, begun_ms; /* since then */
-    sh_lineup_time expected;        /* of a step with the devices that are used */
+    uint64_t steps, stepped_ms;     /* of the view so far; when the last one ended */
+    /* What was found last: the exchange of the devices at hand, 0 where it is not known; and that a
+     * step takes longer by far than expected. */
+    double exchange_s;
+    bool slow;
+    sh_lineup_time expected; /* of a step with the devices that are used */
 } sh_standby;
 
 /* "auto", "all", or a number of devices from 1 on. SH_INVALID says what may be written. */

@@ -123,7 +123,7 @@ static void a_link_that_falls_puts_its_device_on_stand_by_and_back(void **state)
     pass(&c, 30000);
     assert_int_equal(used(&c), 4);
     c.devices[2].out = MBIT;
-    pass(&c, 2000);
+    pass(&c, 3000);
     assert_int_equal(used(&c), 3);
     assert_false(c.used[2]);
     pass(&c, 30000);

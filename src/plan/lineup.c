@@ -11,8 +11,7 @@
 
 #define AS_FAST 1e-3 /* of a step's time: no gain */
 
-/* Bytes that each of n devices sends in a step. */
-static double bytes_of(const sh_lineup_job *job, uint32_t n)
+double sh_lineup_bytes(const sh_lineup_job *job, uint32_t n)
 {
     return (2 * job->summed + job->gathered) * (n - 1) / n;
 }
@@ -29,7 +28,7 @@ static double speed_of(const sh_lineup_device *device)
 static double link_s(const sh_lineup_job *job, const sh_lineup_device *device, uint32_t n)
 {
     const double hops = job->servers ? 2 : 2.0 * (n - 1);
-    return bytes_of(job, n) / speed_of(device) + hops * device->delay_s / 2;
+    return sh_lineup_bytes(job, n) / speed_of(device) + hops * device->delay_s / 2;
 }
 
 sh_lineup_time sh_lineup_time_of(const sh_lineup_job *job, const sh_lineup_device *devices,

@@ -59,6 +59,9 @@ typedef struct sh_lineup {
     sh_lineup_time time;
 } sh_lineup;
 
+/* Bytes that each of n devices sends in a step. */
+double sh_lineup_bytes(const sh_lineup_job *job, uint32_t n);
+
 /* Of the devices that are used: at least one, of at most SH_DEVICES_MAX. A device gets no grain
  * where the step is shorter without it. `shares` (optional) gets what each gets, in their order. */
 sh_lineup_time sh_lineup_time_of(const sh_lineup_job *job, const sh_lineup_device *devices,

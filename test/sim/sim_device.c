@@ -202,6 +202,7 @@ static void make_coordinator(sim_world *world, sim_machine *machine)
                                            .views_before = 1000 * world->restarts++,
                                            .used = used_of(world),
                                            .lineup = {.summed = 1e5},
+                                           .followed = 1e5,
                                            .serving = {.on = world->seed % 3 == 0,
                                                        .count = world->seed % 9 == 0 ? 2 : 0,
                                                        .devices = {1, 3}},

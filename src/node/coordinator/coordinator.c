@@ -465,17 +465,29 @@ void sh_coordinator_enter(sh_coordinator *coordinator, uint32_t view, uint64_t s
                             directive.seat_count);
 }
 
+/* While replicas travel, they are all that links show. */
 static void measure_links(sh_coordinator *coordinator)
 {
     sh_link_speed link;
+    pthread_mutex_lock(&coordinator->lock);
+    const bool busy = sh_membership_moves_replicas(coordinator->membership);
+    pthread_mutex_unlock(&coordinator->lock);
     for (entrant *each = coordinator->entrants; each != NULL; each = each->next) {
         if (!each->ready || each->local || each->shown_out ||
             coordinator->options.used == SH_STANDBY_ALL)
             continue;
-        sh_entrant_probe(each);
-        if (sh_gauge_news(&each->gauge, sh_clock_now_ns(coordinator->options.clock), &link))
-            handle(coordinator, &(sh_membership_event){SH_MEMBERSHIP_LINK, .device = each->device,
-                                                       .link = &link});
+        if (busy)
+            sh_gauge_stop(&each->gauge);
+        else
+            sh_entrant_probe(each);
+        if (!sh_gauge_news(&each->gauge, sh_clock_now_ns(coordinator->options.clock), &link))
+            continue;
+        if (!each->gauge.told_overdue)
+            sh_log(SH_LOG_INFO, "link.measured",
+                   "device=%u in_mbit=%.3g out_mbit=%.3g delay_ms=%.3g", each->device,
+                   8e-6 * link.in, 8e-6 * link.out, 1e3 * link.delay_s);
+        handle(coordinator,
+               &(sh_membership_event){SH_MEMBERSHIP_LINK, .device = each->device, .link = &link});
     }
 }
 
@@ -603,6 +615,7 @@ sh_status sh_coordinator_open(sh_coordinator **coordinator, const sh_coordinator
             .serving = options->serving,
             .used = options->used,
             .lineup = lineup_of(options),
+            .followed = (double)options->traffic.summed,
             .grains = sh_job_grains(&options->bench->job),
             .name = options->name,
             .version = sh_version(),
