@@ -21,7 +21,9 @@
 #define OTHER_DELAY_S 0.02 /* and so much more is another delay */
 #define LEAST_PART 0.2     /* of a probe's time that its bytes take at the least */
 
-#define TRIES 4 /* of a size that takes long, or is the largest */
+#define TRIES 4     /* of a size that takes long, or is the largest */
+#define LOOKS 2     /* small probes of a look */
+#define LOOK_S 0.05 /* that its largest may be expected to take */
 
 enum { NONE, DELAY, IN, OUT };
 
@@ -92,6 +94,17 @@ static void end(sh_gauge *gauge, uint64_t now_ns)
     gauge->due_ns = now_ns + (uint64_t)wait_ms * MS;
 }
 
+static bool is_look(const sh_gauging *now)
+{
+    return now->most < SH_GAUGE_BYTES_MAX;
+}
+
+/* The first size of a part: a look begins with its largest, unless that is known to take long. */
+static uint32_t first_bytes(const sh_gauging *now, double known)
+{
+    return is_look(now) && SH_GAUGE_LOOK_BYTES < LOOK_S * known ? SH_GAUGE_LOOK_BYTES : FIRST_BYTES;
+}
+
 static void go_to(sh_gauging *now, uint32_t part, uint32_t bytes)
 {
     now->part = part;
@@ -111,9 +124,8 @@ static bool tell_speed(sh_gauging *now, double took_s, double *speed)
         return false;
     }
     *speed = now->bytes / now->shortest_s;
-    const bool looks = now->most < SH_GAUGE_BYTES_MAX;
     return now->tries >= TRIES || now->shortest_s >= VERY_LONG_S ||
-           (looks && now->shortest_s < LONG_S);
+           (is_look(now) && now->shortest_s < LONG_S);
 }
 
 void sh_gauge_answer(sh_gauge *gauge, uint32_t number, uint64_t now_ns)
@@ -126,12 +138,12 @@ void sh_gauge_answer(sh_gauge *gauge, uint32_t number, uint64_t now_ns)
     switch (now->part) {
     case DELAY:
         now->found.delay_s = now->tries == 0 ? took_s : fmin(now->found.delay_s, took_s);
-        if (++now->tries == TRIES)
-            go_to(now, IN, FIRST_BYTES);
+        if (++now->tries >= (is_look(now) ? LOOKS : TRIES))
+            go_to(now, IN, first_bytes(now, measured(gauge).in));
         break;
     case IN:
         if (tell_speed(now, took_s, &now->found.in))
-            go_to(now, OUT, FIRST_BYTES);
+            go_to(now, OUT, first_bytes(now, measured(gauge).out));
         break;
     case OUT:
         if (tell_speed(now, took_s, &now->found.out))

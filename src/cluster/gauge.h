@@ -22,7 +22,7 @@
 
 #define SH_GAUGE_BYTES_MAX 65536  /* of a probe or its answer, beside the message's own */
 #define SH_GAUGE_LOOK_BYTES 16384 /* likewise, of one that looks whether all is as it was */
-#define SH_GAUGE_LOOK_MS 2000     /* from one look to the next */
+#define SH_GAUGE_LOOK_MS 3000     /* from one look to the next */
 #define SH_GAUGE_OVERDUE_MS 300   /* beyond what a probe takes as a rule */
 
 /* Of a device, as it sees it. Zero: not known. */

@@ -88,11 +88,11 @@ static void a_change_is_seen_and_seen_to_pass(void **state)
     way w = {.in = 100 * MBIT, .out = 100 * MBIT, .delay_s = 0.0003};
     pass(&gauge, &w, 3000);
     w.out = MBIT;
-    pass(&gauge, &w, 4000);
+    pass(&gauge, &w, 5000);
     assert_about(sh_gauge_speed(&gauge, w.now_ns).out, MBIT);
     assert_about(sh_gauge_speed(&gauge, w.now_ns).in, 100 * MBIT);
     w.out = 100 * MBIT;
-    pass(&gauge, &w, 4000);
+    pass(&gauge, &w, 5000);
     assert_about(sh_gauge_speed(&gauge, w.now_ns).out, 100 * MBIT);
 }
 

@@ -127,7 +127,7 @@ bool sh_membership_select(sh_membership *membership)
         sh_roster_entry *one = &membership->members[i];
         if (!is_to_choose(membership, one))
             continue;
-        if (one->seated == one->rests || (!one->seated && !one->rests))
+        if (one->seated == one->rests)
             return false; /* a change is under way */
         devices[count] = (sh_lineup_device){.rate = rate_of(membership, one),
                                             .out = fmax(one->link.out, one->carried),

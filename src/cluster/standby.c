@@ -4,8 +4,8 @@
  * explain. It is measured with the devices at hand and holds for other sets too, until links or
  * conditions change: so it is forgotten slowly, and what did not pay is tried again now and then.
  *
- * A link that becomes slow shows in what is expected before it shows in the median of steps. Then
- * what is expected counts, and nothing is learnt from steps that began before.
+ * A link that becomes slow shows in the step under way, and in what is expected, before it shows in
+ * the median of steps. Nothing is learnt then from steps that began before.
  */
 #include "cluster/standby.h"
 
@@ -21,7 +21,7 @@
 #define WEIGHT 0.2          /* of one measurement */
 #define FEW_STEPS 4         /* that show what goes wrong by far */
 #define BY_FAR 2.5          /* times the best step */
-#define BY_VERY_FAR 4.0     /* likewise, of fewer steps */
+#define BY_VERY_FAR 4.0     /* likewise, of the step under way */
 #define LEAST_EXCHANGE 0.01 /* of a step of several devices */
 #define SLOW 1.5            /* times what was expected */
 #define OWN_LINK 1.01       /* times the slowest one's speed: it is as slow */
@@ -193,6 +193,15 @@ static bool same(const bool *a, const bool *b, uint32_t count)
     return memcmp(a, b, count * sizeof *a) == 0;
 }
 
+/* Whether all of `some` are among `all`. */
+static bool within(const bool *some, const bool *all, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (some[i] && !all[i])
+            return false;
+    return true;
+}
+
 /* Whether a device that nothing was decided of is among the chosen. */
 static bool has_fresh(const sh_lineup *best, const bool *fresh, uint32_t count)
 {
@@ -249,12 +258,14 @@ bool sh_standby_assess(sh_standby *standby, const sh_lineup_device *devices, con
         return false;
     }
     const bool too_many = n > standby->most;
-    const bool joins = has_fresh(&best, fresh, count);
+    const bool adds = within(used, best.used, count), drops = within(best.used, used, count);
+    const bool joins = adds && has_fresh(&best, fresh, count);
+    const double need = adds || drops ? SH_STANDBY_GAIN : SH_STANDBY_SWAP;
     const double now_s = now.seconds > 0 ? now.seconds : standby->expected.seconds;
     const double gain = (now_s - best.time.seconds) / now_s;
     if (now.seconds > 0)
-        standby->lost_s = fmax(0, standby->lost_s + (gain - SH_STANDBY_GAIN) * passed_ms * 1e-3);
-    const bool pays = gain > SH_STANDBY_GAIN && (joins || standby->lost_s >= standby->price_s);
+        standby->lost_s = fmax(0, standby->lost_s + (gain - need) * passed_ms * 1e-3);
+    const bool pays = gain > need && (joins || standby->lost_s >= standby->price_s);
     if (!pays && !too_many)
         return false;
     note_change(standby, seen->now_ms, best.count < n);

@@ -26,6 +26,7 @@
 #define SH_STANDBY_AUTO UINT32_MAX /* those that make it faster */
 #define SH_STANDBY_STEPS 8         /* of a view before its steps are believed */
 #define SH_STANDBY_GAIN 0.02       /* of a step: less is not looked at */
+#define SH_STANDBY_SWAP 0.1        /* likewise, where some go and others come: they may be alike */
 #define SH_STANDBY_PRICE_S 0.3     /* that have to be lost before a change */
 #define SH_STANDBY_PRICE_MAX_S 64.0
 #define SH_STANDBY_CALM_MS 30000         /* without a change that halve the price */

@@ -162,6 +162,25 @@ static void noise_alone_changes_nothing(void **state)
     assert_true(c.changes <= 3);
 }
 
+/* Another one comes that seems a little better. */
+static void one_is_not_swapped_for_its_like(void **state)
+{
+    (void)state;
+    cluster c;
+    make(&c, &large, 3, 20, 100);
+    c.standby.most = 2;
+    c.fresh[1] = false;
+    c.used[1] = true;
+    c.devices[2].rate = 20.5;
+    pass(&c, 60000);
+    assert_true(c.used[1]);
+    assert_int_equal(c.changes, 0);
+    c.devices[2].rate = 40;
+    pass(&c, 5000);
+    assert_true(c.used[2]);
+    assert_int_equal(c.changes, 1);
+}
+
 static void no_more_than_asked_for(void **state)
 {
     (void)state;
@@ -229,6 +248,7 @@ int main(void)
         cmocka_unit_test(a_link_that_falls_puts_its_device_on_stand_by_and_back),
         cmocka_unit_test(changes_are_few_whatever_links_do),
         cmocka_unit_test(noise_alone_changes_nothing),
+        cmocka_unit_test(one_is_not_swapped_for_its_like),
         cmocka_unit_test(no_more_than_asked_for),
         cmocka_unit_test(a_device_that_stands_by_is_told_why),
     };

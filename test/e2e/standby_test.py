@@ -12,7 +12,8 @@ import time
 import harness
 
 JOB = ("mlp:784-16-10", "digits:310/90", "--batch-size", "50", "--grain", "7", "--epochs", "1000000", "--lanes", "1")
-RESTS = r"device (\S+) stands by: "
+# Steps of 50 ms and more, of which a second device takes half.
+LARGE = ("lenet", "digits:2000/100", "--batch-size", "256", "--grain", "32", "--epochs", "1000000", "--lanes", "1")
 
 
 def shape(spaces, device, rate):
@@ -25,10 +26,10 @@ def shape(spaces, device, rate):
 
 
 class StandBy(harness.Case):
-    def begin(self, steps, used, *names):
-        """A job that computes on so many devices, and the others, which come one after the other."""
-        self.steps = steps
-        training = harness.Training(self, *JOB, "--steps", str(steps), "--devices-used", used)
+    def begin(self, steps, used, *names, job=JOB):
+        """A job that computes on so many devices at most, and the others, which come one after the other."""
+        self.steps, self.job = steps, job
+        training = harness.Training(self, *job, "--steps", str(steps), "--devices-used", used)
         self.joined = {}
         for name in names:
             self.joined[name] = training.join(name, "--run", self.path(name), quiet=False)
@@ -36,7 +37,7 @@ class StandBy(harness.Case):
         return training
 
     def weights_alone(self):
-        return self.train(*JOB, "--steps", str(self.steps), "--quiet").summary["weights_hash"]
+        return self.train(*self.job, "--steps", str(self.steps), "--quiet").summary["weights_hash"]
 
     def wait_for_keeper(self, training, name):
         """Waits until one that stands by has the weights."""
@@ -67,7 +68,7 @@ class Told(StandBy):
 
 class TakesOver(StandBy):
     def test_a_place_that_is_free_is_taken(self):
-        training = self.begin(2500, "2", "works", "idle")
+        training = self.begin(150, "2", "works", "idle", job=LARGE)
         training.advance(1)
         self.joined["works"].kill()
         training.events.find(r"WARN device\.lost .*works")
@@ -94,9 +95,7 @@ class Links(StandBy):
     def test_a_slow_link_keeps_a_device_out_until_it_is_fast(self):
         spaces = self.namespaces(2)
         shape(spaces, 1, "1mbit")
-        # Steps of 0.1 s and more, of which a second device takes half, and 0.6 MB to exchange.
-        job = ("lenet", "digits:2000/100", "--batch-size", "256", "--grain", "32", "--epochs", "1000000", "--lanes",
-               "1", "--wire", "16")
+        job = (*LARGE, "--wire", "16")  # 0.9 MB to exchange
         run = self.path("run")
         train = self.start(argv=spaces.argv(0, harness.SHOAL, "train", *job, "--steps", "1000000", "--listen", ":7700",
                                             "--devices-used", "auto", "--run", run, "--quiet"))
