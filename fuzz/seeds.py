@@ -80,7 +80,7 @@ def double(field, value):
 def messages():
     """net/message.proto: each body once."""
     def message(field, body, job=5):
-        return number(1, 8) + number(2, job) + block(field, body)
+        return number(1, 9) + number(2, job) + block(field, body)
     position = number(1, 1000) + number(2, 1)
     notice = (number(1, 77) + number(2, 2) + number(4, 1) + block(5, position) + number(6, 8) +
               number(7, (1 << 64) - 1) + real(8, 42.5) + number(9, 3) + number(10, 2) +
@@ -119,6 +119,9 @@ def messages():
     yield "heirs", message(21, number(1, 3) + block(2, number(1, 1) + block(2, b"10.0.0.2") + number(3, 7700)))
     yield "beat", message(22, number(1, 9))
     yield "moved", message(23, number(1, 2) + block(2, b"10.0.0.2") + number(3, 7700))
+    yield "probe", message(24, number(1, 3) + number(2, 2048) + block(3, bytes(64)))
+    yield "echo", message(25, number(1, 3) + block(2, bytes(2048)))
+    yield "rest", message(26, block(1, "its link of 1 Mbit/s would carry 0.9 MB each time"))
     yield "end", message(17, number(1, 16) + block(2, "device pi was lost"))
 
 
