@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node/job/bequest.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "base/scratch.h"
+#include "shoal/hand_over.h"
+#include "store/file.h"
+
+static char folder[SH_PATH_BYTES], path[SH_PATH_BYTES];
+static sh_run *run;
+
+static int set_up(void **state)
+{
+    (void)state;
+    scratch_make(folder);
+    assert_ok(sh_path_join(path, folder, "a"));
+    assert_ok(sh_run_open(&run, &(sh_run_options){.path = path}));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    sh_run_close(run);
+    scratch_remove(folder);
+    return 0;
+}
+
+/* The other side: asks, and waits for the answer. */
+typedef struct asker {
+    const char *device;
+    char taker[SH_NAME_BYTES], message[SH_MESSAGE_BYTES];
+    sh_status status;
+} asker;
+
+static void *ask(void *context)
+{
+    asker *asked = context;
+    asked->status = sh_hand_over(asked->taker, path, asked->device);
+    snprintf(asked->message, sizeof asked->message, "%s", sh_message());
+    return NULL;
+}
+
+/* Looks until a request comes. */
+static void take(sh_bequest *bequest, uint64_t *now_ns)
+{
+    while (!sh_bequest_take(bequest, run, *now_ns))
+        *now_ns += 1000000000;
+}
+
+static void requests_are_answered(void **state)
+{
+    (void)state;
+    sh_bequest bequest = {0};
+    uint64_t now_ns = 1000000000;
+    pthread_t thread;
+    asker any = {.device = NULL}, one = {.device = "attic"};
+    assert_false(sh_bequest_take(&bequest, run, now_ns));
+    assert_int_equal(pthread_create(&thread, NULL, ask, &any), 0);
+    take(&bequest, &now_ns);
+    assert_string_equal(bequest.name, "");
+    sh_bequest_answer(&bequest, true, "cellar");
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(any.status, SH_OK);
+    assert_string_equal(any.taker, "cellar");
+
+    assert_int_equal(pthread_create(&thread, NULL, ask, &one), 0);
+    take(&bequest, &now_ns);
+    assert_string_equal(bequest.name, "attic");
+    sh_bequest_answer(&bequest, false, "attic is not there");
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(one.status, SH_REFUSED);
+    assert_string_equal(one.message, "attic is not there");
+    /* Nothing is left. */
+    assert_false(sh_bequest_take(&bequest, run, now_ns + 1000000000));
+    char answer[SH_PATH_BYTES];
+    assert_ok(sh_run_path(run, SH_RUN_ANSWER, answer));
+    assert_int_not_equal(access(answer, F_OK), 0);
+}
+
+/* A stage may be a millisecond: the disk is not asked in each. */
+static void it_looks_a_few_times_a_second(void **state)
+{
+    (void)state;
+    sh_bequest bequest = {0};
+    char request[SH_PATH_BYTES];
+    assert_ok(sh_run_path(run, SH_RUN_REQUEST, request));
+    assert_false(sh_bequest_take(&bequest, run, 1000000000));
+    assert_ok(sh_file_replace_private(request, "x", 1));
+    assert_false(sh_bequest_take(&bequest, run, 1100000000));
+    assert_true(sh_bequest_take(&bequest, run, 1300000000));
+}
+
+static void what_cannot_be_asked_is_refused(void **state)
+{
+    (void)state;
+    char taker[SH_NAME_BYTES], name[SH_NAME_BYTES + 1];
+    memset(name, 'n', SH_NAME_BYTES);
+    name[SH_NAME_BYTES] = '\0';
+    assert_fails(sh_hand_over(taker, path, name), SH_INVALID, "no device has a name that long");
+    assert_fails(sh_hand_over(taker, "/nowhere/at/all", NULL), SH_NOT_FOUND, "/nowhere/at/all");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(requests_are_answered),
+        cmocka_unit_test(it_looks_a_few_times_a_second),
+        cmocka_unit_test(what_cannot_be_asked_is_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
