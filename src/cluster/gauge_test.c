@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/random.h"
 #include "base/test.h"
 
 #define MS 1000000u
@@ -118,20 +119,23 @@ static void one_slow_measurement_changes_nothing(void **state)
 static void a_processor_that_is_held_back_is_no_slow_link(void **state)
 {
     (void)state;
-    sh_gauge gauge = {0};
-    sh_probe probe;
-    way w = {.in = 100 * MBIT, .out = 100 * MBIT, .delay_s = 0.0003};
-    uint32_t draw = 1;
-    for (const uint64_t until_ns = 3000 * (uint64_t)MS; w.now_ns < until_ns; w.now_ns += 50 * MS)
-        while (sh_gauge_next(&gauge, w.now_ns, &probe)) {
-            carry(&w, &probe);
-            draw = draw * 1103515245 + 12345;
-            const uint64_t turn = (draw >> 16) % 10;
-            w.now_ns += turn < 2 ? 0 : (10 - turn) * MS;
-            sh_gauge_answer(&gauge, probe.number, w.now_ns);
+    for (uint32_t seed = 0; seed < 200; seed++) {
+        sh_random random = sh_random_for(seed, SH_RANDOM_TEST, 4, 0);
+        sh_gauge gauge = {0};
+        sh_probe probe;
+        way w = {.in = 100 * MBIT, .out = 100 * MBIT, .delay_s = 0.0003};
+        while (gauge.measured < 2) { /* the first measurements */
+            while (sh_gauge_next(&gauge, w.now_ns, &probe)) {
+                carry(&w, &probe);
+                const uint32_t turn = sh_random_below(&random, 10);
+                w.now_ns += turn < 2 ? 0 : (10 - turn) * MS;
+                sh_gauge_answer(&gauge, probe.number, w.now_ns);
+            }
+            w.now_ns += 50 * MS;
         }
-    assert_true(sh_gauge_speed(&gauge, w.now_ns).in > 70 * MBIT);
-    assert_true(sh_gauge_speed(&gauge, w.now_ns).out > 70 * MBIT);
+        assert_true(sh_gauge_speed(&gauge, w.now_ns).in > 50 * MBIT);
+        assert_true(sh_gauge_speed(&gauge, w.now_ns).out > 50 * MBIT);
+    }
 }
 
 static void an_answer_that_is_overdue_is_a_long_way(void **state)
