@@ -147,8 +147,7 @@ static void changes_are_few_whatever_links_do(void **state)
             MBIT * pow(10, 2 * (double)sh_random_unit(&c.random));
         pass(&c, 2000);
     }
-    assert_true(c.changes > 5);
-    assert_true(c.changes < 60);
+    assert_true(c.changes < 32); /* 20; without a price that rises 44 */
 }
 
 static void noise_alone_changes_nothing(void **state)
@@ -171,7 +170,8 @@ static void one_is_not_swapped_for_its_like(void **state)
     c.standby.most = 2;
     c.fresh[1] = false;
     c.used[1] = true;
-    c.devices[2].rate = 20.5;
+    c.devices[1].out = 50 * MBIT;
+    c.devices[2].out = 60 * MBIT; /* a step would be 4 % shorter */
     pass(&c, 60000);
     assert_true(c.used[1]);
     assert_int_equal(c.changes, 0);

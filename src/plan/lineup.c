@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a set exchanges depends on its number and its slowest link, what it computes on its rates.
- * So the best set of n devices whose links are at least so fast has the n with the highest rates.
+ * So the best set of n devices whose links are at least so fast has the n with the highest rates. A
+ * device without a grain makes no set faster, and the set without it comes first.
  */
 #include "plan/lineup.h"
 
@@ -122,24 +123,12 @@ static uint32_t list_links(double *links, const others *from)
     return count;
 }
 
-/* Whether all that are used and need not be have a grain. */
-static bool all_compute(const sh_lineup_device *devices, const bool *used, uint32_t count,
-                        const sh_range *shares)
-{
-    uint32_t seat = 0;
-    for (uint32_t i = 0; i < count; i++)
-        if (used[i] && shares[seat++].count == 0 && !devices[i].fixed)
-            return false;
-    return true;
-}
-
 void sh_lineup_choose(sh_lineup *lineup, const sh_lineup_job *job, const sh_lineup_device *devices,
                       uint32_t count, uint32_t most)
 {
     others from;
     sh_lineup tried = {.count = 0};
     double links[SH_LINEUP_LINKS + 1];
-    sh_range shares[SH_DEVICES_MAX];
     find_others(&from, job, devices, count);
     for (uint32_t i = 0; i < count; i++) {
         tried.used[i] = devices[i].fixed;
@@ -156,10 +145,9 @@ void sh_lineup_choose(sh_lineup *lineup, const sh_lineup_job *job, const sh_line
                 continue;
             tried.used[from.items[i]] = true;
             tried.count++;
-            tried.time = sh_lineup_time_of(job, devices, tried.used, count, shares);
+            tried.time = sh_lineup_time_of(job, devices, tried.used, count, NULL);
             const double need = lineup->time.seconds * (tried.count > lineup->count ? AS_FAST : 0);
-            if (tried.time.seconds < lineup->time.seconds - need &&
-                all_compute(devices, tried.used, count, shares))
+            if (tried.time.seconds < lineup->time.seconds - need)
                 *lineup = tried;
         }
     }

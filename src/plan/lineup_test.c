@@ -176,6 +176,10 @@ static void no_set_is_better(void **state)
         assert_true(lineup.time.seconds <= best * 1.02);
         exact += lineup.time.seconds <= best * 1.001;
         assert_true(lineup.used[0]);
+        sh_range shares[7];
+        (void)sh_lineup_time_of(&job, devices, lineup.used, count, shares);
+        for (uint32_t i = 1, seat = lineup.used[0]; i < count; i++)
+            assert_true(!lineup.used[i] || shares[seat++].count > 0);
         assert_near(sh_lineup_time_of(&job, devices, lineup.used, count, NULL).seconds,
                     lineup.time.seconds);
     }
