@@ -2,6 +2,7 @@
 /*
  * Another device coordinates a running job from now on.
  *
+ *     char taker[SH_NAME_BYTES];
  *     if (sh_hand_over(taker, "runs/a", NULL) == SH_OK)
  *         printf("%s\n", taker);
  *

@@ -35,6 +35,7 @@ usage: shoal COMMAND [arguments]
   sweep STUDY.yaml [options]      runs the trainings of a study, one after another
   runs [FOLDER] [options]         lists trainings, finished and running; exports their records
   top [RUN] [options]             shows a running training: progress, devices, where time goes
+  hand-over RUN [--to NAME]       has another device coordinate a running training
   models [MODEL] [options]        lists the built-in models, or describes one
   version [--json FILE]           shows the version, the compiler, and optional parts
   help [COMMAND|exit-codes]       shows how a command is used

@@ -44,7 +44,7 @@ includes() {
 }
 
 program=$work/prefix/bin/shoal
-mapfile -t commands < <("$program" help --markdown | sed -n 's/^| `shoal \([a-z]*\).*/\1/p')
+mapfile -t commands < <("$program" help --markdown | sed -n 's/^| `shoal \([a-z-]*\).*/\1/p')
 includes 'shoal ' "${commands[@]}"
 offers 'shoal tr' 'train'
 for command in "${commands[@]}"; do

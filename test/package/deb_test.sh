@@ -42,7 +42,7 @@ contains() {
     done
     [ -z "$found" ] || fail "$package has what it should not: $found"
 }
-contains shoal '/usr/bin/shoal$' '/usr/lib/systemd/system/shoal-join@\.service$' '/usr/share/man/man1/shoal\(-[a-z]*\)\?\.1\.gz$' \
+contains shoal '/usr/bin/shoal$' '/usr/lib/systemd/system/shoal-join@\.service$' '/usr/share/man/man1/shoal\(-[a-z-]*\)\?\.1\.gz$' \
     '/usr/share/bash-completion/completions/shoal$' '/usr/share/zsh/vendor-completions/_shoal$' \
     '/usr/share/fish/vendor_completions\.d/shoal\.fish$' \
     '/usr/share/man/man8/shoal-join@\.service\.8\.gz$' '/usr/share/doc/shoal/copyright$'
@@ -84,7 +84,7 @@ if [ "$architecture" = "$(dpkg --print-architecture)" ]; then
         grep -qF "\\fB$name\\fR" <<<"$manual" || fail "the manual lacks the command $name"
         grep -qxF -- "$summary" <<<"$manual" || fail "the manual lacks: $summary"
         gzip -t "$work/system/usr/share/man/man1/shoal-$name.1.gz" || fail "there is no manual page of shoal $name"
-    done < <(run help --markdown | sed -n 's/^| `shoal \([a-z]*\).*` | \(.*\) |$/\1 \2/p')
+    done < <(run help --markdown | sed -n 's/^| `shoal \([a-z-]*\).*` | \(.*\) |$/\1 \2/p')
 fi
 
 unit=$work/system/usr/lib/systemd/system/shoal-join@.service

@@ -16,7 +16,7 @@ fail() {
 folder=$work/share/man/man1
 program=$work/bin/shoal
 gzip -d "$folder"/*.gz
-commands=$("$program" help --markdown | sed -n 's/^| `shoal \([a-z]*\).*/\1/p')
+commands=$("$program" help --markdown | sed -n 's/^| `shoal \([a-z-]*\).*/\1/p')
 [ -n "$commands" ] || fail "'shoal help --markdown' names no command"
 
 for command in $commands; do
