@@ -222,7 +222,7 @@ class Frozen(Succession):
 
 class HandedOver(Succession):
     def test_the_role_moves_on_purpose(self):
-        training = self.begin(4000, "one", "two")
+        training = self.begin(2000, "one", "two")
         training.advance(1)
         refused = self.shoal("hand-over", training.run, "--to", "three", status=1)
         self.assertIn("three cannot coordinate the job, or is not there; one, two could", refused.err)
