@@ -8,6 +8,7 @@
 
 #define RATE_MS 2000   /* that a device waits for device 0's speed */
 #define LINK_MS 3000   /* and for its link to be measured */
+#define EACH_MS 4      /* between two choices, for each device: so many that one takes its time */
 #define HOPE_MS 120000 /* that double the speed of one that rests: it may be faster by now */
 #define HOPE_MAX 4.0
 
@@ -51,7 +52,7 @@ static double rate_of(const sh_membership *membership, const sh_roster_entry *on
     return rate * fmin(exp2(rested), HOPE_MAX);
 }
 
-/* Without device 0's speed nothing can be told: those that have waited long enough come in. */
+/* Nothing can be told without device 0's speed. Devices that have waited long enough come in. */
 static void take_all(sh_membership *membership)
 {
     for (uint32_t i = 1; i < membership->slots; i++) {
@@ -66,7 +67,7 @@ static void set(sh_membership *membership, sh_roster_entry *one, bool rests)
 {
     one->rests = rests;
     one->rested_ms = membership->clock_ms;
-    if (!rests) /* one that it takes to keep it is of another sort */
+    if (!rests) /* one that was to end with a whole replica gives way to one that follows */
         sh_membership_drop_transfers(membership, one->device);
 }
 
@@ -117,7 +118,8 @@ bool sh_membership_select(sh_membership *membership)
     uint32_t count = 0;
     const sh_notice *zero = &sh_membership_coordinator(membership)->notice;
     if (!sh_membership_selects(membership) || membership->phase != SH_MEMBERSHIP_STEADY ||
-        sh_membership_is_done(membership))
+        sh_membership_is_done(membership) ||
+        membership->clock_ms < membership->standby.assessed_ms + EACH_MS * membership->slots)
         return false;
     if (!(zero->speed.rate > 0)) {
         take_all(membership);

@@ -107,15 +107,9 @@ static double links_of(const sh_standby *standby, const sh_lineup_device *device
     return sh_lineup_time_of(&plain, devices, used, count, NULL).exchange_s;
 }
 
-/* What is known of a step of these devices, with links as they are. */
-typedef struct measure {
-    double seconds; /* 0: nothing */
-    bool exact;     /* false: about, or at least, so long */
-} measure;
-
-/* The median is of eight steps. Before there are so many with these devices, the mean, or the step
- * under way, shows what is longer by far than with the best devices. */
-static measure look(sh_standby *standby, double links_s, double best_s, const sh_standby_seen *seen)
+/* Counts the steps of these devices with links as they are. Whether there are enough to believe
+ * seen->step_s, the median of the last ones. */
+static bool track(sh_standby *standby, double links_s, const sh_standby_seen *seen)
 {
     const bool slower = links_s > standby->links_s * OTHER_LINKS;
     if (links_s < standby->links_s)
@@ -129,14 +123,19 @@ static measure look(sh_standby *standby, double links_s, double best_s, const sh
     if (seen->steps != standby->steps)
         standby->stepped_ms = seen->now_ms;
     standby->steps = seen->steps;
-    const uint64_t steps = seen->steps - standby->links_steps;
-    if (steps >= SH_STANDBY_STEPS)
-        return (measure){seen->step_s, true};
-    const double mean_s = (double)(seen->now_ms - standby->begun_ms) * 1e-3 / (double)(steps + 1);
-    const double under_way_s = (double)(seen->now_ms - standby->stepped_ms) * 1e-3;
+    return seen->step_s > 0 && seen->steps >= standby->links_steps + SH_STANDBY_STEPS;
+}
+
+/* Seconds of a step where there are not enough of them yet: the mean, or the step under way, if it
+ * is longer by far than with the best devices; 0: nothing is known. */
+static double guess(const sh_standby *standby, double best_s, uint64_t now_ms)
+{
+    const uint64_t steps = standby->steps - standby->links_steps;
+    const double mean_s = (double)(now_ms - standby->begun_ms) * 1e-3 / (double)(steps + 1);
+    const double under_way_s = (double)(now_ms - standby->stepped_ms) * 1e-3;
     if (steps >= FEW_STEPS && mean_s > BY_FAR * best_s)
-        return (measure){mean_s, false};
-    return (measure){under_way_s > BY_VERY_FAR * best_s ? under_way_s : 0, false};
+        return mean_s;
+    return under_way_s > BY_VERY_FAR * best_s ? under_way_s : 0;
 }
 
 static double toward(double known, double measured, bool first)
@@ -244,14 +243,14 @@ bool sh_standby_assess(sh_standby *standby, const sh_lineup_device *devices, con
     note_calm(standby, seen->now_ms, n > 1);
     if (n == 1)
         forget(standby, passed_ms);
-    choose(standby, &best, devices, count);
-    const measure now = look(standby, links_s, best.time.seconds, seen);
-    standby->slow = now.seconds > SLOW * expect(standby, devices, used, count).seconds;
+    const double expected_s = expect(standby, devices, used, count).seconds;
+    const bool settled = track(standby, links_s, seen);
     standby->exchange_s = 0;
-    if (now.seconds > 0 && now.exact) {
-        learn(standby, devices, used, count, links_s, now.seconds);
-        choose(standby, &best, devices, count);
-    }
+    if (settled)
+        learn(standby, devices, used, count, links_s, seen->step_s);
+    choose(standby, &best, devices, count);
+    const double seen_s = settled ? seen->step_s : guess(standby, best.time.seconds, seen->now_ms);
+    standby->slow = seen_s > SLOW * expected_s;
     standby->expected = expect(standby, devices, used, count);
     if (same(best.used, used, count)) {
         standby->lost_s = 0;
@@ -261,9 +260,9 @@ bool sh_standby_assess(sh_standby *standby, const sh_lineup_device *devices, con
     const bool adds = within(used, best.used, count), drops = within(best.used, used, count);
     const bool joins = adds && has_fresh(&best, fresh, count);
     const double need = adds || drops ? SH_STANDBY_GAIN : SH_STANDBY_SWAP;
-    const double now_s = now.seconds > 0 ? now.seconds : standby->expected.seconds;
+    const double now_s = seen_s > 0 ? seen_s : standby->expected.seconds;
     const double gain = (now_s - best.time.seconds) / now_s;
-    if (now.seconds > 0)
+    if (seen_s > 0)
         standby->lost_s = fmax(0, standby->lost_s + (gain - need) * passed_ms * 1e-3);
     const bool pays = gain > need && (joins || standby->lost_s >= standby->price_s);
     if (!pays && !too_many)
@@ -271,12 +270,6 @@ bool sh_standby_assess(sh_standby *standby, const sh_lineup_device *devices, con
     note_change(standby, seen->now_ms, best.count < n);
     memcpy(used, best.used, count * sizeof *used);
     return true;
-}
-
-/* Bytes/s of the slower direction. */
-static double speed_of(const sh_lineup_device *device)
-{
-    return fmin(device->out > 0 ? device->out : INFINITY, device->in > 0 ? device->in : INFINITY);
 }
 
 /* "57.2 ms", "1.33 s". */
@@ -302,7 +295,7 @@ void sh_standby_explain(const sh_standby *standby, const sh_lineup_device *devic
     for (uint32_t i = 0; i < which; i++)
         seat += with[i];
     const double bytes = sh_lineup_bytes(&standby->job, n);
-    const double speed = speed_of(device), slowest = speed_of(&devices[then.slowest]);
+    const double speed = sh_lineup_speed(device), slowest = sh_lineup_speed(&devices[then.slowest]);
     char now_text[24], then_text[24], exchange_text[24];
     print_time(now_text, now_s);
     print_time(then_text, then.seconds);
@@ -316,8 +309,8 @@ void sh_standby_explain(const sh_standby *standby, const sh_lineup_device *devic
             n > standby->job.grains
                 ? "a step has %u grains, and the other devices have them all; smaller ones "
                   "(--grain, other weights) would use it. A step takes %s"
-                : "one of the %u grains of a step would take it longer than all others theirs. "
-                  "A step takes %s",
+                : "of the %u grains of a step it would compute one, and take longer for that than "
+                  "the others for the rest. A step takes %s",
             standby->job.grains, now_text);
     else if (then.seconds <= now_s)
         snprintf(text, text_bytes, "the others are no slower without it: a step takes %s",

@@ -11,14 +11,14 @@
 #include <stdlib.h>
 
 #define AS_FAST 1e-3 /* of a step's time: no gain */
+#define EACH 24      /* each number of devices is tried up to here, then fewer and fewer */
 
 double sh_lineup_bytes(const sh_lineup_job *job, uint32_t n)
 {
     return (2 * job->summed + job->gathered) * (n - 1) / n;
 }
 
-/* Bytes/s of a device's slower direction; infinity where it is not known. */
-static double speed_of(const sh_lineup_device *device)
+double sh_lineup_speed(const sh_lineup_device *device)
 {
     const double out = device->out > 0 ? device->out : INFINITY;
     const double in = device->in > 0 ? device->in : INFINITY;
@@ -29,7 +29,7 @@ static double speed_of(const sh_lineup_device *device)
 static double link_s(const sh_lineup_job *job, const sh_lineup_device *device, uint32_t n)
 {
     const double hops = job->servers ? 2 : 2.0 * (n - 1);
-    return sh_lineup_bytes(job, n) / speed_of(device) + hops * device->delay_s / 2;
+    return sh_lineup_bytes(job, n) / sh_lineup_speed(device) + hops * device->delay_s / 2;
 }
 
 sh_lineup_time sh_lineup_time_of(const sh_lineup_job *job, const sh_lineup_device *devices,
@@ -37,7 +37,7 @@ sh_lineup_time sh_lineup_time_of(const sh_lineup_job *job, const sh_lineup_devic
 {
     sh_lineup_time time = {.exchange_s = 0};
     float rates[SH_DEVICES_MAX];
-    uint32_t seats[SH_DEVICES_MAX], n = 0, seat = 0;
+    uint32_t seats[SH_DEVICES_MAX], n = 0;
     sh_range dealt[SH_DEVICES_MAX];
     assert(count <= SH_DEVICES_MAX);
     for (uint32_t i = 0; i < count; i++)
@@ -47,8 +47,8 @@ sh_lineup_time sh_lineup_time_of(const sh_lineup_job *job, const sh_lineup_devic
         }
     assert(n > 0);
     sh_shares_deal(dealt, rates, n, job->grains, true);
-    time.compute_s = sh_shares_longest(dealt, rates, n, &seat);
-    time.longest = time.slowest = seats[seat];
+    time.compute_s = sh_shares_longest(dealt, rates, n, NULL);
+    time.slowest = seats[0];
     for (uint32_t i = 0; i < n && n > 1; i++) {
         const double seconds = job->stretch * link_s(job, &devices[seats[i]], n);
         if (seconds > time.exchange_s) {
@@ -64,37 +64,29 @@ sh_lineup_time sh_lineup_time_of(const sh_lineup_job *job, const sh_lineup_devic
 
 /* What is chosen from: devices that are not fixed, the fastest first. */
 typedef struct others {
-    const sh_lineup_device *devices;
     uint32_t count;
     uint32_t items[SH_DEVICES_MAX];
-    double rates[SH_DEVICES_MAX]; /* by item */
     double links[SH_DEVICES_MAX]; /* by item: seconds that such a link takes for two */
 } others;
 
 static void find_others(others *found, const sh_lineup_job *job, const sh_lineup_device *devices,
                         uint32_t count)
 {
-    double sum = 0;
-    uint32_t known = 0;
-    found->devices = devices;
+    float rates[SH_DEVICES_MAX];
+    double filled[SH_DEVICES_MAX];
     found->count = 0;
     for (uint32_t i = 0; i < count; i++)
-        if (devices[i].rate > 0) {
-            sum += devices[i].rate;
-            known++;
-        }
+        rates[i] = (float)devices[i].rate;
+    sh_shares_fill_rates(filled, rates, count);
     for (uint32_t i = 0; i < count; i++) {
         if (devices[i].fixed)
             continue;
-        const double rate = devices[i].rate > 0 ? devices[i].rate : known > 0 ? sum / known : 1;
         uint32_t at = found->count++;
-        for (; at > 0 && found->rates[at - 1] < rate; at--) {
+        for (; at > 0 && filled[found->items[at - 1]] < filled[i]; at--) {
             found->items[at] = found->items[at - 1];
-            found->rates[at] = found->rates[at - 1];
             found->links[at] = found->links[at - 1];
         }
         found->items[at] = i;
-        found->rates[at] = rate;
         found->links[at] = link_s(job, &devices[i], 2);
     }
 }
@@ -139,12 +131,16 @@ void sh_lineup_choose(sh_lineup *lineup, const sh_lineup_job *job, const sh_line
     const sh_lineup fixed = tried;
     const uint32_t link_count = list_links(links, &from);
     for (uint32_t l = 0; l < link_count; l++) {
+        uint32_t next = 0; /* the number of devices that is tried next */
         tried = fixed;
         for (uint32_t i = 0; i < from.count && tried.count < most; i++) {
             if (from.links[i] > links[l])
                 continue;
             tried.used[from.items[i]] = true;
             tried.count++;
+            if (tried.count < next)
+                continue;
+            next = tried.count + 1 + tried.count / EACH;
             tried.time = sh_lineup_time_of(job, devices, tried.used, count, NULL);
             const double need = lineup->time.seconds * (tried.count > lineup->count ? AS_FAST : 0);
             if (tried.time.seconds < lineup->time.seconds - need)

@@ -49,7 +49,6 @@ typedef struct sh_lineup_job {
 typedef struct sh_lineup_time {
     double seconds;
     double compute_s, exchange_s;
-    uint32_t longest; /* the device with the longest share */
     uint32_t slowest; /* the device whose link takes the longest; of several devices */
 } sh_lineup_time;
 
@@ -62,6 +61,9 @@ typedef struct sh_lineup {
 /* Bytes that each of n devices sends in a step. */
 double sh_lineup_bytes(const sh_lineup_job *job, uint32_t n);
 
+/* Bytes/s of a device's slower direction; infinity where it is not known. */
+double sh_lineup_speed(const sh_lineup_device *device);
+
 /* Of the devices that are used: at least one, of at most SH_DEVICES_MAX. A device gets no grain
  * where the step is shorter without it. `shares` (optional) gets what each gets, in their order. */
 sh_lineup_time sh_lineup_time_of(const sh_lineup_job *job, const sh_lineup_device *devices,
@@ -70,9 +72,9 @@ sh_lineup_time sh_lineup_time_of(const sh_lineup_job *job, const sh_lineup_devic
 /*
  * The devices with which a step is the shortest: the fixed ones, at least one, and some of the
  * others, `most` in all. For each speed of links the fastest devices of those with such links are
- * tried. What that misses is small: whole grains may fall better on slower devices, and more than
- * SH_LINEUP_LINKS different links are thinned out. Each device that is not fixed has a grain. Of
- * sets that are as fast, the smallest.
+ * tried. What that misses is small: whole grains may fall better on slower devices, and of more
+ * than SH_LINEUP_LINKS different links, or some dozens of devices, not each number is tried. Each
+ * device that is not fixed has a grain. Of sets that are as fast, the smallest.
  */
 void sh_lineup_choose(sh_lineup *lineup, const sh_lineup_job *job, const sh_lineup_device *devices,
                       uint32_t count, uint32_t most);

@@ -16,8 +16,7 @@ static bool is_known(float rate)
     return isfinite(rate) && rate > 0;
 }
 
-/* Rates as shares count them; all 1 where none is known. */
-static void fill_rates(double *filled, const float *rates, uint32_t seats)
+void sh_shares_fill_rates(double *filled, const float *rates, uint32_t seats)
 {
     double sum = 0;
     uint32_t known = 0;
@@ -98,7 +97,7 @@ void sh_shares_deal(sh_range *shares, const float *rates, uint32_t seats, uint32
     double filled[SH_DEVICES_MAX] = {0};
     uint32_t counts[SH_DEVICES_MAX];
     assert(seats > 0 && seats <= SH_DEVICES_MAX);
-    fill_rates(filled, rates, seats);
+    sh_shares_fill_rates(filled, rates, seats);
     deal(counts, filled, seats, grains);
     if (spare)
         leave_out(counts, filled, seats, grains);
@@ -121,7 +120,7 @@ double sh_shares_longest(const sh_range *shares, const float *rates, uint32_t se
     }
     if (!known)
         return 0;
-    fill_rates(filled, rates, seats);
+    sh_shares_fill_rates(filled, rates, seats);
     const double seconds = longest(counts, filled, seats, &which);
     if (seat != NULL)
         *seat = which;

@@ -29,6 +29,9 @@
 void sh_shares_deal(sh_range *shares, const float *rates, uint32_t seats, uint32_t grains,
                     bool spare);
 
+/* Rates as they count: those that are not known are the mean of the known ones, 1 where none is. */
+void sh_shares_fill_rates(double *filled, const float *rates, uint32_t seats);
+
 /* Seconds of the longest seat, and which it is; 0 if all rates are unknown. `seat` may be NULL. */
 double sh_shares_longest(const sh_range *shares, const float *rates, uint32_t seats,
                          uint32_t *seat);
