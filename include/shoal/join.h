@@ -49,7 +49,7 @@ typedef struct sh_join_options {
 /* How the job stands where this device's part in it ends. */
 typedef struct sh_join_result {
     bool stood_by;     /* at the end: others made the last steps faster without this device */
-    bool took_part;    /* in the last step; else all below is zero */
+    bool took_part;    /* it has the last weights; else all below is zero */
     bool led;          /* this device was the coordinator at the end: it has the run's folder */
     bool complete;     /* the job reached its end; false: it was stopped */
     uint32_t epochs;   /* complete ones since the job began */

@@ -112,13 +112,16 @@ static void print_result(const sh_join_result *result, const char *saved)
                                          : "the job ended before this device could take part");
         return;
     }
-    sh_console_note("the job has ended: %s at step %s", result->complete ? "complete" : "stopped",
-                    sh_quantity_whole(&a, result->steps));
-    sh_console_note("training    loss %s", sh_quantity_loss(&a, result->train_loss));
-    sh_console_note("validation  loss %s, %s %s", sh_quantity_loss(&a, result->val_loss),
-                    result->numbers ? "mean absolute error" : "accuracy",
-                    result->numbers ? sh_quantity_loss(&b, result->val_mae)
-                                    : sh_quantity_percent(&b, result->val_accuracy, 2));
+    sh_console_note(
+        "the job has ended%s: %s at step %s", result->stood_by ? "; this device stood by" : "",
+        result->complete ? "complete" : "stopped", sh_quantity_whole(&a, result->steps));
+    if (!result->stood_by) { /* else it has not seen them */
+        sh_console_note("training    loss %s", sh_quantity_loss(&a, result->train_loss));
+        sh_console_note("validation  loss %s, %s %s", sh_quantity_loss(&a, result->val_loss),
+                        result->numbers ? "mean absolute error" : "accuracy",
+                        result->numbers ? sh_quantity_loss(&b, result->val_mae)
+                                        : sh_quantity_percent(&b, result->val_accuracy, 2));
+    }
     sh_console_note("weights     %s", result->weights_hash);
     if (result->led)
         sh_console_note("this device was the coordinator at the end: it has the run's folder");

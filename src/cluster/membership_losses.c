@@ -23,6 +23,7 @@ void sh_membership_lose(sh_membership *membership, sh_roster_entry *one, const c
                            "device %.64s was lost %llu ms after it was last heard: %.255s",
                            one->name, (unsigned long long)silent_ms, reason);
     sh_membership_drop_transfers(membership, one->device);
+    membership->vacant = membership->vacant || seated;
     if (!seated && !sh_membership_expects(membership, one->device))
         return;
     if (sh_membership_is_done(membership))

@@ -137,7 +137,7 @@ bool sh_membership_select(sh_membership *membership)
                                             .delay_s = one->link.delay_s,
                                             .fixed = is_fixed(membership, one)};
         used[count] = one->seated;
-        fresh[count] = !one->considered && !one->seated;
+        fresh[count] = !one->seated && (!one->considered || membership->vacant);
         members[count++] = one;
     }
     const sh_standby_seen seen = {.step_s = (double)zero->speed.step_s,
@@ -145,6 +145,7 @@ bool sh_membership_select(sh_membership *membership)
                                   .steps = zero->position.steps - membership->start.steps,
                                   .now_ms = membership->clock_ms};
     (void)sh_standby_assess(&membership->standby, devices, fresh, used, count, &seen);
+    membership->vacant = false;
     note_carried(membership);
     for (uint32_t i = 0; i < count; i++) {
         sh_roster_entry *one = members[i];

@@ -62,17 +62,26 @@ static void set_speeds(float rate, float step_s)
         speed_of[i] = (sh_speed){rate, 0.01f, step_s};
 }
 
+/* Device 0 has made some steps by itself at `rate` grains a second; device 1 comes with a link. */
+static void begin_and_let_one_come(uint32_t *view, uint64_t *steps, float rate, float step_s,
+                                   double mbit)
+{
+    *view = 1;
+    *steps = 0;
+    begin_with(SH_STANDBY_AUTO, 4e5);
+    set_speeds(rate, step_s);
+    pass_time(view, steps, 4);
+    come(1);
+    link_of(1, mbit);
+}
+
 /* 12 grains take 3 ms, and 400 KB on 10 Mbit/s much longer. */
 static void a_device_that_would_slow_the_job_stands_by(void **state)
 {
     (void)state;
-    uint32_t view = 1;
-    uint64_t steps = 0;
-    begin_with(SH_STANDBY_AUTO, 4e5);
-    set_speeds(4000, 0.003f);
-    pass_time(&view, &steps, 4);
-    come(1);
-    link_of(1, 10);
+    uint32_t view;
+    uint64_t steps;
+    begin_and_let_one_come(&view, &steps, 4000, 0.003f, 10);
     pass_time(&view, &steps, 10);
     assert_true(entry(1)->rests);
     assert_false(entry(1)->seated);
@@ -97,13 +106,9 @@ static void a_device_that_would_slow_the_job_stands_by(void **state)
 static void a_device_that_helps_computes(void **state)
 {
     (void)state;
-    uint32_t view = 1;
-    uint64_t steps = 0;
-    begin_with(SH_STANDBY_AUTO, 4e5);
-    set_speeds(4, 3);
-    pass_time(&view, &steps, 4);
-    come(1);
-    link_of(1, 10);
+    uint32_t view;
+    uint64_t steps;
+    begin_and_let_one_come(&view, &steps, 4, 3, 10);
     pass_time(&view, &steps, 2);
     assert_false(entry(1)->rests);
     fetch(1, (sh_position){steps, SH_PHASE_FIRST});
@@ -116,13 +121,9 @@ static void a_device_that_helps_computes(void **state)
 static void a_device_goes_out_and_comes_back(void **state)
 {
     (void)state;
-    uint32_t view = 1;
-    uint64_t steps = 0;
-    begin_with(SH_STANDBY_AUTO, 4e5);
-    set_speeds(4, 0); /* steps take what is expected */
-    pass_time(&view, &steps, 4);
-    come(1);
-    link_of(1, 100);
+    uint32_t view;
+    uint64_t steps;
+    begin_and_let_one_come(&view, &steps, 4, 0, 100); /* steps take what is expected */
     pass_time(&view, &steps, 2);
     fetch(1, (sh_position){steps, SH_PHASE_FIRST});
     pass_time(&view, &steps, 4);
@@ -174,13 +175,9 @@ static void all_stand_still_for_one_that_cannot_follow(void **state)
 static void one_that_stands_by_may_leave(void **state)
 {
     (void)state;
-    uint32_t view = 1;
-    uint64_t steps = 0;
-    begin_with(SH_STANDBY_AUTO, 4e5);
-    set_speeds(4000, 0.003f);
-    pass_time(&view, &steps, 4);
-    come(1);
-    link_of(1, 10);
+    uint32_t view;
+    uint64_t steps;
+    begin_and_let_one_come(&view, &steps, 4000, 0.003f, 10);
     pass_time(&view, &steps, 3);
     inform(1, (sh_participant_event){.kind = SH_PARTICIPANT_LEAVE});
     settle();
@@ -192,13 +189,9 @@ static void one_that_stands_by_may_leave(void **state)
 static void nobody_waits_for_one_that_stands_by(void **state)
 {
     (void)state;
-    uint32_t view = 1;
-    uint64_t steps = 0;
-    begin_with(SH_STANDBY_AUTO, 4e5);
-    set_speeds(4000, 0.003f);
-    pass_time(&view, &steps, 4);
-    come(1);
-    link_of(1, 10);
+    uint32_t view;
+    uint64_t steps;
+    begin_and_let_one_come(&view, &steps, 4000, 0.003f, 10);
     pass_time(&view, &steps, 3);
     go(1);
     assert_int_equal(membership->phase, SH_MEMBERSHIP_STEADY);
@@ -245,6 +238,31 @@ static void those_of_the_first_view_are_left_out_later(void **state)
     assert_true(parts[1].notice.whole && parts[2].notice.whole);
 }
 
+/* Two may compute: the third is there at once where one of them is lost. */
+static void a_free_place_is_taken_at_once(void **state)
+{
+    (void)state;
+    uint32_t view = 1;
+    uint64_t steps = 0;
+    begin_with(2, 4e5);
+    set_speeds(4, 0);
+    pass_time(&view, &steps, 4);
+    for (uint32_t i = 1; i < 3; i++) {
+        come(i);
+        link_of(i, 100);
+        pass_time(&view, &steps, 2);
+        fetch(i, (sh_position){steps, SH_PHASE_FIRST});
+        pass_time(&view, &steps, 4);
+    }
+    assert_true(entry(1)->seated);
+    assert_true(entry(2)->rests);
+    go(1);
+    settle();
+    view = membership->now.number;
+    pass_time(&view, &steps, 3);
+    assert_false(entry(2)->rests);
+}
+
 static void all_compute_where_the_user_wants_it(void **state)
 {
     (void)state;
@@ -271,6 +289,7 @@ int main(void)
         cmocka_unit_test(one_that_stands_by_may_leave),
         cmocka_unit_test(nobody_waits_for_one_that_stands_by),
         cmocka_unit_test(those_of_the_first_view_are_left_out_later),
+        cmocka_unit_test(a_free_place_is_taken_at_once),
         cmocka_unit_test(all_compute_where_the_user_wants_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

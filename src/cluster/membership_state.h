@@ -67,6 +67,7 @@ struct sh_membership {
     sh_broken_pair pairs[SH_MEMBERSHIP_PAIRS_MAX];
     sh_balance balance;
     sh_standby standby;
+    bool vacant;     /* a device that computed was lost since who computes was chosen last */
     double followed; /* as the options have it */
     sh_credit_steps credit_steps;
     uint64_t judged;       /* steps applied when speeds were judged last */

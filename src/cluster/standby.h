@@ -72,9 +72,9 @@ void sh_standby_init(sh_standby *standby, const sh_lineup_job *job, uint32_t mos
 
 /*
  * Finds whether other devices should compute; assess it about ten times a second. The rate of the
- * fixed devices is known. `used` (in and out): who computes now, and then who should; of those that
- * are `fresh` nothing was decided before, and they need not wait until something is lost. True:
- * `used` has changed.
+ * fixed devices is known. `used` (in and out): who computes now, and then who should. Devices that
+ * are `fresh` are new, or may take the place of one that was lost: they need not wait until
+ * something is lost. True: `used` has changed.
  */
 bool sh_standby_assess(sh_standby *standby, const sh_lineup_device *devices, const bool *fresh,
                        bool *used, uint32_t count, const sh_standby_seen *seen);

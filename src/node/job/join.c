@@ -527,8 +527,10 @@ static sh_status finish(joining *self, sh_status status, sh_join_result *result)
 {
     char message[SH_MESSAGE_BYTES];
     status = status != SH_OK && self->late ? conclude_without(self) : status;
-    if (result != NULL)
-        *result = self->result.took_part ? self->result : (sh_join_result){.stood_by = self->rests};
+    if (result != NULL) {
+        *result = self->result.took_part ? self->result : (sh_join_result){0};
+        result->stood_by = self->rests;
+    }
     snprintf(message, sizeof message, "%s", sh_message());
     close_member(self);
     sh_key_wipe(self->key, sizeof self->key);
