@@ -7,6 +7,7 @@ those that are chosen (--devices-used auto) take turns; the samples a second are
 All devices make fewer steps where they are slower. The weights of one and of those that are chosen are compared.
 """
 
+import itertools
 import statistics
 import sys
 
@@ -84,21 +85,20 @@ def measured(options, work, name, count, rate, kind):
 def benchmark(options, result):
     elastic.need_lab()
     worst = 1.0
+    cases = itertools.product(options.models.split(","), map(int, options.devices.split(",")),
+                              options.rates.split(","), options.kinds.split(","))
     with measure.folder() as work:
-        for name in options.models.split(","):
-            for count in map(int, options.devices.split(",")):
-                for rate in options.rates.split(","):
-                    for kind in options.kinds.split(","):
-                        speeds, same, text, used = measured(options, work, name, count, rate, kind)
-                        best = max(speeds["alone"], speeds["all"])
-                        ratio = speeds["auto"] / best
-                        worst = min(worst, ratio)
-                        what = "%s, %d devices, %s, %s" % (name, count, rate, kind)
-                        said = "%.0f alone, %.0f all, %.0f chosen (%d compute): %.2f of the best, %s weights" % (
-                            speeds["alone"], speeds["all"], speeds["auto"], used, ratio, "the same" if same else "OTHER")
-                        result.row(what, said, target=">= %.2f" % SLOWER, met=same and ratio >= SLOWER)
-                        print(what, said, *text[-1:], sep=": ", file=sys.stderr, flush=True)
-                        result.details["%s %d %s %s" % (name, count, rate, kind)] = {**speeds, "rests": text}
+        for name, count, rate, kind in cases:
+            speeds, same, text, used = measured(options, work, name, count, rate, kind)
+            best = max(speeds["alone"], speeds["all"])
+            ratio = speeds["auto"] / best
+            worst = min(worst, ratio)
+            what = "%s, %d devices, %s, %s" % (name, count, rate, kind)
+            said = "%.0f alone, %.0f all, %.0f chosen (%d compute): %.2f of the best, %s weights" % (
+                speeds["alone"], speeds["all"], speeds["auto"], used, ratio, "the same" if same else "OTHER")
+            result.row(what, said, target=">= %.2f" % SLOWER, met=same and ratio >= SLOWER)
+            print(what, said, *text[-1:], sep=": ", file=sys.stderr, flush=True)
+            result.details["%s %d %s %s" % (name, count, rate, kind)] = {**speeds, "rests": text}
     result.row("the worst of these", "%.2f" % worst, target=">= %.2f" % SLOWER, met=worst >= SLOWER)
 
 

@@ -95,11 +95,17 @@ static int check(const train_values *given)
     return SH_EXIT_DONE;
 }
 
+static uint64_t grains_of(const sh_job *job, uint32_t samples)
+{
+    return (samples + (uint64_t)job->grain - 1) / job->grain;
+}
+
 /* A step falls into fewer grains than there are devices. */
-static void print_idle(const sh_job *job, uint64_t grains, uint32_t devices)
+static void print_idle(const sh_job *job, uint32_t devices)
 {
     sh_quantity a, b;
-    if (grains >= devices || job->grain == 0)
+    const uint64_t grains = grains_of(job, job->batch_size);
+    if (grains >= devices)
         return;
     const uint32_t grain = job->batch_size / devices;
     const uint64_t batch = (uint64_t)job->grain * devices;
@@ -138,16 +144,12 @@ static void print_start(const train_values *given)
                         asked->servers != NULL ? asked->servers : "");
     if (asked->resume == NULL && strcmp(job->model, "auto") != 0) {
         const uint32_t batch = local ? job->batch_size / job->workers : job->batch_size;
-        const uint64_t grains = (batch + (uint64_t)job->grain - 1) / job->grain;
         sh_console_note("batch       %s a %s", sh_quantity_count(&a, job->batch_size, "sample"),
                         local ? "local step" : "step");
         sh_console_note("grain       %s, %s %s", sh_quantity_count(&a, job->grain, "sample"),
-                        sh_quantity_count(&b, grains, "grain"),
+                        sh_quantity_count(&b, grains_of(job, batch), "grain"),
                         local ? "of each worker" : "a step");
     }
-    uint64_t units = job->workers;
-    if (!local && job->grain > 0)
-        units = (job->batch_size + (uint64_t)job->grain - 1) / job->grain;
     uint32_t devices = asked->devices > 0 ? asked->devices : 1;
     if (is_mpi(asked) && sh_launch_read(&launch)) {
         devices = launch.ranks;
@@ -159,7 +161,7 @@ static void print_start(const train_values *given)
     }
     const uint32_t first = asked->min_devices > devices ? asked->min_devices : devices;
     if (!local && asked->resume == NULL && strcmp(job->model, "auto") != 0)
-        print_idle(job, units, first);
+        print_idle(job, first);
     if (asked->lanes != NULL)
         sh_console_note("lanes       %s each", asked->lanes);
     else

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A measurement has three parts: small probes, of which the fastest is the delay, then probes that
- * grow on the way to the device, then answers that grow on the way back.
+ * A measurement has three parts. Small probes tell the delay: the fastest counts. Then probes grow
+ * on the way to the device. Then answers grow on the way back.
  *
- * A device may answer late because its processor is busy, or a quota keeps it from it: so one that
- * takes long is tried again, and the shortest of a size counts.
+ * A device may answer late because its processor is busy or a quota stops it. So a probe that takes
+ * long is repeated, and the shortest time of a size counts.
  */
 #include "cluster/gauge.h"
 
 #include <math.h>
 
 #define MS 1000000u
-#define VERY_LONG_S 0.1    /* likewise: no other reason makes much of that */
 #define LONG_S 0.010       /* that a probe takes beyond the delay: enough to tell a speed */
+#define VERY_LONG_S 0.1    /* likewise: no other reason makes much of that */
 #define FIRST_BYTES 2048   /* 16 ms at 1 Mbit/s */
 #define GROWTH 4           /* from one probe to the next */
 #define THOROUGH 2         /* measurements before it only looks */
@@ -27,9 +27,10 @@
 
 enum { NONE, DELAY, IN, OUT };
 
-static bool is_thorough(const sh_gauge *gauge)
+/* Whether it only looks if the link is as it was. */
+static bool is_look(const sh_gauging *now)
 {
-    return gauge->now.most == SH_GAUGE_BYTES_MAX;
+    return now->most < SH_GAUGE_BYTES_MAX;
 }
 
 static void begin(sh_gauge *gauge, bool thorough)
@@ -80,7 +81,7 @@ static void end(sh_gauge *gauge, uint64_t now_ns)
 {
     const sh_link_speed known = measured(gauge);
     gauge->now.part = NONE;
-    if (is_thorough(gauge)) {
+    if (!is_look(&gauge->now)) {
         gauge->known[1] = gauge->known[0];
         gauge->known[0] = gauge->now.found;
         gauge->thorough++;
@@ -92,11 +93,6 @@ static void end(sh_gauge *gauge, uint64_t now_ns)
     }
     const uint32_t wait_ms = gauge->thorough < THOROUGH ? AGAIN_MS : SH_GAUGE_LOOK_MS;
     gauge->due_ns = now_ns + (uint64_t)wait_ms * MS;
-}
-
-static bool is_look(const sh_gauging *now)
-{
-    return now->most < SH_GAUGE_BYTES_MAX;
 }
 
 /* The first size of a part: a look begins with its largest, unless that is known to take long. */

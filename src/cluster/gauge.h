@@ -5,7 +5,7 @@
  * takes 10 ms, so a slow link is never busy for long.
  *
  *     while (sh_gauge_next(&gauge, now_ns, &probe))
- *         ... send probe.bytes, of which probe.wanted are to come back ...
+ *         ... send a message of probe.bytes; the answer has probe.wanted ...
  *     sh_gauge_answer(&gauge, number, now_ns);       // and ask for the next one
  *     const sh_link_speed speed = sh_gauge_speed(&gauge, now_ns);
  *

@@ -6,8 +6,6 @@
 
 #include "cluster/membership_transfers.h"
 
-#define LOST_KEEPING_MS 6000 /* that a transfer to one that stands by counts as if it failed */
-
 void sh_membership_lose(sh_membership *membership, sh_roster_entry *one, const char *reason,
                         sh_farewell word)
 {
@@ -116,9 +114,8 @@ void sh_membership_fail_transfer(sh_membership *membership, sh_roster_entry *one
     const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
     const bool once = transfer->once;
     sh_membership_drop_transfer(membership, transfer);
-    if (once) { /* it stands by, and holds nobody up */
-        one->kept_ms = membership->clock_ms;
-        one->keeping_ms = LOST_KEEPING_MS;
+    if (once) {
+        sh_membership_put_off_keeping(membership, one);
         return;
     }
     one->failures++;

@@ -5,6 +5,7 @@
 #define KEEPERS 2         /* devices beside device 0 that have the weights */
 #define KEEP_MS 10000     /* between two transfers to one that stands by, at least, */
 #define KEEP_TIMES 100    /* and so many times what the last one took: it may cost a hundredth */
+#define LOST_MS 6000      /* that one counts for that failed */
 
 void sh_membership_drop_transfer(sh_membership *membership, const sh_transfer *transfer)
 {
@@ -139,6 +140,12 @@ static bool is_to_keep(const sh_membership *membership, const sh_roster_entry *o
            (one->kept_ms == 0 ||
             membership->clock_ms >= one->kept_ms + KEEP_MS + KEEP_TIMES * one->keeping_ms) &&
            !has_enough(membership, one) && sh_membership_can_follow(membership, one, KEEPERS);
+}
+
+void sh_membership_put_off_keeping(const sh_membership *membership, sh_roster_entry *one)
+{
+    one->kept_ms = membership->clock_ms;
+    one->keeping_ms = LOST_MS;
 }
 
 /* A replica is many bytes: it travels when the links are there. */

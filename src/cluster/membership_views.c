@@ -63,8 +63,10 @@ static bool is_to_stay(const sh_membership *membership, const sh_roster_entry *o
 {
     if (one->device == 0)
         return true;
-    if (one->seated || one->rests)
-        return one->seated && !one->rests && !one->notice.leaving;
+    if (one->rests)
+        return false;
+    if (one->seated)
+        return !one->notice.leaving;
     const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
     return one->ready && transfer != NULL && !one->notice.leaving &&
            (is_up_to_date(membership, one) || sh_membership_expects(membership, one->device) ||

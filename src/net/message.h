@@ -14,9 +14,9 @@
  *
  * A message that was unpacked has: the protocol's number, a body; strings that are UTF-8 without
  * control characters, of at most SH_MESSAGE_STRING_MAX bytes and never NULL; finite numbers; at
- * most SH_MESSAGE_MEMBERS_MAX members; keys of 32 bytes or none; padding of
- * at most SH_MESSAGE_PADDING_MAX bytes; a job inside a welcome; no field
- * that this version does not know. There is one encoding of a message, and only it is taken.
+ * most SH_MESSAGE_MEMBERS_MAX members; keys of 32 bytes or none; padding of at most
+ * SH_MESSAGE_PADDING_MAX bytes; a job inside a welcome; no field that this version does not know.
+ * There is one encoding of a message, and only it is taken.
  *
  * Threads: any.
  */

@@ -159,15 +159,26 @@ static sh_status share(sh_stage *stage)
     return sh_factors_share(factors_of(stage)->factors);
 }
 
+/* Elements at the start of a bucket that factors stand for: those of its first tensor, or none. */
+static size_t spared_elements(const factor_state *own, const sh_sum_layout *layout, uint32_t bucket,
+                              size_t *bytes)
+{
+    const uint32_t tensor = layout->buckets[bucket].first_tensor;
+    const sh_sum_place *place = &layout->places[tensor];
+    const size_t elements = sh_factors_has(own->factors, tensor) ? place->elements : 0;
+    *bytes = elements * place->form->wire / 8;
+    return elements;
+}
+
 static void traffic(const sh_stage *stage, sh_traffic *all)
 {
     const factor_state *own = factors_of(stage);
     const sh_sum_layout *layout = sh_sum_layout_of(stage->replica->sum);
     all->gathered = sh_factors_record_bytes(own->factors);
     for (uint32_t i = 0; i < layout->bucket_count; i++) {
-        const sh_sum_place *first = &layout->places[layout->buckets[i].first_tensor];
-        if (sh_factors_has(own->factors, layout->buckets[i].first_tensor))
-            all->spared += first->elements * first->form->wire / 8;
+        size_t bytes;
+        (void)spared_elements(own, layout, i, &bytes);
+        all->spared += bytes;
     }
 }
 
@@ -185,14 +196,12 @@ static void open_stage(sh_stage *stage)
     if (!own->gathering)
         return;
     for (uint32_t i = 0; i < layout->bucket_count; i++) {
-        const sh_sum_place *first = &layout->places[layout->buckets[i].first_tensor];
-        if (!sh_factors_has(own->factors, layout->buckets[i].first_tensor))
-            continue;
-        const size_t bytes = first->elements * first->form->wire / 8;
+        size_t bytes;
+        const size_t elements = spared_elements(own, layout, i, &bytes);
         sh_span *span = &spans->items[i];
         span->own = (const unsigned char *)span->own + bytes;
         span->total = (unsigned char *)span->total + bytes;
-        span->count -= first->elements;
+        span->count -= elements;
     }
     own->span = layout->bucket_count; /* where the trailer was */
     spans->items[spans->count++] = spans->items[own->span];

@@ -11,12 +11,12 @@
 
 #include "train/trainer.h"
 
-/* Bytes, the trailer's few left out. */
+/* Bytes, without the trailer's few. An engine that gathers exchanges the factors of train/factors.h
+ * in place of some sums. */
 typedef struct sh_traffic {
-    uint64_t summed; /* that are added up */
-    uint64_t
-        gathered; /* factors of all devices together (train/factors.h), where an engine gathers */
-    uint64_t spared; /* of the summed ones, that are not added up then */
+    uint64_t summed;   /* added up */
+    uint64_t gathered; /* factors of all devices together */
+    uint64_t spared;   /* of the summed ones: not added up by an engine that gathers */
 } sh_traffic;
 
 sh_traffic sh_trainer_traffic(const sh_trainer *trainer);

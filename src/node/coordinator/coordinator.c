@@ -150,8 +150,10 @@ static void note(sh_coordinator *coordinator, const sh_membership_action *action
     if (action->device != SH_MEMBERSHIP_ALL)
         snprintf(whom, sizeof whom, "device=%u ", action->device);
     sh_log(bad ? SH_LOG_WARN : SH_LOG_INFO, id, "%stext=\"%s\"", whom, action->text);
-    if (action->news == SH_NEWS_RESTS && sh_entrant_find(coordinator, action->device) != NULL)
-        sh_entrant_tell_rest(sh_entrant_find(coordinator, action->device), action->text);
+    entrant *one =
+        action->news == SH_NEWS_RESTS ? sh_entrant_find(coordinator, action->device) : NULL;
+    if (one != NULL)
+        sh_entrant_tell_rest(one, action->text);
     /* These are for the log alone: they may come often, or are steps of a change that is told. */
     if (action->news != SH_NEWS_SHARES && action->news != SH_NEWS_TRANSFER &&
         action->news != SH_NEWS_WHOLE && action->news != SH_NEWS_VIEW)

@@ -48,14 +48,6 @@ void sh_bequest_answer(const sh_bequest *bequest, bool good, const char *text)
 
 /* ---- who asks -------------------------------------------------------------------------------- */
 
-static sh_status join_path(char path[SH_PATH_BYTES], const char *run, const char *name)
-{
-    const int written = snprintf(path, SH_PATH_BYTES, "%s/%s", run, name);
-    return written > 0 && written < SH_PATH_BYTES
-               ? SH_OK
-               : sh_fail(SH_LIMIT, "%.160s: the path is too long", run);
-}
-
 static sh_status read_answer(char taker[SH_NAME_BYTES], const char *text)
 {
     char clean[SH_MESSAGE_BYTES];
@@ -72,8 +64,8 @@ sh_status sh_hand_over(char taker[SH_NAME_BYTES], const char *run, const char *d
     const char *name = device == NULL ? "" : device;
     if (strlen(name) >= SH_NAME_BYTES)
         return sh_fail(SH_INVALID, "'%.80s...': no device has a name that long", name);
-    SH_TRY(join_path(request, run, SH_RUN_REQUEST));
-    SH_TRY(join_path(answer, run, SH_RUN_ANSWER));
+    SH_TRY(sh_path_join(request, run, SH_RUN_REQUEST));
+    SH_TRY(sh_path_join(answer, run, SH_RUN_ANSWER));
     unlink(answer); /* of an earlier request */
     SH_TRY(sh_file_replace_private(request, name, strlen(name)));
     for (uint32_t waited_ms = 0; waited_ms < ANSWER_MS; waited_ms += POLL_MS) {
