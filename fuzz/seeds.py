@@ -233,6 +233,13 @@ def rates():
         yield str(number), bytes([8 * number, 40 + number]) + text.encode()
 
 
+def inventories():
+    """Devices on paper (plan/inventory.h)."""
+    for number, text in enumerate(("this", "8x pi4@100Mbit", "this@1gbit, 2x12.5gflops@500kbit,pi5", "256xpi5@0.5gbit",
+                                   "pi4@", "0xpi4", "1e9gflops", ",", "2x2x pi4@1mbit@1mbit")):
+        yield str(number), text.encode()
+
+
 def devices():
     """A device's figures (plan/device_file.h)."""
     rates = {name: [1e9, 2e9] for name in ("matrix", "convolution", "copy", "triad")}
@@ -436,6 +443,7 @@ def main():
             ("safetensors", safetensors),
             ("job", jobs),
             ("rate", rates),
+            ("inventory", inventories),
             ("device", devices),
             ("taker", hand_overs),
             ("hierarchy", hierarchies),

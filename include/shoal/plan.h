@@ -8,7 +8,9 @@
  *         printf("%.1f ms a step\n", 1e3 * plan.grains[0].step_seconds);
  *     sh_plan_result_release(&plan);
  *
- * Times come from what sh_bench has measured of this device (bench.h). Nothing is trained.
+ * Times come from what sh_bench has measured of this device (bench.h). Nothing is trained. With
+ * `on`, the plan also tells how long a step would take on several devices, and with which of them
+ * it is the fastest.
  *
  * Threads: the call blocks, and may be made from any thread.
  */
@@ -25,6 +27,7 @@ typedef struct sh_plan_options {
     sh_job job;
     const char *lanes; /* cores, as sh_lanes_check has them; NULL: all */
     uint64_t memory;   /* most bytes to hold resident; 0: any number */
+    const char *on; /* devices, such as "this@1gbit, 8x pi4@100mbit" (docs/planning.md); or NULL */
 } sh_plan_options;
 
 /* The nodes of one scope of parameters, forward and backward; figures are those of one grain. */
@@ -52,6 +55,22 @@ typedef struct sh_plan_grain {
     double epoch_seconds; /* training alone, without the validation behind it */
 } sh_plan_grain;
 
+/* A step on some of the devices of `on`: each point has the devices of the one before and another
+ * one, the one that helps most. */
+typedef struct sh_plan_point {
+    uint32_t devices;
+    char added[64]; /* the last one of them, and its link */
+    double step_seconds, compute_seconds, exchange_seconds;
+    char binds[128]; /* what takes the longest, and how many of them have nothing to do */
+} sh_plan_point;
+
+/* The fastest of the devices of `on` with another grain or wire: the weights are others then. */
+typedef struct sh_plan_way {
+    uint32_t grain, wire;
+    uint32_t devices; /* that compute */
+    double step_seconds;
+} sh_plan_way;
+
 typedef struct sh_plan_result {
     uint32_t lanes;
     char variant[16];
@@ -66,10 +85,17 @@ typedef struct sh_plan_result {
      * with. */
     sh_plan_grain *grains;
     size_t grain_count;
+    /* With `on`, both owned; else there are none. */
+    sh_plan_point *points;
+    size_t point_count, best; /* the point with the shortest step */
+    sh_plan_way *ways;        /* the fastest first, the job's own not among them */
+    size_t way_count;
+    char on_note[160]; /* what is estimated; else empty */
 } sh_plan_result;
 
 /* SH_LIMIT where the job does not fit; SH_INVALID and the failures of opening the data say what is
- * wrong with the job. */
+ * wrong with the job, or with `on`. SH_NOT_FOUND: `on` has this device, which was not measured.
+ * SH_UNSUPPORTED: `on` with a strategy whose devices do not compute steps together. */
 SHOAL_API sh_status sh_plan(const sh_plan_options *options, sh_plan_result *plan) SHOAL_CHECKED;
 SHOAL_API void sh_plan_result_release(sh_plan_result *plan);
 

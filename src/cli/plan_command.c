@@ -10,19 +10,52 @@
 
 typedef struct plan_values {
     sh_train_options asked; /* first: sh_command_options */
-    const char *json;
+    const char *on, *json;
     bool quiet;
 } plan_values;
 
 #define FIELD(member) offsetof(plan_values, member)
 
 static const sh_option options[] = {
+    {SH_OPTION_TEXT, .name = "on", .value = "DEVICES",
+     .help = "predict steps on these devices: 'this@1gbit, 8x pi4@100mbit'", .offset = FIELD(on),
+     .help_at = 39},
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",
      .help = "write the plan to FILE ('-': standard output)", .offset = FIELD(json), .help_at = 40},
     {SH_OPTION_FLAG, .name = "quiet", .help = "print nothing but errors", .offset = FIELD(quiet),
      .help_at = 44},
     {.kind = SH_OPTION_END},
 };
+
+static void add_devices(json_t *all, const sh_plan_result *plan)
+{
+    json_t *points = json_array(), *ways = json_array();
+    for (size_t i = 0; i < plan->point_count; i++) {
+        const sh_plan_point *point = &plan->points[i];
+        json_t *item = json_pack(
+            "{s:I, s:o, s:o, s:o, s:o, s:o}", "devices", (json_int_t)point->devices, "added",
+            sh_json_text(point->added), "step_seconds", sh_json_number(point->step_seconds),
+            "compute_seconds", sh_json_number(point->compute_seconds), "exchange_seconds",
+            sh_json_number(point->exchange_seconds), "binds", sh_json_text(point->binds));
+        sh_json_append(&points, item);
+    }
+    for (size_t i = 0; i < plan->way_count; i++) {
+        const sh_plan_way *way = &plan->ways[i];
+        json_t *item = json_pack("{s:I, s:I, s:I, s:o}", "grain", (json_int_t)way->grain, "wire",
+                                 (json_int_t)way->wire, "devices", (json_int_t)way->devices,
+                                 "step_seconds", sh_json_number(way->step_seconds));
+        sh_json_append(&ways, item);
+    }
+    if (all != NULL && plan->point_count > 0) {
+        json_object_set_new(all, "points", points);
+        json_object_set_new(all, "best_devices",
+                            json_integer((json_int_t)plan->points[plan->best].devices));
+        json_object_set_new(all, "ways", ways);
+        return;
+    }
+    json_decref(points);
+    json_decref(ways);
+}
 
 static json_t *plan_json(const sh_plan_options *asked, const sh_plan_result *plan)
 {
@@ -57,13 +90,15 @@ static json_t *plan_json(const sh_plan_options *asked, const sh_plan_result *pla
             sh_json_number(row->epoch_seconds));
         sh_json_append(&grains, item);
     }
-    return json_pack("{s:o, s:o, s:I, s:I, s:s, s:I, s:I, s:b, s:o, s:o, s:o, s:o}", "model",
-                     sh_json_text(asked->job.model), "data", sh_json_text(asked->job.data),
-                     "batch_size", (json_int_t)asked->job.batch_size, "lanes",
-                     (json_int_t)plan->lanes, "variant", plan->variant, "parameters",
-                     (json_int_t)plan->parameters, "samples", (json_int_t)plan->samples, "timed",
-                     plan->timed, "note", sh_json_text(plan->note), "read_seconds",
-                     sh_json_number(plan->read_seconds), "layers", layers, "grains", grains);
+    json_t *all = json_pack("{s:o, s:o, s:I, s:I, s:s, s:I, s:I, s:b, s:o, s:o, s:o, s:o}", "model",
+                            sh_json_text(asked->job.model), "data", sh_json_text(asked->job.data),
+                            "batch_size", (json_int_t)asked->job.batch_size, "lanes",
+                            (json_int_t)plan->lanes, "variant", plan->variant, "parameters",
+                            (json_int_t)plan->parameters, "samples", (json_int_t)plan->samples,
+                            "timed", plan->timed, "note", sh_json_text(plan->note), "read_seconds",
+                            sh_json_number(plan->read_seconds), "layers", layers, "grains", grains);
+    add_devices(all, plan);
+    return all;
 }
 
 static void add_layer(sh_table *table, const sh_plan_layer *layer)
@@ -124,6 +159,67 @@ static int print_memory(const sh_plan_result *plan)
     return sh_command_print_table(table, "");
 }
 
+#define POINTS 32 /* of a curve, before it is thinned out */
+#define FASTER 0.95
+#define WAYS 3
+
+/* Each number of devices up to POINTS, then fewer and fewer, the best and the last one. */
+static bool is_shown(const sh_plan_result *plan, size_t i)
+{
+    const size_t n = plan->points[i].devices;
+    return n <= POINTS || i == plan->best || i + 1 == plan->point_count || n % POINTS == 0;
+}
+
+/* The fastest ways, each clearly faster than the next one that is shown. */
+static void print_ways(const sh_plan_result *plan, double step_seconds)
+{
+    double shown_s = 0;
+    sh_quantity a;
+    for (size_t i = 0, shown = 0; i < plan->way_count && shown < WAYS; i++) {
+        const sh_plan_way *way = &plan->ways[i];
+        if (way->step_seconds > FASTER * step_seconds || FASTER * way->step_seconds < shown_s)
+            continue;
+        printf("            --grain %u --wire %u: %.2f ms with %s (other weights)\n", way->grain,
+               way->wire, way->step_seconds * 1e3, sh_quantity_count(&a, way->devices, "device"));
+        shown_s = way->step_seconds;
+        shown++;
+    }
+}
+
+static int print_devices(const sh_plan_options *asked, const sh_plan_result *plan)
+{
+    static const char *const heads[] = {"devices",  "step ms",      "samples/s", "computing ms",
+                                        "exchange", "the last one", "what binds"};
+    const sh_plan_point *best = &plan->points[plan->best];
+    sh_quantity a;
+    sh_table *table = sh_table_new(">>>>><<", heads);
+    for (size_t i = 0; i < plan->point_count; i++) {
+        const sh_plan_point *point = &plan->points[i];
+        if (!is_shown(plan, i))
+            continue;
+        sh_table_add(table, sh_quantity_whole(&a, point->devices));
+        sh_table_number(table, point->step_seconds * 1e3, 2);
+        sh_table_add(table, sh_quantity_rate(&a, asked->job.batch_size / point->step_seconds));
+        sh_table_number(table, point->compute_seconds * 1e3, 2);
+        sh_table_number(table, point->exchange_seconds * 1e3, 2);
+        sh_table_add(table, point->added);
+        sh_table_add(table, point->binds);
+    }
+    puts("\ndevices, each with the one added that helps most");
+    if (sh_command_print_table(table, "") != SH_EXIT_DONE)
+        return SH_EXIT_FAILURE;
+    printf("\nfastest     %s, %.2f ms a step: %.2f times one device",
+           sh_quantity_count(&a, best->devices, "device"), best->step_seconds * 1e3,
+           plan->points[0].step_seconds / best->step_seconds);
+    if (best->devices < plan->point_count)
+        printf("; %zu would stand by", plan->point_count - best->devices);
+    puts("");
+    print_ways(plan, best->step_seconds);
+    if (plan->on_note[0] != '\0')
+        printf("            %s\n", plan->on_note);
+    return SH_EXIT_DONE;
+}
+
 static int print_plan(const sh_plan_options *asked, const sh_plan_result *plan)
 {
     sh_quantity a, b, c;
@@ -144,8 +240,9 @@ static int print_plan(const sh_plan_options *asked, const sh_plan_result *plan)
         return SH_EXIT_FAILURE;
     if (plan->memory_note[0] != '\0')
         printf("\n%s\n", plan->memory_note);
-    if (!plan->timed)
-        return SH_EXIT_DONE;
+    const int code = plan->point_count > 0 ? print_devices(asked, plan) : SH_EXIT_DONE;
+    if (!plan->timed || code != SH_EXIT_DONE)
+        return code;
     printf("\nstep        %.2f ms: %.2f computing, %.2f preparing, %.2f optimizer, %.2f other\n",
            own->step_seconds * 1e3, own->compute_seconds * 1e3, own->prepare_seconds * 1e3,
            own->optimizer_seconds * 1e3, own->other_seconds * 1e3);
@@ -165,7 +262,7 @@ static int run(const sh_arguments *arguments, void *values)
     if (sh_lanes_check(given->asked.lanes) != SH_OK || sh_job_complete(job) != SH_OK)
         return sh_console_misuse("plan", "%s", sh_message());
     const sh_plan_options asked = {
-        .job = *job, .lanes = given->asked.lanes, .memory = given->asked.memory};
+        .job = *job, .lanes = given->asked.lanes, .memory = given->asked.memory, .on = given->on};
     if (given->json != NULL && sh_json_file_check(given->json) != SH_OK)
         return sh_console_fail("%s", sh_message());
     if (sh_plan(&asked, &plan) != SH_OK)
@@ -183,13 +280,20 @@ const sh_command sh_plan_command = {
     .name = "plan",
     .usage = "MODEL DATA [options]",
     .summary = "estimates the memory and time of a training",
-    .details = "Shows the cost of each layer, the memory by kind for several grain sizes, and the "
-               "time of a step and\n"
-               "of an epoch on this device, estimated from what shoal bench measured. Nothing is "
-               "trained.\n"
-               "\n"
-               "example:\n"
-               "  shoal plan lenet mnist:DIR --batch-size 128\n",
+    .details =
+        "Shows the cost of each layer, the memory by kind for several grain sizes, and the "
+        "time of a step and\n"
+        "of an epoch on this device, estimated from what shoal bench measured. Nothing is "
+        "trained.\n"
+        "\n"
+        "With --on, also the time of a step on several devices, with 1, 2, ... of them; who would\n"
+        "stand by; and which grain or width of the wire would make it faster (other weights).\n"
+        "A device is this (as measured), a board (pi4, pi5, jetson-nano, orin-nano, agx-orin:\n"
+        "estimated) or what it reaches, such as 25gflops; its link stands behind @.\n"
+        "\n"
+        "examples:\n"
+        "  shoal plan lenet mnist:DIR --batch-size 128\n"
+        "  shoal plan resnet:20 noise:3x32x32/10 --on 'this@1gbit, 4x pi5@1gbit'\n",
     .options = options,
     .values_bytes = sizeof(plan_values),
     .trains = SH_TRAINS_ON_PAPER,

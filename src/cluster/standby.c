@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OTHER_LINKS 1.5    /* times as long an exchange makes other steps */
-#define STRETCH_FIRST 0.75 /* computing hides some, and a link is seldom worse than it seems */
+#define OTHER_LINKS 1.5 /* times as long an exchange makes other steps */
 #define STRETCH_MIN 0.02
 #define STRETCH_MAX 50.0
 #define WEIGHT 0.2          /* of one measurement */
@@ -62,7 +61,7 @@ void sh_standby_init(sh_standby *standby, const sh_lineup_job *job, uint32_t mos
                             .price_s = SH_STANDBY_PRICE_S,
                             .memory_ms = SH_STANDBY_MEMORY_MS};
     standby->job.base_s = 0;
-    standby->job.stretch = STRETCH_FIRST;
+    standby->job.stretch = SH_LINEUP_STRETCH;
 }
 
 static uint32_t count_used(const bool *used, uint32_t count)
@@ -168,8 +167,8 @@ static void learn(sh_standby *standby, const sh_lineup_device *devices, const bo
 static void forget(sh_standby *standby, double passed_ms)
 {
     const double kept = exp2(-passed_ms / standby->memory_ms);
-    const double apart = log(standby->job.stretch / STRETCH_FIRST);
-    standby->job.stretch = STRETCH_FIRST * exp(apart * kept);
+    const double apart = log(standby->job.stretch / SH_LINEUP_STRETCH);
+    standby->job.stretch = SH_LINEUP_STRETCH * exp(apart * kept);
 }
 
 static void choose(const sh_standby *standby, sh_lineup *best, const sh_lineup_device *devices,

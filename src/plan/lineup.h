@@ -46,6 +46,10 @@ typedef struct sh_lineup_job {
     double stretch;
 } sh_lineup_job;
 
+/* The stretch before it is measured: computing hides some of the exchange, and a link is seldom
+ * worse than it seems. */
+#define SH_LINEUP_STRETCH 0.75
+
 typedef struct sh_lineup_time {
     double seconds;
     double compute_s, exchange_s;

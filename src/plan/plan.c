@@ -22,8 +22,11 @@
 #include "onnx/unfolded.h"
 #include "plan/breakdown.h"
 #include "plan/device_file.h"
+#include "plan/outlook.h"
 #include "plan/time_model.h"
 #include "train/lane_list.h"
+#include "train/strategy.h"
+#include "train/traffic.h"
 #include "train/workbench.h"
 
 #define READ_SAMPLES 64 /* that are read for the time of one */
@@ -38,6 +41,8 @@ typedef struct planning {
     sh_measurements known;
     sh_problem problem;
     sh_footprint footprint; /* of the job as it is */
+    sh_inventory inventory; /* of the options' `on` */
+    sh_traffic traffic;
 } planning;
 
 /* A program of the job, with the graph that it was compiled from. */
@@ -294,12 +299,39 @@ done:
     return status;
 }
 
+/* Devices can be told of where they compute steps together. */
+static sh_status read_devices(planning *p, const char *on, const sh_job *job)
+{
+    sh_strategy strategy;
+    if (on == NULL)
+        return SH_OK;
+    SH_TRY(sh_strategy_parse(&strategy, job->strategy));
+    if (strategy.row->apart || strategy.row->local)
+        return sh_fail(SH_UNSUPPORTED,
+                       "--on: with --strategy %s devices do not compute steps together; plan it "
+                       "with sync or ps-sync",
+                       job->strategy);
+    return sh_inventory_parse(&p->inventory, on);
+}
+
+static sh_status look_out(const planning *p, const sh_job *job)
+{
+    sh_strategy strategy;
+    SH_TRY(sh_strategy_parse(&strategy, job->strategy));
+    const sh_outlook asked = {.inventory = &p->inventory,
+                              .traffic = p->traffic,
+                              .wire = job->wire,
+                              .servers = strategy.row->servers};
+    return sh_outlook_fill(p->result, &asked);
+}
+
 static sh_status run(planning *p, const sh_plan_options *options)
 {
     sh_plan_result *result = p->result;
     sh_job job = options->job;
     sh_lane_list lanes;
     SH_TRY(sh_job_complete(&job));
+    SH_TRY(read_devices(p, options->on, &job));
     SH_TRY(sh_lane_list_parse(&lanes, options->lanes));
     if (lanes.gpu_count > 0)
         return sh_fail(SH_UNSUPPORTED, "--lanes %s: a plan knows no GPUs yet; leave gpu: out",
@@ -311,6 +343,7 @@ static sh_status run(planning *p, const sh_plan_options *options)
      * and first, while nothing else is in the process's memory. */
     SH_TRY(sh_workbench_start(p->bench, lanes.cores, options->memory));
     p->footprint = *sh_trainer_footprint(p->bench->trainer);
+    p->traffic = sh_trainer_traffic(p->bench->trainer);
     sh_trainer_free(p->bench->trainer);
     p->bench->trainer = NULL;
     sh_memory_trim();
@@ -331,7 +364,7 @@ static sh_status run(planning *p, const sh_plan_options *options)
     for (size_t i = 0; i < USUAL_GRAINS; i++)
         if (usual_grains[i] != job.grain && usual_grains[i] <= most)
             SH_TRY(plan_grain(p, usual_grains[i]));
-    return SH_OK;
+    return options->on != NULL ? look_out(p, &job) : SH_OK;
 }
 
 sh_status sh_plan(const sh_plan_options *options, sh_plan_result *result)
@@ -353,7 +386,11 @@ void sh_plan_result_release(sh_plan_result *plan)
 {
     free(plan->layers);
     free(plan->grains);
+    free(plan->points);
+    free(plan->ways);
     plan->layers = NULL;
     plan->grains = NULL;
-    plan->layer_count = plan->grain_count = 0;
+    plan->points = NULL;
+    plan->ways = NULL;
+    plan->layer_count = plan->grain_count = plan->point_count = plan->way_count = 0;
 }

@@ -155,6 +155,40 @@ class Plan(harness.Case):
         two = self.plan(*JOB, "--lanes", "2").plan["grains"][0]
         self.assertLess(two["compute_seconds"], 0.8 * own["compute_seconds"])
 
+    def test_a_plan_on_several_devices(self):
+        plan = self.plan(*JOB, "--on", "4x 10gflops@100mbit, 2x 1gflops@1kbit").plan
+        points = plan["points"]
+        self.assertEqual([point["devices"] for point in points], [1, 2, 3, 4, 5, 6])
+        self.assertEqual(points[0]["exchange_seconds"], 0)
+        flops = sum(layer["forward_flops"] + layer["backward_flops"] for layer in plan["layers"]) / 7
+        self.assertAlmostEqual(points[0]["compute_seconds"] / (8 * 7 * flops / 10e9), 1, delta=1e-6)
+        self.assertEqual(plan["best_devices"], min(points, key=lambda point: point["step_seconds"])["devices"])
+        self.assertEqual([point["added"] for point in points],
+                         ["10gflops, 100 Mbit/s"] * 4 + ["1gflops, 0.001 Mbit/s"] * 2)
+        self.assertEqual([point["binds"] for point in points[4:]],
+                         ["the link of 1gflops, 0.001 Mbit/s; %d without grains" % idle for idle in (1, 2)])
+        ways = plan["ways"]
+        self.assertNotIn((7, 32), [(way["grain"], way["wire"]) for way in ways])
+        self.assertEqual([way["step_seconds"] for way in ways], sorted(way["step_seconds"] for way in ways))
+        self.assertEqual(len(ways), 3 * len(plan["grains"]) - 1)
+        # Computing takes seconds, the exchange next to nothing: eight devices for eight grains, and the ninth is idle.
+        result = self.plan(*JOB, "--on", "9x 0.001gflops@1gbit")
+        self.assertEqual(result.plan["best_devices"], 8)
+        self.assertEqual(result.plan["points"][8]["binds"], "computing; 1 without grains")
+        self.assertRegex(result.out, r"(?m)^fastest +8 devices, .* ms a step: \d\.\d\d times one device; 1 would stand by$")
+
+    def test_a_plan_on_this_device(self):
+        result = self.shoal("plan", *JOB, "--on", "this", status=1, env=self.env)
+        self.assertIn("--on this: this device has not been measured; run shoal bench", result.err)
+        self.bench("--quiet")
+        plan = self.plan(*JOB, "--lanes", "1", "--on", "this").plan
+        self.assertAlmostEqual(plan["points"][0]["step_seconds"] / plan["grains"][0]["step_seconds"], 1, delta=1e-6)
+        for on, message in (("pi6", "--on: unknown device 'pi6'; did you mean 'pi4'?"), ("pi4@fast", "--on: link 'fast'")):
+            result = self.shoal("plan", *JOB, "--on", on, status=1, env=self.env)
+            self.assertIn(message, result.err)
+        result = self.shoal("plan", *JOB, "--strategy", "ps-async", "--on", "2xpi4", status=1, env=self.env)
+        self.assertIn("with --strategy ps-async devices do not compute steps together", result.err)
+
     def test_what_is_frozen_is_neither_summed_nor_updated(self):
         self.bench("--quiet")
         job = (*JOB, "--lanes", "1")

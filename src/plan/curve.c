@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/curve.h"
+
+#include <math.h>
+
+#define AS_FAST 1e-3 /* of a step's time: no gain, as in plan/lineup */
+
+static bool alike(const sh_lineup_device *a, const sh_lineup_device *b)
+{
+    return a->rate == b->rate && a->in == b->in && a->out == b->out && a->delay_s == b->delay_s;
+}
+
+/* The device with which a step is the shortest, among those that are not used yet. */
+static uint32_t next_device(const sh_lineup_job *job, const sh_lineup_device *devices, bool *used,
+                            uint32_t count)
+{
+    uint32_t best = count;
+    double least = INFINITY;
+    for (uint32_t i = 0; i < count; i++) {
+        if (used[i] || (i > 0 && !used[i - 1] && alike(&devices[i], &devices[i - 1])))
+            continue;
+        used[i] = true;
+        const double seconds = sh_lineup_time_of(job, devices, used, count, NULL).seconds;
+        used[i] = false;
+        if (best == count || seconds < least) {
+            least = seconds;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static uint32_t count_idle(const sh_range *shares, uint32_t count)
+{
+    uint32_t idle = 0;
+    for (uint32_t i = 0; i < count; i++)
+        idle += shares[i].count == 0;
+    return idle;
+}
+
+void sh_curve_make(sh_curve *curve, const sh_lineup_job *job, const sh_lineup_device *devices,
+                   uint32_t count)
+{
+    bool used[SH_DEVICES_MAX] = {false};
+    sh_range shares[SH_DEVICES_MAX];
+    curve->count = count;
+    curve->best = 0;
+    for (uint32_t n = 0; n < count; n++) {
+        sh_curve_point *point = &curve->points[n];
+        point->added = next_device(job, devices, used, count);
+        used[point->added] = true;
+        point->time = sh_lineup_time_of(job, devices, used, count, shares);
+        point->idle = count_idle(shares, n + 1);
+        if (point->time.seconds < (1 - AS_FAST) * curve->points[curve->best].time.seconds)
+            curve->best = n;
+    }
+}

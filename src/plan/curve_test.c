@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/curve.h"
+
+#include <math.h>
+
+#include "base/test.h"
+
+static void assert_near(double value, double expected)
+{
+    if (!(fabs(value - expected) <= 1e-6 * fabs(expected)))
+        fail_msg("%.9g instead of %.9g", value, expected);
+}
+
+/* Eight grains of 0.1 s; 1 MB at 10 MB/s around the ring. */
+static void the_curve_bends_where_the_exchange_costs_more(void **state)
+{
+    (void)state;
+    const sh_lineup_job job = {.grains = 8, .summed = 1e6, .stretch = 1};
+    sh_lineup_device devices[8];
+    sh_curve curve;
+    for (int i = 0; i < 8; i++)
+        devices[i] = (sh_lineup_device){.rate = 10, .out = 1e7, .in = 1e7};
+    sh_curve_make(&curve, &job, devices, 8);
+    assert_int_equal(curve.count, 8);
+    assert_near(curve.points[0].time.seconds, 0.8);
+    assert_near(curve.points[1].time.seconds, 0.4 + 0.1);
+    assert_near(curve.points[3].time.seconds, 0.2 + 0.15);
+    assert_near(curve.points[7].time.seconds, 0.1 + 0.175);
+    assert_int_equal(curve.best, 7);
+    for (int i = 0; i < 8; i++) /* ten times as slow */
+        devices[i].out = devices[i].in = 1e6;
+    sh_curve_make(&curve, &job, devices, 8);
+    assert_int_equal(curve.best, 0);
+}
+
+/* The fast ones first, the one behind a slow link last; devices without a grain are counted. */
+static void the_best_device_is_added_first(void **state)
+{
+    (void)state;
+    const sh_lineup_job job = {.grains = 4, .summed = 1e6, .stretch = 1};
+    const sh_lineup_device devices[] = {
+        {.rate = 40, .out = 1e4, .in = 1e4},  {.rate = 10, .out = 1e9, .in = 1e9},
+        {.rate = 10, .out = 1e9, .in = 1e9},  {.rate = 20, .out = 1e9, .in = 1e9},
+        {.rate = 0.1, .out = 1e9, .in = 1e9},
+    };
+    sh_curve curve;
+    sh_curve_make(&curve, &job, devices, 5);
+    assert_int_equal(curve.points[0].added, 0); /* alone its link does not matter */
+    assert_int_equal(curve.best, 0);
+    sh_curve_make(&curve, &job, devices + 1, 4);
+    assert_int_equal(curve.points[0].added, 2);
+    assert_int_equal(curve.points[1].added, 0);
+    assert_int_equal(curve.points[2].added, 1);
+    assert_int_equal(curve.points[3].added, 3);
+    assert_int_equal(curve.best, 2);
+    assert_int_equal(curve.points[2].idle, 0);
+    assert_int_equal(curve.points[3].idle, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_curve_bends_where_the_exchange_costs_more),
+        cmocka_unit_test(the_best_device_is_added_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

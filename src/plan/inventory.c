@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/inventory.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/suggestion.h"
+#include "plan/shares.h"
+
+#define REACHED 0.5 /* of a peak, by a training: an estimate */
+#define GROUP_BYTES 64
+#define BITS_MAX 1e12
+#define GFLOPS_MAX 1e6
+#define KNOWN                                                                                      \
+    "There is this, pi4, pi5, jetson-nano, orin-nano, agx-orin, or what it reaches, such as "      \
+    "25gflops"
+
+/* Cores, GHz, and float32 operations a cycle of one core: multiply-adds count twice. One 128-bit
+ * vector of them a cycle for Cortex-A57 and A72, two for A76 and A78AE (Arm's software optimization
+ * guides). */
+static const struct board {
+    const char *name;
+    double cores, ghz, flops_a_cycle;
+} boards[] = {
+    {"pi4", 4, 1.5, 8},        {"pi5", 4, 2.4, 16},       {"jetson-nano", 4, 1.43, 8},
+    {"orin-nano", 6, 1.5, 16}, {"agx-orin", 12, 2.2, 16},
+};
+#define BOARDS (sizeof boards / sizeof *boards)
+
+const char *sh_inventory_board(uint32_t number, double *flops)
+{
+    if (number >= BOARDS)
+        return NULL;
+    const struct board *board = &boards[number];
+    *flops = REACHED * board->cores * board->ghz * 1e9 * board->flops_a_cycle;
+    return board->name;
+}
+
+/* A number of digits and at most one point, more than 0. NULL: there is none; else its end. */
+static const char *read_number(const char *text, double *number)
+{
+    const size_t whole = strspn(text, "0123456789");
+    const size_t length =
+        whole + (text[whole] == '.' ? 1 + strspn(text + whole + 1, "0123456789") : 0);
+    *number = 0;
+    double digit = 1;
+    for (size_t i = 0; i < whole; i++)
+        *number = 10 * *number + (text[i] - '0');
+    for (size_t i = whole + 1; i < length; i++)
+        *number += (text[i] - '0') * (digit /= 10);
+    return length > 0 && *number > 0 && isfinite(*number) ? text + length : NULL;
+}
+
+static bool read_rate(const char *text, double *bytes)
+{
+    static const struct {
+        const char *name;
+        double bits;
+    } units[] = {{"kbit", 1e3}, {"mbit", 1e6}, {"gbit", 1e9}};
+    double number;
+    const char *unit = read_number(text, &number);
+    for (size_t i = 0; unit != NULL && i < sizeof units / sizeof *units; i++)
+        if (strcmp(unit, units[i].name) == 0) {
+            *bytes = number * units[i].bits / 8;
+            return number * units[i].bits <= BITS_MAX;
+        }
+    return false;
+}
+
+static sh_status read_device(sh_inventory_kind *kind, const char *text)
+{
+    sh_suggestion meant = {.typed = text};
+    double number;
+    const char *name, *unit = read_number(text, &number);
+    snprintf(kind->name, sizeof kind->name, "%.*s", SH_INVENTORY_NAME - 1, text);
+    if (strcmp(text, "this") == 0)
+        return SH_OK;
+    if (unit != NULL && strcmp(unit, "gflops") == 0 && number <= GFLOPS_MAX &&
+        strlen(text) < SH_INVENTORY_NAME) {
+        kind->flops = 1e9 * number;
+        return SH_OK;
+    }
+    for (uint32_t i = 0; (name = sh_inventory_board(i, &kind->flops)) != NULL; i++) {
+        kind->board = strcmp(text, name) == 0;
+        if (kind->board)
+            return SH_OK;
+        sh_suggestion_offer(&meant, name);
+    }
+    if (meant.name != NULL)
+        return sh_fail(SH_INVALID, "--on: unknown device '%.40s'; did you mean '%s'? " KNOWN, text,
+                       meant.name);
+    return sh_fail(SH_INVALID, "--on: unknown device '%.40s'. " KNOWN, text);
+}
+
+/* One group, in small letters and without spaces around it. */
+static sh_status read_group(sh_inventory_kind *kind, char *text)
+{
+    const size_t digits = strspn(text, "0123456789");
+    char *device = text, *at = strchr(text, '@');
+    *kind = (sh_inventory_kind){.count = 1};
+    if (digits > 0 && text[digits] == 'x') {
+        const unsigned long count = strtoul(text, NULL, 10);
+        if (digits > 4 || count < 1 || count > SH_DEVICES_MAX)
+            return sh_fail(SH_INVALID, "--on: %.40s: from 1 to %d devices", text, SH_DEVICES_MAX);
+        kind->count = (uint32_t)count;
+        device = text + digits + 1;
+        device += strspn(device, " ");
+    }
+    if (at != NULL && !read_rate(at + 1, &kind->link))
+        return sh_fail(SH_INVALID, "--on: link '%.40s': expected a rate such as 100mbit or 1gbit",
+                       at + 1);
+    if (at != NULL)
+        *at = '\0';
+    return read_device(kind, device);
+}
+
+sh_status sh_inventory_parse(sh_inventory *inventory, const char *text)
+{
+    sh_inventory found = {0};
+    while (true) {
+        char group[GROUP_BYTES];
+        text += strspn(text, " ");
+        size_t length = strcspn(text, ",");
+        const char *next = text[length] == ',' ? text + length + 1 : NULL;
+        while (length > 0 && text[length - 1] == ' ')
+            length--;
+        if (length == 0 || length >= GROUP_BYTES)
+            return sh_fail(SH_INVALID, "--on: expected devices with commas between them, such as "
+                                       "'this@1gbit, 8x pi4@100mbit'");
+        for (size_t i = 0; i < length; i++)
+            group[i] = (char)tolower((unsigned char)text[i]);
+        group[length] = '\0';
+        if (found.kinds == SH_INVENTORY_KINDS)
+            return sh_fail(SH_INVALID, "--on: at most %d groups of devices", SH_INVENTORY_KINDS);
+        SH_TRY(read_group(&found.kind[found.kinds], group));
+        found.devices += found.kind[found.kinds++].count;
+        if (found.devices > SH_DEVICES_MAX)
+            return sh_fail(SH_INVALID, "--on: %u devices: at most %d", found.devices,
+                           SH_DEVICES_MAX);
+        if (next == NULL)
+            break;
+        text = next;
+    }
+    *inventory = found;
+    return SH_OK;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/inventory.h"
+
+#include "base/test.h"
+
+static void groups_are_read(void **state)
+{
+    (void)state;
+    sh_inventory found;
+    assert_ok(sh_inventory_parse(&found, " This@1Gbit, 8x pi4@100Mbit ,2x12.5gflops@500kbit"));
+    assert_int_equal(found.kinds, 3);
+    assert_int_equal(found.devices, 11);
+    assert_string_equal(found.kind[0].name, "this");
+    assert_true(found.kind[0].flops == 0 && found.kind[0].link == 1.25e8 && !found.kind[0].board);
+    assert_string_equal(found.kind[1].name, "pi4");
+    assert_int_equal(found.kind[1].count, 8);
+    assert_true(found.kind[1].board);
+    assert_true(found.kind[1].flops == 24e9); /* half of four cores at 1.5 GHz by 8 */
+    assert_true(found.kind[1].link == 1.25e7);
+    assert_true(found.kind[2].flops == 12.5e9 && found.kind[2].link == 62500);
+    assert_false(found.kind[2].board);
+    assert_ok(sh_inventory_parse(&found, "pi5"));
+    assert_true(found.devices == 1 && found.kind[0].link == 0);
+}
+
+static void what_is_wrong_is_said(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"", "expected devices with commas"},
+        {"pi4,,pi5", "expected devices with commas"},
+        {"pi4,", "expected devices with commas"},
+        {"pi44", "unknown device 'pi44'; did you mean 'pi4'?"},
+        {"8xpi9000@1gbit", "unknown device 'pi9000'"},
+        {"pi4@fast", "link 'fast': expected a rate such as 100mbit"},
+        {"pi4@", "link ''"},
+        {"pi4@0mbit", "link '0mbit'"},
+        {"pi4@5000gbit", "link '5000gbit'"},
+        {"pi4@1gbit@1gbit", "link '1gbit@1gbit'"},
+        {"0xpi4", "from 1 to 256 devices"},
+        {"257x pi4", "from 1 to 256 devices"},
+        {"99999999999x pi4", "from 1 to 256 devices"},
+        {"200x pi4, 57x pi5", "257 devices: at most 256"},
+        {"0gflops", "unknown device '0gflops'"},
+        {"-3gflops", "unknown device '-3gflops'"},
+        {"1e9gflops", "unknown device '1e9gflops'"},
+        {"this,this,this,this,this,this,this,this,this,this,this,this,this,this,this,this,this",
+         "at most 16 groups"},
+    };
+    sh_inventory found = {.devices = 7};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_fails(sh_inventory_parse(&found, cases[i].text), SH_INVALID, cases[i].message);
+    assert_int_equal(found.devices, 7);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(groups_are_read),
+        cmocka_unit_test(what_is_wrong_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/outlook.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/curve.h"
+
+static const uint32_t wires[] = {32, 16, 8};
+#define WIRES (sizeof wires / sizeof *wires)
+
+/* Operations of one sample, forward and backward. */
+static double sample_flops(const sh_plan_result *result)
+{
+    double flops = 0;
+    for (size_t i = 0; i < result->layer_count; i++)
+        flops += result->layers[i].forward_flops + result->layers[i].backward_flops;
+    return flops / result->grains[0].grain;
+}
+
+/* The devices as they compute grains of a row; `kinds` gets the kind of each. */
+static void list_devices(sh_lineup_device *devices, uint32_t *kinds, const sh_plan_result *result,
+                         const sh_plan_grain *row, const sh_inventory *inventory)
+{
+    const double flops = sample_flops(result) * row->grain;
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < inventory->kinds; k++) {
+        const sh_inventory_kind *kind = &inventory->kind[k];
+        const double own = row->grains / (row->compute_seconds + row->other_seconds);
+        for (uint32_t i = 0; i < kind->count; i++) {
+            kinds[count] = k;
+            devices[count++] = (sh_lineup_device){
+                .rate = kind->flops > 0 ? kind->flops / flops : own,
+                .out = kind->link,
+                .in = kind->link,
+                .delay_s = kind->link > 0 ? SH_OUTLOOK_DELAY_S : 0,
+            };
+        }
+    }
+}
+
+static sh_lineup_job job_of(const sh_plan_result *result, const sh_plan_grain *row,
+                            const sh_outlook *asked, uint32_t wire)
+{
+    const sh_traffic *traffic = &asked->traffic;
+    const uint64_t summed = traffic->summed - (asked->servers ? 0 : traffic->spared);
+    return (sh_lineup_job){
+        .grains = row->grains,
+        .summed = (double)summed * wire / asked->wire,
+        .gathered = asked->servers ? 0 : (double)traffic->gathered,
+        .servers = asked->servers,
+        .base_s = result->timed ? row->prepare_seconds + row->optimizer_seconds : 0,
+        .stretch = SH_LINEUP_STRETCH,
+    };
+}
+
+static void print_device(char text[64], const sh_inventory_kind *kind)
+{
+    if (kind->link > 0)
+        snprintf(text, 64, "%s, %.4g Mbit/s", kind->name, kind->link * 8e-6);
+    else
+        snprintf(text, 64, "%s", kind->name);
+}
+
+static void fill_point(sh_plan_point *point, const sh_curve_point *from, uint32_t devices,
+                       const sh_inventory *inventory, const uint32_t *kinds)
+{
+    char slowest[64];
+    *point = (sh_plan_point){.devices = devices,
+                             .step_seconds = from->time.seconds,
+                             .compute_seconds = from->time.compute_s,
+                             .exchange_seconds = from->time.exchange_s};
+    print_device(point->added, &inventory->kind[kinds[from->added]]);
+    print_device(slowest, &inventory->kind[kinds[from->time.slowest]]);
+    const bool link = from->time.exchange_s > from->time.compute_s;
+    const int length = snprintf(point->binds, sizeof point->binds, "%s%s",
+                                link ? "the link of " : "computing", link ? slowest : "");
+    if (from->idle > 0)
+        snprintf(point->binds + length, sizeof point->binds - (size_t)length, "; %u without grains",
+                 from->idle);
+}
+
+/* Of ways that are as fast, the one with the wider wire and the larger grain comes first. */
+static int compare_ways(const void *a, const void *b)
+{
+    const sh_plan_way *x = a, *y = b;
+    if (x->step_seconds != y->step_seconds)
+        return x->step_seconds > y->step_seconds ? 1 : -1;
+    if (x->wire != y->wire)
+        return x->wire < y->wire ? 1 : -1;
+    return (x->grain < y->grain) - (x->grain > y->grain);
+}
+
+static void note_estimates(sh_plan_result *result, const sh_inventory *inventory)
+{
+    for (uint32_t i = 0; i < inventory->kinds; i++)
+        if (inventory->kind[i].board)
+            snprintf(result->on_note, sizeof result->on_note,
+                     "the speed of %s is estimated: half of its processor's peak; measure it with "
+                     "shoal bench there",
+                     inventory->kind[i].name);
+}
+
+sh_status sh_outlook_fill(sh_plan_result *result, const sh_outlook *asked)
+{
+    sh_lineup_device devices[SH_DEVICES_MAX];
+    uint32_t kinds[SH_DEVICES_MAX];
+    const sh_inventory *inventory = asked->inventory;
+    for (uint32_t i = 0; i < inventory->kinds && !result->timed; i++)
+        if (inventory->kind[i].flops == 0)
+            return sh_fail(SH_NOT_FOUND, "--on this: this device has not been measured; run shoal "
+                                         "bench, or say what it reaches, such as 25gflops");
+    result->points = calloc(inventory->devices, sizeof *result->points);
+    result->ways = calloc(result->grain_count * WIRES, sizeof *result->ways);
+    sh_curve *curve = malloc(sizeof *curve);
+    if (result->points == NULL || result->ways == NULL || curve == NULL) {
+        free(curve);
+        return sh_fail_memory(inventory->devices * sizeof *result->points, "the plan's devices");
+    }
+    for (size_t i = 0; i < result->grain_count; i++)
+        for (size_t w = 0; w < WIRES; w++) {
+            const sh_plan_grain *row = &result->grains[i];
+            const bool own = i == 0 && wires[w] == asked->wire;
+            const sh_lineup_job job = job_of(result, row, asked, wires[w]);
+            list_devices(devices, kinds, result, row, inventory);
+            sh_curve_make(curve, &job, devices, inventory->devices);
+            const sh_curve_point *best = &curve->points[curve->best];
+            if (!own) {
+                result->ways[result->way_count++] =
+                    (sh_plan_way){row->grain, wires[w], curve->best + 1, best->time.seconds};
+                continue;
+            }
+            result->best = curve->best;
+            for (uint32_t n = 0; n < curve->count; n++)
+                fill_point(&result->points[result->point_count++], &curve->points[n], n + 1,
+                           inventory, kinds);
+        }
+    qsort(result->ways, result->way_count, sizeof *result->ways, compare_ways);
+    note_estimates(result, inventory);
+    free(curve);
+    return SH_OK;
+}
