@@ -17,11 +17,15 @@ LARGE = ("lenet", "digits:2000/100", "--batch-size", "256", "--grain", "32", "--
 LONG = ("lenet", "digits:2000/100", "--batch-size", "1024", "--grain", "128", "--epochs", "1000000", "--lanes", "1")
 
 
-def shape(spaces, device, rate):
-    """Holds what comes from a device and what goes to it to a rate, such as 1mbit."""
+def shape(spaces, device, rate, queue):
+    """Holds what comes from a device and what goes to it to a rate, such as 1mbit, behind a queue of so many bytes.
+
+    A slow link has a short one, as in the lab. Behind one that takes seconds, everything comes too late, and a device is
+    lost instead of left out.
+    """
     for name, interface in ((spaces.names[device + 1], "eth0"), (spaces.hub, "port%d" % device)):
         done = subprocess.run(["tc", "-n", name, "qdisc", "replace", "dev", interface, "root", "tbf", "rate", rate,
-                               "burst", "16kb", "limit", "256kb"], capture_output=True, text=True, check=False)
+                               "burst", "16kb", "limit", queue], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise harness.unittest.SkipTest("tc cannot hold a link to a rate here: %s" % done.stderr.strip())
 
@@ -100,7 +104,7 @@ class Links(StandBy):
     @harness.not_for_sanitizers("links are measured by time; the rest is in the other tests")
     def test_a_slow_link_keeps_a_device_out_until_it_is_fast(self):
         spaces = self.namespaces(2)
-        shape(spaces, 1, "1mbit")
+        shape(spaces, 1, "1mbit", "32kb")
         job = (*LARGE, "--wire", "16")  # 0.9 MB to exchange
         run = self.path("run")
         train = self.start(argv=spaces.argv(0, harness.SHOAL, "train", *job, "--steps", "1000000", "--listen", ":7700",
@@ -110,9 +114,9 @@ class Links(StandBy):
         text = events.find(r'device\.rests .*text="device far stands by: ([^"]*)"', 60).group(1)
         self.assertRegex(text, r"its link of (0\.\d+|1(\.\d+)?) Mbit/s would carry \d")
         joined.wait_for(re.escape(text), stream="err")
-        shape(spaces, 1, "1gbit")
+        shape(spaces, 1, "1gbit", "256kb")
         events.find(r'device\.joined .*"device far joined with', 60)
-        shape(spaces, 1, "1mbit")
+        shape(spaces, 1, "1mbit", "32kb")
         events.find(r'device\.rests .*text="device far stands by: ', 60)
         train.signal(signal.SIGINT)
         self.assertEqual(train.wait(60).status, 130)
