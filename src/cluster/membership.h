@@ -53,7 +53,8 @@ typedef enum sh_membership_action_kind {
     X(WHOLE, "whole")                                                                              \
     X(VIEW, "view")                                                                                \
     X(SERVERS, "servers")                                                                          \
-    X(RESTS, "rests")
+    X(RESTS, "rests")                                                                              \
+    X(COMPARED, "compared")
 
 typedef enum sh_news {
 #define SH_NEWS_VALUE(name, text) SH_NEWS_##name,

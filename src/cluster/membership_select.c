@@ -116,6 +116,7 @@ bool sh_membership_select(sh_membership *membership)
     sh_roster_entry *members[SH_DEVICES_MAX];
     bool used[SH_DEVICES_MAX], fresh[SH_DEVICES_MAX];
     uint32_t count = 0;
+    char text[SH_MEMBERSHIP_TEXT];
     const sh_notice *zero = &sh_membership_coordinator(membership)->notice;
     if (!sh_membership_selects(membership) || membership->phase != SH_MEMBERSHIP_STEADY ||
         sh_membership_is_done(membership) ||
@@ -144,6 +145,9 @@ bool sh_membership_select(sh_membership *membership)
                                   .view = membership->now.number,
                                   .steps = zero->position.steps - membership->start.steps,
                                   .now_ms = membership->clock_ms};
+    if (sh_standby_compare(&membership->standby, membership->now.seat_count, &seen, text,
+                           sizeof text))
+        sh_membership_note(membership, SH_NEWS_COMPARED, SH_MEMBERSHIP_ALL, "%s", text);
     (void)sh_standby_assess(&membership->standby, devices, fresh, used, count, &seen);
     membership->vacant = false;
     note_carried(membership);

@@ -115,6 +115,16 @@ static void a_device_that_helps_computes(void **state)
     pass_time(&view, &steps, 4);
     assert_true(entry(1)->seated);
     assert_null(strstr(notes, "stands by"));
+    assert_null(strstr(notes, "compared"));
+    set_speeds(4, 2);
+    pass_time(&view, &steps, 40);
+    /* Six of twelve grains at four a second; 400 KB each way, of which computing hides a quarter.
+     */
+    assert_non_null(
+        strstr(notes, "compared: with 2 devices a step takes 2 s; 1.74 s were expected"));
+    notes[0] = '\0';
+    pass_time(&view, &steps, 40);
+    assert_null(strstr(notes, "compared"));
 }
 
 /* Its link falls, and recovers. */

@@ -267,6 +267,8 @@ bool sh_standby_assess(sh_standby *standby, const sh_lineup_device *devices, con
     if (!pays && !too_many)
         return false;
     note_change(standby, seen->now_ms, best.count < n);
+    standby->promised_devices = best.count;
+    standby->promised_s = best.time.seconds;
     memcpy(used, best.used, count * sizeof *used);
     return true;
 }
@@ -327,4 +329,18 @@ void sh_standby_explain(const sh_standby *standby, const sh_lineup_device *devic
         snprintf(text, text_bytes,
                  "a step would take %s instead of %s, %s of that to exchange %.3g MB", then_text,
                  now_text, exchange_text, bytes * 1e-6);
+}
+
+bool sh_standby_compare(sh_standby *standby, uint32_t devices, const sh_standby_seen *seen,
+                        char *text, size_t text_bytes)
+{
+    char came[24], expected[24];
+    if (standby->promised_devices != devices || !(seen->step_s > 0) ||
+        seen->steps < SH_STANDBY_COMPARED)
+        return false;
+    snprintf(text, text_bytes, "with %u device%s a step takes %s; %s were expected", devices,
+             devices == 1 ? "" : "s", print_time(came, seen->step_s),
+             print_time(expected, standby->promised_s));
+    standby->promised_devices = 0;
+    return true;
 }

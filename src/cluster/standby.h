@@ -7,6 +7,8 @@
  *     if (sh_standby_assess(&standby, devices, fresh, used, count, &seen))
  *         ... `used` has changed ...
  *     sh_standby_explain(&standby, devices, used, count, which, text, sizeof text);
+ *     if (sh_standby_compare(&standby, devices_of_the_view, &seen, text, sizeof text))
+ *         ... `text` has what was expected of the last change, and what came ...
  *
  * The weights do not depend on it. What is lost by the present devices is added up, and they change
  * once it exceeds the price of a change, as cluster/balance does with shares; a price that rises
@@ -25,9 +27,10 @@
 #define SH_STANDBY_ALL 0           /* all devices compute */
 #define SH_STANDBY_AUTO UINT32_MAX /* those that make it faster */
 #define SH_STANDBY_STEPS 8         /* of a view before its steps are believed */
-#define SH_STANDBY_GAIN 0.02       /* of a step: less is not looked at */
-#define SH_STANDBY_SWAP 0.1        /* likewise, where some go and others come: they may be alike */
-#define SH_STANDBY_PRICE_S 0.3     /* that have to be lost before a change */
+#define SH_STANDBY_COMPARED 32 /* steps of a view before it is compared with what was expected */
+#define SH_STANDBY_GAIN 0.02   /* of a step: less is not looked at */
+#define SH_STANDBY_SWAP 0.1    /* likewise, where some go and others come: they may be alike */
+#define SH_STANDBY_PRICE_S 0.3 /* that have to be lost before a change */
 #define SH_STANDBY_PRICE_MAX_S 64.0
 #define SH_STANDBY_CALM_MS 30000         /* without a change that halve the price */
 #define SH_STANDBY_MEMORY_MS 120000      /* that halve what was measured of several devices */
@@ -58,6 +61,9 @@ typedef struct sh_standby {
     double exchange_s;
     bool slow;
     sh_lineup_time expected; /* of a step with the devices that are used */
+    /* What was expected of the last change, until it is compared; 0 devices: nothing. */
+    uint32_t promised_devices;
+    double promised_s;
 } sh_standby;
 
 /* "auto", "all", or a number of devices from 1 on. SH_INVALID says what may be written. */
@@ -84,5 +90,10 @@ bool sh_standby_assess(sh_standby *standby, const sh_lineup_device *devices, con
 void sh_standby_explain(const sh_standby *standby, const sh_lineup_device *devices,
                         const bool *used, uint32_t count, uint32_t which, char *text,
                         size_t text_bytes);
+
+/* Once for each change, when the view of `devices` devices that it led to has made enough steps:
+ * what was expected of a step, and what it takes. False: nothing is to be compared now. */
+bool sh_standby_compare(sh_standby *standby, uint32_t devices, const sh_standby_seen *seen,
+                        char *text, size_t text_bytes);
 
 #endif

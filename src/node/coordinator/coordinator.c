@@ -156,7 +156,8 @@ static void note(sh_coordinator *coordinator, const sh_membership_action *action
         sh_entrant_tell_rest(one, action->text);
     /* These are for the log alone: they may come often, or are steps of a change that is told. */
     if (action->news != SH_NEWS_SHARES && action->news != SH_NEWS_TRANSFER &&
-        action->news != SH_NEWS_WHOLE && action->news != SH_NEWS_VIEW)
+        action->news != SH_NEWS_WHOLE && action->news != SH_NEWS_VIEW &&
+        action->news != SH_NEWS_COMPARED)
         sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_NOTE, SH_OK, action->text);
 }
 
