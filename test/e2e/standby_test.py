@@ -72,7 +72,7 @@ class Told(StandBy):
 
 
 class TakesOver(StandBy):
-    @harness.not_for_threads("a device that joins and one that is lost are in e2e.elastic")
+    @harness.not_for_sanitizers("a device that joins and one that is lost are in e2e.elastic")
     def test_a_place_that_is_free_is_taken(self):
         training = self.begin(1000000, "2", "works", "idle", job=LONG)
         training.advance(1)

@@ -12,6 +12,8 @@
 #include "net/message.h"
 #include "node/coordinator/invitation.h"
 
+#define CHANNELS 8 /* at one time, at most */
+
 /* A coordinator whose job has just ended: it tells that to whoever comes. */
 typedef struct host {
     sh_loop *loop;
@@ -21,17 +23,38 @@ typedef struct host {
     uint32_t notes;
     char note[SH_MESSAGE_BYTES]; /* the last that the device observed */
     sh_stop *stop;
+    sh_channel *channels[CHANNELS]; /* that are still open */
 } host;
+
+static void on_close(void *context, sh_channel *channel, sh_status why, const char *reason)
+{
+    host *here = context;
+    (void)why;
+    (void)reason;
+    for (int i = 0; i < CHANNELS; i++)
+        if (here->channels[i] == channel)
+            here->channels[i] = NULL;
+}
+
+static void keep(host *here, sh_channel *channel)
+{
+    int i = 0;
+    while (i < CHANNELS && here->channels[i] != NULL)
+        i++;
+    assert_true(i < CHANNELS);
+    here->channels[i] = channel;
+}
 
 static void on_accept(void *context, sh_channel *channel, const char *identity)
 {
-    static const sh_channel_events events = {.on_close = NULL};
+    static const sh_channel_events events = {.on_close = on_close};
     Shoal__End end = SHOAL__END__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(END, end, &end);
     (void)identity;
     host *here = context;
     end.reason = (char *)(uintptr_t) "";
-    sh_channel_own(channel, &events, NULL);
+    sh_channel_own(channel, &events, here);
+    keep(here, channel);
     here->status = sh_invitation_prove(&here->invitation, channel, 0);
     if (here->status == SH_OK)
         here->status = sh_message_send(channel, &message);
@@ -63,6 +86,8 @@ static void do_open(void *context)
 static void do_close(void *context)
 {
     host *here = context;
+    for (int i = 0; i < CHANNELS; i++)
+        sh_channel_close(here->channels[i]);
     sh_listener_close(here->listener);
     here->listener = NULL;
 }
