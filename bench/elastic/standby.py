@@ -4,10 +4,12 @@
 Each case is a model, a number of devices, a link and how devices differ: `equal`, `mixed` (1, 1/2, 1/4, 1/10 of the
 first one's share of a core, in turn), or `bad` (the last one's link has a twentieth). One device alone, all devices and
 those that are chosen (--devices-used auto) take turns; the samples a second are those of the last half of the steps.
-All devices make fewer steps where they are slower. The weights of one and of those that are chosen are compared.
+All devices make fewer steps where they are slower. The weights of one and of those that are chosen are compared, and
+so is what was expected of each choice with what came (device.compared in events.log).
 """
 
 import itertools
+import re
 import statistics
 import sys
 
@@ -64,11 +66,23 @@ def resting(record):
     return [line["fields"].get("text", "") for line in record["log"] if line["id"] == "device.rests"]
 
 
+def seconds(number, unit):
+    return float(number) * (1e-3 if unit == "ms" else 1)
+
+
+def errors(record):
+    """Of what was expected of each choice, relative to what came."""
+    texts = [line["fields"].get("text", "") for line in record["log"] if line["id"] == "device.compared"]
+    pairs = [re.search(r"takes (\S+) (ms|s); (\S+) (ms|s) were expected", text).groups() for text in texts]
+    return [seconds(wanted, its) / seconds(came, unit) - 1 for came, unit, wanted, its in pairs]
+
+
 def measured(options, work, name, count, rate, kind):
     """Samples a second alone, with all and with those that are chosen, medians of the turns."""
     job, many, few = JOBS[name]
     devices = devices_of(count, rate, kind)
     found, hashes, text, used = {"alone": [], "all": [], "auto": []}, set(), [], 0
+    wrong = []
     for _ in range(options.turns):
         for side in found:
             some = devices[:1] if side == "alone" else devices
@@ -79,26 +93,33 @@ def measured(options, work, name, count, rate, kind):
                 hashes.add(weights)
             if side == "auto":
                 text, used = resting(record), record["steps"][-1][2]
-    return {side: statistics.median(each) for side, each in found.items()}, len(hashes) == 1, text, used
+                wrong += errors(record)
+    return {side: statistics.median(each) for side, each in found.items()}, len(hashes) == 1, text, used, wrong
 
 
 def benchmark(options, result):
     elastic.need_lab()
-    worst = 1.0
+    worst, wrong = 1.0, []
     cases = itertools.product(options.models.split(","), map(int, options.devices.split(",")),
                               options.rates.split(","), options.kinds.split(","))
     with measure.folder() as work:
         for name, count, rate, kind in cases:
-            speeds, same, text, used = measured(options, work, name, count, rate, kind)
+            speeds, same, text, used, off = measured(options, work, name, count, rate, kind)
             best = max(speeds["alone"], speeds["all"])
             ratio = speeds["auto"] / best
             worst = min(worst, ratio)
+            wrong += off
             what = "%s, %d devices, %s, %s" % (name, count, rate, kind)
             said = "%.0f alone, %.0f all, %.0f chosen (%d compute): %.2f of the best, %s weights" % (
                 speeds["alone"], speeds["all"], speeds["auto"], used, ratio, "the same" if same else "OTHER")
             result.row(what, said, target=">= %.2f" % SLOWER, met=same and ratio >= SLOWER)
             print(what, said, *text[-1:], sep=": ", file=sys.stderr, flush=True)
-            result.details["%s %d %s %s" % (name, count, rate, kind)] = {**speeds, "rests": text}
+            result.details["%s %d %s %s" % (name, count, rate, kind)] = {**speeds, "rests": text, "errors": off}
+    if wrong:
+        sizes = [abs(each) for each in wrong]
+        result.row("a step, expected and come: %d choices" % len(wrong), "median error %.1f %%, worst %.1f %%" % (
+            100 * statistics.median(sizes), 100 * max(sizes)), target="5 %, 20 %",
+                   met=statistics.median(sizes) <= 0.05 and max(sizes) <= 0.2)
     result.row("the worst of these", "%.2f" % worst, target=">= %.2f" % SLOWER, met=worst >= SLOWER)
 
 
