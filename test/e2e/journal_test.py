@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import sqlite3
+import statistics
 import time
 
 import harness
@@ -46,10 +47,13 @@ class Journal(harness.Case):
                 self.assertEqual((grains, samples), self.expected(step), step)
 
     def check_parts(self, run):
-        """What the parts say is what a step took, on each device."""
-        for device, wall, parts in self.ask(
-                run, "SELECT device, sum(wall_us), sum(%s) FROM work GROUP BY device" % " + ".join(PARTS)):
-            self.assertLess(abs(parts / wall - 1), 0.005, (device, wall, parts))
+        """What the parts say is what a step took, on each device, but for reading clocks. There a busy system may stop
+        the device for a moment: so the median counts."""
+        for device, in self.ask(run, "SELECT DISTINCT device FROM work"):
+            missing = [1 - parts / wall for wall, parts in self.ask(
+                run, "SELECT wall_us, %s FROM work WHERE device = %d" % (" + ".join(PARTS), device))]
+            self.assertGreater(min(missing), -1e-6, device)
+            self.assertLess(statistics.median(missing), 0.001, (device, missing))
 
 
 class Records(Journal):

@@ -12,7 +12,6 @@ import re
 import select
 import signal
 import sqlite3
-import statistics
 import struct
 import subprocess
 import termios
@@ -174,7 +173,7 @@ time: # computing  waiting for . own lanes - devices ~ the network  + optimizer
         self.assertEqual(len(top["devices"]), 2)
         self.assertAlmostEqual(sum(device["share"] for device in top["devices"]), 1)
         for device in top["devices"]:
-            # The rest of a step is between these (check_parts); how much depends on the machine.
+            # The rest of a step lies between these (e2e.journal has all parts); how much depends on the machine.
             parts = [device[part] for part in ("compute", "lanes", "wait", "network", "optimizer")]
             self.assertGreaterEqual(min(parts), 0)
             self.assertGreater(device["compute"], 0)
@@ -191,20 +190,6 @@ time: # computing  waiting for . own lanes - devices ~ the network  + optimizer
         self.assertEqual(runs["whole"]["val_accuracy"], summary["val_accuracy"])
         rows = json.loads(self.shoal("runs", "runs/whole", "--export", "steps", "--format", "json").out)
         self.assertEqual([row["step"] for row in rows], list(range(1, 201)))
-        self.check_parts("runs/whole")
-
-    def check_parts(self, run):
-        """The parts of each device's steps are all of the time that they took, but for reading clocks."""
-        database = sqlite3.connect(self.path(run, "run.db"))
-        names = [row[1] for row in database.execute("PRAGMA table_info(work)")
-                 if row[1].endswith("_us") and row[1] != "wall_us"]
-        rows = database.execute("SELECT wall_us, %s FROM work" % ", ".join(names)).fetchall()
-        database.close()
-        self.assertEqual(len(rows), 400)
-        self.assertIn("between_us", names)
-        missing = [1 - sum(parts) / wall_us for wall_us, *parts in rows]
-        self.assertGreaterEqual(min(missing), -1e-6)
-        self.assertLess(statistics.median(missing), 0.01)
 
     def check_trace(self, path, run, devices):
         """Slices of each device one after the other, parts within their step: as much as the steps took."""
