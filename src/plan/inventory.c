@@ -18,9 +18,8 @@
     "There is this, pi4, pi5, jetson-nano, orin-nano, agx-orin, or what it reaches, such as "      \
     "25gflops"
 
-/* Cores, GHz, and float32 operations a cycle of one core: multiply-adds count twice. One 128-bit
- * vector of them a cycle for Cortex-A57 and A72, two for A76 and A78AE (Arm's software optimization
- * guides). */
+/* Cores, GHz, and float32 operations a cycle of one core, where a multiply-add counts as two. An
+ * estimate: one 128-bit vector of them a cycle for Cortex-A57 and A72, two for A76 and A78AE. */
 static const struct board {
     const char *name;
     double cores, ghz, flops_a_cycle;
@@ -29,15 +28,6 @@ static const struct board {
     {"orin-nano", 6, 1.5, 16}, {"agx-orin", 12, 2.2, 16},
 };
 #define BOARDS (sizeof boards / sizeof *boards)
-
-const char *sh_inventory_board(uint32_t number, double *flops)
-{
-    if (number >= BOARDS)
-        return NULL;
-    const struct board *board = &boards[number];
-    *flops = REACHED * board->cores * board->ghz * 1e9 * board->flops_a_cycle;
-    return board->name;
-}
 
 /* A number of digits and at most one point, more than 0. NULL: there is none; else its end. */
 static const char *read_number(const char *text, double *number)
@@ -74,7 +64,7 @@ static sh_status read_device(sh_inventory_kind *kind, const char *text)
 {
     sh_suggestion meant = {.typed = text};
     double number;
-    const char *name, *unit = read_number(text, &number);
+    const char *unit = read_number(text, &number);
     snprintf(kind->name, sizeof kind->name, "%.*s", SH_INVENTORY_NAME - 1, text);
     if (strcmp(text, "this") == 0)
         return SH_OK;
@@ -83,11 +73,13 @@ static sh_status read_device(sh_inventory_kind *kind, const char *text)
         kind->flops = 1e9 * number;
         return SH_OK;
     }
-    for (uint32_t i = 0; (name = sh_inventory_board(i, &kind->flops)) != NULL; i++) {
-        kind->board = strcmp(text, name) == 0;
+    for (size_t i = 0; i < BOARDS; i++) {
+        const struct board *board = &boards[i];
+        kind->board = strcmp(text, board->name) == 0;
+        kind->flops = REACHED * board->cores * board->ghz * 1e9 * board->flops_a_cycle;
         if (kind->board)
             return SH_OK;
-        sh_suggestion_offer(&meant, name);
+        sh_suggestion_offer(&meant, board->name);
     }
     if (meant.name != NULL)
         return sh_fail(SH_INVALID, "--on: unknown device '%.40s'; did you mean '%s'? " KNOWN, text,

@@ -7,10 +7,10 @@
  *
  * The text is groups with commas between them, each `[Nx ]DEVICE[@RATE]`:
  *
- *     DEVICE   this, the device at hand as `shoal bench` measured it; 25gflops, one that reaches so
- *              many float32 operations a second with all its cores; or a board of
- * sh_inventory_board RATE     what its link carries each way: 100mbit, 1gbit, 500kbit; without it,
- * it takes no time
+ * DEVICE is `this`, the device at hand as `shoal bench` measured it; a board (pi4, pi5,
+ * jetson-nano, orin-nano, agx-orin), whose speed is an estimate; or what a device reaches with all
+ * its cores, such as 25gflops: float32 operations a second. RATE is what its link carries each way,
+ * such as 100mbit, 1gbit or 500kbit. Without a rate the link takes no time.
  *
  * Capitals do not matter. Threads: any; a value.
  */
@@ -31,7 +31,7 @@ typedef struct sh_inventory_kind {
     uint32_t count;               /* from 1 */
     double flops;                 /* a second, on all cores; 0: the device at hand */
     double link;                  /* bytes/s each way; 0: it takes no time */
-    bool board;                   /* `flops` is an estimate, from sh_inventory_board */
+    bool board;                   /* `flops` is an estimate: half of the peak */
 } sh_inventory_kind;
 
 typedef struct sh_inventory {
@@ -42,8 +42,5 @@ typedef struct sh_inventory {
 /* SH_INVALID says which group is wrong and what may be written: more than SH_DEVICES_MAX devices
  * (plan/shares.h), or SH_INVENTORY_KINDS groups, among that. */
 sh_status sh_inventory_parse(sh_inventory *inventory, const char *text) SHOAL_CHECKED;
-
-/* Board `number` from 0 on; NULL behind the last one. `flops`: half of its processor's peak. */
-const char *sh_inventory_board(uint32_t number, double *flops);
 
 #endif

@@ -97,9 +97,7 @@ static void note_estimates(sh_plan_result *result, const sh_inventory *inventory
     for (uint32_t i = 0; i < inventory->kinds; i++)
         if (inventory->kind[i].board)
             snprintf(result->on_note, sizeof result->on_note,
-                     "the speed of %s is estimated: half of its processor's peak; measure it with "
-                     "shoal bench there",
-                     inventory->kind[i].name);
+                     "the speed of a board is estimated: half of its processor's peak");
 }
 
 sh_status sh_outlook_fill(sh_plan_result *result, const sh_outlook *asked)
