@@ -163,14 +163,14 @@ static int print_memory(const sh_plan_result *plan)
 #define FASTER 0.95
 #define WAYS 3
 
-/* Each number of devices up to POINTS, then fewer and fewer, the best and the last one. */
+/* Each number of devices up to POINTS, then its multiples, the best and the last one. */
 static bool is_shown(const sh_plan_result *plan, size_t i)
 {
     const size_t n = plan->points[i].devices;
     return n <= POINTS || i == plan->best || i + 1 == plan->point_count || n % POINTS == 0;
 }
 
-/* The fastest ways, each clearly faster than the next one that is shown. */
+/* The fastest ways. A way that is about as fast as the one above it is left out. */
 static void print_ways(const sh_plan_result *plan, double step_seconds)
 {
     double shown_s = 0;

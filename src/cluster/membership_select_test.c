@@ -118,8 +118,8 @@ static void a_device_that_helps_computes(void **state)
     assert_null(strstr(notes, "compared"));
     set_speeds(4, 2);
     pass_time(&view, &steps, 40);
-    /* Six of twelve grains at four a second; 400 KB each way, of which computing hides a quarter.
-     */
+    /* Each device computes six of the twelve grains, four a second. Each sends 400 KB, and
+     * computing hides a quarter of that time. */
     assert_non_null(
         strstr(notes, "compared: with 2 devices a step takes 2 s; 1.74 s were expected"));
     notes[0] = '\0';

@@ -11,7 +11,7 @@ import subprocess
 import harness
 
 JOB = ("mlp:784-16-10", "digits:310/90", "--batch-size", "50", "--grain", "7", "--epochs", "1000000", "--lanes", "1")
-# A step takes at least 50 ms. A second device computes half of it.
+# A second device computes half of a step.
 LARGE = ("lenet", "digits:2000/100", "--batch-size", "256", "--grain", "32", "--epochs", "1000000", "--lanes", "1")
 # Steps so long that a second device pays, whatever the exchange was seen to take on a busy machine.
 LONG = ("lenet", "digits:2000/100", "--batch-size", "1024", "--grain", "128", "--epochs", "1000000", "--lanes", "1")
