@@ -10,14 +10,16 @@ static bool alike(const sh_lineup_device *a, const sh_lineup_device *b)
     return a->rate == b->rate && a->in == b->in && a->out == b->out && a->delay_s == b->delay_s;
 }
 
-/* The device with which a step is the shortest, among those that are not used yet. */
+/* The device with which a step is the shortest, among those that are not used yet and whose links
+ * carry at least `speed`; `count`: there is none. */
 static uint32_t next_device(const sh_lineup_job *job, const sh_lineup_device *devices, bool *used,
-                            uint32_t count)
+                            uint32_t count, double speed)
 {
     uint32_t best = count;
     double least = INFINITY;
     for (uint32_t i = 0; i < count; i++) {
-        if (used[i] || (i > 0 && !used[i - 1] && alike(&devices[i], &devices[i - 1])))
+        if (used[i] || sh_lineup_speed(&devices[i]) < speed ||
+            (i > 0 && !used[i - 1] && alike(&devices[i], &devices[i - 1])))
             continue;
         used[i] = true;
         const double seconds = sh_lineup_time_of(job, devices, used, count, NULL).seconds;
@@ -38,8 +40,9 @@ static uint32_t count_idle(const sh_range *shares, uint32_t count)
     return idle;
 }
 
-void sh_curve_make(sh_curve *curve, const sh_lineup_job *job, const sh_lineup_device *devices,
-                   uint32_t count)
+/* The curve that begins with the devices whose links carry at least `speed`. */
+static void grow(sh_curve *curve, const sh_lineup_job *job, const sh_lineup_device *devices,
+                 uint32_t count, double speed)
 {
     bool used[SH_DEVICES_MAX] = {false};
     sh_range shares[SH_DEVICES_MAX];
@@ -47,11 +50,36 @@ void sh_curve_make(sh_curve *curve, const sh_lineup_job *job, const sh_lineup_de
     curve->best = 0;
     for (uint32_t n = 0; n < count; n++) {
         sh_curve_point *point = &curve->points[n];
-        point->added = next_device(job, devices, used, count);
+        point->added = next_device(job, devices, used, count, speed);
+        if (point->added == count)
+            point->added = next_device(job, devices, used, count, 0);
         used[point->added] = true;
         point->time = sh_lineup_time_of(job, devices, used, count, shares);
         point->idle = count_idle(shares, n + 1);
         if (point->time.seconds < (1 - AS_FAST) * curve->points[curve->best].time.seconds)
             curve->best = n;
+    }
+}
+
+static double best_s(const sh_curve *curve)
+{
+    return curve->points[curve->best].time.seconds;
+}
+
+void sh_curve_make(sh_curve *curve, const sh_lineup_job *job, const sh_lineup_device *devices,
+                   uint32_t count)
+{
+    sh_curve tried;
+    grow(curve, job, devices, count, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        const double speed = sh_lineup_speed(&devices[i]);
+        bool known = false;
+        for (uint32_t k = 0; k < i && !known; k++)
+            known = sh_lineup_speed(&devices[k]) == speed;
+        if (known)
+            continue;
+        grow(&tried, job, devices, count, speed);
+        if (best_s(&tried) < (1 - AS_FAST) * best_s(curve))
+            *curve = tried;
     }
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How long a step takes with 1, 2, ... of some devices, each time with the one added that helps the
- * most or harms the least: a curve with a bend, behind which devices make steps longer.
+ * most or harms the least: a curve with a bend, behind which devices make steps longer. Of the
+ * curves that begin with the devices behind links of at least some speed, the one with the shortest
+ * step: a fast device behind a slow link may be the best one alone, and harm all others.
  *
  *     sh_curve curve;
  *     sh_curve_make(&curve, &job, devices, count);

@@ -57,11 +57,27 @@ static void the_best_device_is_added_first(void **state)
     assert_int_equal(curve.points[3].idle, 1);
 }
 
+/* The fastest device, behind a slow link, is the best one alone; the four others are faster. */
+static void a_fast_device_behind_a_slow_link_comes_last(void **state)
+{
+    (void)state;
+    const sh_lineup_job job = {.grains = 4, .summed = 1e6, .stretch = 1};
+    sh_lineup_device devices[5] = {{.rate = 20, .out = 1e4, .in = 1e4}};
+    sh_curve curve;
+    for (int i = 1; i < 5; i++)
+        devices[i] = (sh_lineup_device){.rate = 10, .out = 1e9, .in = 1e9};
+    sh_curve_make(&curve, &job, devices, 5);
+    assert_int_equal(curve.best, 3);
+    assert_near(curve.points[3].time.seconds, 0.1 + 1.5e-3);
+    assert_int_equal(curve.points[4].added, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_curve_bends_where_the_exchange_costs_more),
         cmocka_unit_test(the_best_device_is_added_first),
+        cmocka_unit_test(a_fast_device_behind_a_slow_link_comes_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
