@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A message that is taken packs to the same bytes again; orders and standings that make sense do so
- * again when they are written and read. */
+/* A message that is taken packs to the same bytes again; orders and heartbeats that make sense do
+ * so again when they are written and read. */
 #include "net/message.h"
 
 #include <stdlib.h>
@@ -24,15 +24,15 @@ static void read_orders(const Shoal__Order *body)
         abort();
 }
 
-static void read_standing(const Shoal__Notice *body)
+static void read_heartbeat(const Shoal__Notice *body)
 {
-    static sh_standing standing, again;
-    static sh_standing_message written;
-    if (sh_standing_read(&standing, body) != SH_OK)
+    static sh_heartbeat heartbeat, again;
+    static sh_heartbeat_message written;
+    if (sh_heartbeat_read(&heartbeat, body) != SH_OK)
         return;
-    sh_standing_write(&written, &standing);
-    if (sh_standing_read(&again, &written.body) != SH_OK ||
-        memcmp(&again.notice.held, &standing.notice.held, sizeof again.notice.held) != 0)
+    sh_heartbeat_write(&written, &heartbeat);
+    if (sh_heartbeat_read(&again, &written.body) != SH_OK ||
+        memcmp(&again.notice.held, &heartbeat.notice.held, sizeof again.notice.held) != 0)
         abort();
 }
 
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (message->body_case == SHOAL__MESSAGE__BODY_ORDER)
         read_orders(message->order);
     if (message->body_case == SHOAL__MESSAGE__BODY_NOTICE)
-        read_standing(message->notice);
+        read_heartbeat(message->notice);
     sh_message_free(message);
     return 0;
 }

@@ -31,7 +31,7 @@ def frames():
 
 
 def hand_overs():
-    """train/transfer.h: two donors of the small replica of taker_fuzz.c, after a byte that says which."""
+    """train/transfer.h: two donors of the small replica of replica_receiver_fuzz.c, after a byte that says which."""
     def frame(stream, kind, body, step=0, phase=1, chunk=0, array=0):
         return bytes([stream]) + struct.pack("<IHHIIHHI", len(body), kind, chunk, 7, step, array, phase, 0) + body
     def tail(stream, passed, before, after, clip=1.0, samples=0):
@@ -445,7 +445,7 @@ def main():
             ("rate", rates),
             ("inventory", inventories),
             ("device", devices),
-            ("taker", hand_overs),
+            ("receiver", hand_overs),
             ("hierarchy", hierarchies),
             ("interfaces", interfaces),
             ("npy", arrays),

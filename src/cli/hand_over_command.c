@@ -19,7 +19,7 @@ static int run(const sh_arguments *arguments, void *values)
 {
     const hand_over_values *given = values;
     const char *folder = arguments->positionals[0];
-    char taker[SH_NAME_BYTES];
+    char receiver[SH_NAME_BYTES];
     sh_run_snapshot snapshot;
     if (sh_run_look(&snapshot, folder) != SH_OK)
         return sh_console_fail("%s", sh_message());
@@ -28,10 +28,10 @@ static int run(const sh_arguments *arguments, void *values)
     if (state != SH_STATE_RUNNING)
         return sh_console_fail("%s: is not running (%s): there is nothing to hand over", folder,
                                sh_run_state_text(state));
-    if (sh_hand_over(taker, folder, given->to) != SH_OK)
+    if (sh_hand_over(receiver, folder, given->to) != SH_OK)
         return sh_console_fail("%s", sh_message());
     sh_console_note("%s coordinates the job from now on; the device that did takes part in it",
-                    taker);
+                    receiver);
     return SH_EXIT_DONE;
 }
 

@@ -36,7 +36,7 @@ bool sh_directive_links(const sh_directive *directive, uint32_t from, uint32_t t
 const sh_transfer *sh_transfer_to(const sh_transfer *transfers, uint32_t count, uint32_t device)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (transfers[i].taker == device)
+        if (transfers[i].receiver == device)
             return &transfers[i];
     return NULL;
 }

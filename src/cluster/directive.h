@@ -44,15 +44,15 @@ typedef struct sh_seat {
     bool serves;    /* adds up a shard of every sum; where no seat does, a ring adds up */
 } sh_seat;
 
-/* A replica that `taker` gets from donors: donor i gives stripe i of donor_count. Its number is
+/* A replica that `receiver` gets from donors: donor i gives stripe i of donor_count. Its number is
  * never used again. */
 typedef struct sh_transfer {
     uint64_t number;
-    uint32_t taker;
+    uint32_t receiver;
     uint32_t donors[SH_DONORS_MAX];
     uint32_t donor_count;
-    bool live; /* the donors work on, the taker follows; else all stand still at `wanted` */
-    bool once; /* of a live one: the taker stops when the replica is whole, and keeps it */
+    bool live; /* the donors work on, the receiver follows; else all stand still at `wanted` */
+    bool once; /* of a live one: the receiver stops when the replica is whole, and keeps it */
     sh_position wanted; /* not live: where the donors stand, or the validation just before, which
                            has the same replica */
 } sh_transfer;

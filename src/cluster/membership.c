@@ -468,7 +468,7 @@ bool sh_membership_directive(sh_directive *directive, const sh_membership *membe
         break;
     }
     for (uint32_t i = 0; i < membership->transfer_count; i++)
-        if (membership->transfers[i].taker == device ||
+        if (membership->transfers[i].receiver == device ||
             sh_transfer_gives(&stripe, &membership->transfers[i], device))
             directive->transfers[directive->transfer_count++] = membership->transfers[i];
     return true;

@@ -30,7 +30,7 @@ static void end_torn(sh_membership *membership)
     char names[SH_MEMBERSHIP_TEXT] = "", text[2 * SH_MEMBERSHIP_TEXT];
     size_t length = 0;
     for (uint32_t i = 0; i < membership->next.seat_count && length < sizeof names; i++)
-        if (membership->recovery.standing[i] == SH_STANDING_AT)
+        if (membership->recovery.agreement[i] == SH_REPLICA_AT)
             length += (size_t)snprintf(
                 names + length, sizeof names - length, "%s%.64s", length > 0 ? ", " : "",
                 sh_membership_seated(membership, &membership->next, i)->name);
@@ -85,7 +85,7 @@ static sh_finding look_for_odd_replicas(sh_membership *membership, bool *odd)
     for (uint32_t i = 0; i < membership->next.seat_count; i++) {
         sh_roster_entry *one = sh_membership_seated(membership, &membership->next, i);
         const bool counted = one->blamed == membership->next.number;
-        if (membership->recovery.standing[i] != SH_STANDING_ODD)
+        if (membership->recovery.agreement[i] != SH_REPLICA_ODD)
             continue;
         *odd = true;
         const sh_finding found = count_fault(membership, one, "its replica");
@@ -125,7 +125,7 @@ static sh_finding try_without_one(sh_membership *membership)
 static sh_blame_word word_of(const sh_membership *membership, uint32_t i, uint32_t view)
 {
     const sh_notice *notice = &sh_membership_seated(membership, &membership->next, i)->notice;
-    const bool at = membership->recovery.standing[i] == SH_STANDING_AT;
+    const bool at = membership->recovery.agreement[i] == SH_REPLICA_AT;
     return (sh_blame_word){
         .there = at && sh_position_same(notice->position, membership->recovery.target) &&
                  !sh_position_before(membership->faults.differed_at, notice->position),

@@ -9,7 +9,7 @@
 static bool is_there(const sh_membership *membership, uint32_t seat)
 {
     const sh_roster_entry *one = sh_membership_seated(membership, &membership->next, seat);
-    return membership->recovery.standing[seat] == SH_STANDING_AT &&
+    return membership->recovery.agreement[seat] == SH_REPLICA_AT &&
            sh_position_same(one->notice.position, membership->recovery.target);
 }
 

@@ -16,7 +16,7 @@ void sh_membership_drop_transfer(sh_membership *membership, const sh_transfer *t
     for (uint32_t i = 0; i < membership->slots; i++) {
         sh_roster_entry *one = &membership->members[i];
         if (one->present &&
-            (one->device == gone.taker || sh_transfer_gives(&stripe, &gone, one->device)))
+            (one->device == gone.receiver || sh_transfer_gives(&stripe, &gone, one->device)))
             sh_membership_touch(membership, one);
     }
 }
@@ -25,7 +25,7 @@ void sh_membership_drop_transfers(sh_membership *membership, uint32_t device)
 {
     uint32_t stripe;
     for (uint32_t i = membership->transfer_count; i-- > 0;)
-        if (membership->transfers[i].taker == device ||
+        if (membership->transfers[i].receiver == device ||
             sh_transfer_gives(&stripe, &membership->transfers[i], device))
             sh_membership_drop_transfer(membership, &membership->transfers[i]);
 }
@@ -35,14 +35,15 @@ const sh_transfer *sh_membership_transfer_to(const sh_membership *membership, ui
     return sh_transfer_to(membership->transfers, membership->transfer_count, device);
 }
 
-/* A donor is doubtful if its link with the taker broke, if the taker's last transfer failed and
- * device 0, which it talks with, can give, or if the taker differed again with what it gave. */
+/* A donor is doubtful if its link with the receiver broke, if the receiver's last transfer failed
+ * and device 0, which it talks with, can give, or if the receiver differed again with what it gave.
+ */
 static bool is_doubtful(const sh_membership *membership, uint32_t donor,
-                        const sh_roster_entry *taker)
+                        const sh_roster_entry *receiver)
 {
-    return sh_membership_is_broken(membership, donor, taker->device) ||
-           (donor != 0 && taker->failures == 1) ||
-           (taker->repairs.faults > 1 && sh_repairs_took(&taker->repairs, donor));
+    return sh_membership_is_broken(membership, donor, receiver->device) ||
+           (donor != 0 && receiver->failures == 1) ||
+           (receiver->repairs.faults > 1 && sh_repairs_took(&receiver->repairs, donor));
 }
 
 /* The member that can give its replica and gives least; UINT32_MAX: none. */
@@ -50,19 +51,19 @@ static uint32_t next_donor(const sh_membership *membership, const sh_transfer *t
                            const sh_seating *view, bool doubtful)
 {
     uint32_t best = UINT32_MAX, least = UINT32_MAX, stripe;
-    const sh_roster_entry *taker = sh_membership_find(membership, transfer->taker);
+    const sh_roster_entry *receiver = sh_membership_find(membership, transfer->receiver);
     for (uint32_t i = 0; i < view->seat_count; i++) {
         /* Another donor comes first each time, so that a faulty one is not met for ever. */
         const uint32_t seat = (uint32_t)((membership->last_transfer + i) % view->seat_count);
         const uint32_t device = view->seats[seat].device;
         const sh_roster_entry *one = sh_membership_find(membership, device);
-        if (one == NULL || !one->notice.whole || device == transfer->taker ||
+        if (one == NULL || !one->notice.whole || device == transfer->receiver ||
             sh_transfer_gives(&stripe, transfer, device))
             continue;
         const bool can_give = transfer->live
                                   ? !one->notice.leaving && one->notice.view == view->number
-                                  : membership->recovery.standing[seat] == SH_STANDING_AT;
-        const bool in_doubt = is_doubtful(membership, device, taker);
+                                  : membership->recovery.agreement[seat] == SH_REPLICA_AT;
+        const bool in_doubt = is_doubtful(membership, device, receiver);
         uint32_t gifts = 0;
         for (uint32_t k = 0; k < membership->transfer_count; k++)
             gifts += sh_transfer_gives(&stripe, &membership->transfers[k], device);
@@ -76,12 +77,12 @@ static uint32_t next_donor(const sh_membership *membership, const sh_transfer *t
 
 /* Begins a transfer from the members of the view that give least, if there is room. A doubtful
  * donor gives only if nobody else can. Who differed again gets all from one, so that it shows in
- * the end who is wrong, the taker or a donor. */
-static void begin_transfer(sh_membership *membership, const sh_seating *view, uint32_t taker,
+ * the end who is wrong, the receiver or a donor. */
+static void begin_transfer(sh_membership *membership, const sh_seating *view, uint32_t receiver,
                            bool live)
 {
-    sh_roster_entry *one = sh_membership_find(membership, taker);
-    sh_transfer transfer = {.taker = taker,
+    sh_roster_entry *one = sh_membership_find(membership, receiver);
+    sh_transfer transfer = {.receiver = receiver,
                             .live = live,
                             .once = live && one->rests,
                             .wanted = membership->recovery.target};
@@ -103,7 +104,7 @@ static void begin_transfer(sh_membership *membership, const sh_seating *view, ui
     one->entered.steps = UINT64_MAX; /* not in this view */
     one->begun_ms = membership->clock_ms;
     sh_membership_touch(membership, one);
-    sh_membership_note(membership, SH_NEWS_TRANSFER, taker,
+    sh_membership_note(membership, SH_NEWS_TRANSFER, receiver,
                        "device %.64s takes the replica from %u others", one->name,
                        transfer.donor_count);
     for (uint32_t i = 0; i < transfer.donor_count; i++) {
@@ -113,12 +114,12 @@ static void begin_transfer(sh_membership *membership, const sh_seating *view, ui
 }
 
 bool sh_membership_can_follow(const sh_membership *membership, const sh_roster_entry *one,
-                              uint32_t takers)
+                              uint32_t receivers)
 {
     const double step_s = (double)sh_membership_coordinator(membership)->notice.speed.step_s;
     if (!(one->link.in > 0) || !(step_s > 0))
         return true;
-    return takers * membership->followed / step_s <= FOLLOWED_MOST * one->link.in;
+    return receivers * membership->followed / step_s <= FOLLOWED_MOST * one->link.in;
 }
 
 /* Whether so many others have the weights, or are to take them, that this one need not. */
@@ -154,7 +155,7 @@ void sh_membership_begin_transfers(sh_membership *membership)
     if (membership->phase == SH_MEMBERSHIP_RECOVERING && sh_membership_is_linked(membership))
         for (uint32_t i = 0; i < membership->next.seat_count; i++) {
             const uint32_t device = membership->next.seats[i].device;
-            if (membership->recovery.standing[i] != SH_STANDING_AT &&
+            if (membership->recovery.agreement[i] != SH_REPLICA_AT &&
                 sh_membership_transfer_to(membership, device) == NULL)
                 begin_transfer(membership, &membership->next, device, false);
         }
@@ -173,7 +174,7 @@ void sh_membership_check_kept(sh_membership *membership)
 {
     for (uint32_t i = membership->transfer_count; i-- > 0;) {
         const sh_transfer *transfer = &membership->transfers[i];
-        sh_roster_entry *one = sh_membership_find(membership, transfer->taker);
+        sh_roster_entry *one = sh_membership_find(membership, transfer->receiver);
         if (!transfer->once || !one->notice.whole || one->notice.fetched != transfer->number)
             continue;
         one->keeping_ms = membership->clock_ms - one->begun_ms;

@@ -25,10 +25,10 @@ void sh_membership_drop_transfer(sh_membership *membership, const sh_transfer *t
 /* Drops those in which `device` takes part. */
 void sh_membership_drop_transfers(sh_membership *membership, uint32_t device);
 
-/* Whether `takers` devices, `one` among them, could take replicas while the others train. If not,
- * all have to stand still. True where nothing is known of links. */
+/* Whether `receivers` devices, `one` among them, could take replicas while the others train. If
+ * not, all have to stand still. True where nothing is known of links. */
 bool sh_membership_can_follow(const sh_membership *membership, const sh_roster_entry *one,
-                              uint32_t takers);
+                              uint32_t receivers);
 
 /* A device that stands by failed to take the weights: it tries again later. Nobody waits for it. */
 void sh_membership_put_off_keeping(const sh_membership *membership, sh_roster_entry *one);

@@ -192,10 +192,10 @@ void sh_membership_check_recovered(sh_membership *membership)
         const sh_roster_entry *one = sh_membership_seated(membership, next, i);
         const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
         if (transfer != NULL && one->notice.whole && one->notice.fetched == transfer->number) {
-            membership->recovery.standing[i] = SH_STANDING_AT;
+            membership->recovery.agreement[i] = SH_REPLICA_AT;
             sh_membership_drop_transfer(membership, transfer);
         }
-        all = all && membership->recovery.standing[i] == SH_STANDING_AT &&
+        all = all && membership->recovery.agreement[i] == SH_REPLICA_AT &&
               one->notice.linked == next->number;
     }
     if (all)

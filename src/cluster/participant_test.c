@@ -154,7 +154,7 @@ static void a_transfer_voids_the_replica(void **state)
     (void)state;
     begin();
     sh_directive directive = {.serial = 1, .transfer_count = 1};
-    directive.transfers[0] = (sh_transfer){.number = 4, .taker = 2, .live = true};
+    directive.transfers[0] = (sh_transfer){.number = 4, .receiver = 2, .live = true};
     order(directive);
     const sh_task task = sh_participant_take(&part);
     assert_int_equal(task.kind, SH_TASK_FETCH);
@@ -180,7 +180,7 @@ static void a_complete_transfer_cannot_fail(void **state)
     for (int live = 0; live < 2; live++) {
         begin();
         sh_directive directive = {.serial = 1, .transfer_count = 1};
-        directive.transfers[0] = (sh_transfer){.number = 4, .taker = 2, .live = live};
+        directive.transfers[0] = (sh_transfer){.number = 4, .receiver = 2, .live = live};
         order(directive);
         assert_int_equal(sh_participant_take(&part).kind, SH_TASK_FETCH);
         hear((sh_participant_event){

@@ -50,7 +50,7 @@ static bool choose_target(sh_position *target, const sh_survivor *survivors, uin
 static bool votes(const sh_recovery *recovery, const sh_survivor *survivors, uint32_t i,
                   bool proven)
 {
-    return recovery->standing[i] == SH_STANDING_AT && (!proven || survivors[i].proven);
+    return recovery->agreement[i] == SH_REPLICA_AT && (!proven || survivors[i].proven);
 }
 
 /* The check with the most votes at the target. False: two checks have as many, or a single survivor
@@ -61,7 +61,7 @@ static bool majority(uint64_t *check, const sh_recovery *recovery, const sh_surv
     uint32_t best = 0;
     bool proven = false, tie = false;
     for (uint32_t i = 0; i < count; i++)
-        proven = proven || (recovery->standing[i] == SH_STANDING_AT && survivors[i].proven);
+        proven = proven || (recovery->agreement[i] == SH_REPLICA_AT && survivors[i].proven);
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t theirs = survivors[i].notice->check;
         uint32_t equal = 0;
@@ -77,7 +77,7 @@ static bool majority(uint64_t *check, const sh_recovery *recovery, const sh_surv
     }
     for (uint32_t i = 0; i < count && best == 1; i++)
         tie = tie ||
-              (recovery->standing[i] == SH_STANDING_AT && survivors[i].notice->check != *check);
+              (recovery->agreement[i] == SH_REPLICA_AT && survivors[i].notice->check != *check);
     return !tie;
 }
 
@@ -90,12 +90,12 @@ static void hear_stage(sh_recovery *recovery, const sh_survivor *survivors, uint
     bool heard = false, proven = false;
     for (uint32_t i = 0; i < count; i++) {
         const sh_notice *notice = survivors[i].notice;
-        if (recovery->standing[i] != SH_STANDING_AT ||
+        if (recovery->agreement[i] != SH_REPLICA_AT ||
             !sh_position_same(notice->position, recovery->target))
             continue;
         uint32_t equal = survivors[i].device == 0 ? count : 0;
         for (uint32_t k = 0; k < count; k++)
-            equal += recovery->standing[k] == SH_STANDING_AT &&
+            equal += recovery->agreement[k] == SH_REPLICA_AT &&
                      sh_position_same(survivors[k].notice->position, recovery->target) &&
                      survivors[k].notice->grains == notice->grains;
         if (equal > most)
@@ -127,13 +127,13 @@ bool sh_recovery_judge(sh_recovery *recovery, const sh_survivor *survivors, uint
     for (uint32_t i = 0; i < count; i++) {
         const sh_notice *notice = survivors[i].notice;
         const bool at = notice->whole && sh_position_reaches(notice->position, recovery->target);
-        recovery->standing[i] = at ? SH_STANDING_AT : SH_STANDING_AWAY;
+        recovery->agreement[i] = at ? SH_REPLICA_AT : SH_REPLICA_AWAY;
     }
     uint64_t check = 0;
     recovery->torn = !majority(&check, recovery, survivors, count);
     for (uint32_t i = 0; i < count && !recovery->torn; i++)
-        if (recovery->standing[i] == SH_STANDING_AT && survivors[i].notice->check != check)
-            recovery->standing[i] = SH_STANDING_ODD;
+        if (recovery->agreement[i] == SH_REPLICA_AT && survivors[i].notice->check != check)
+            recovery->agreement[i] = SH_REPLICA_ODD;
     hear_stage(recovery, survivors, count);
     return true;
 }
@@ -144,7 +144,7 @@ static bool choose_kept(sh_recovery *recovery, sh_ranges *held, const sh_survivo
 {
     for (uint32_t i = 0; i < count; i++) {
         const sh_notice *notice = survivors[i].notice;
-        recovery->keep[i] = recovery->standing[i] == SH_STANDING_AT &&
+        recovery->keep[i] = recovery->agreement[i] == SH_REPLICA_AT &&
                             sh_position_same(notice->position, recovery->target) &&
                             sh_ranges_valid(&notice->held, recovery->grains) &&
                             !sh_ranges_overlap(&notice->held, held);

@@ -16,11 +16,11 @@
 #include "cluster/directive.h"
 #include "cluster/notice.h"
 
-typedef enum sh_standing {
-    SH_STANDING_AT,   /* at the target, its weights those of the majority */
-    SH_STANDING_AWAY, /* elsewhere, or without a whole replica */
-    SH_STANDING_ODD,  /* there, with other weights */
-} sh_standing;
+typedef enum sh_replica_agreement {
+    SH_REPLICA_AT,   /* at the target, its weights those of the majority */
+    SH_REPLICA_AWAY, /* elsewhere, or without a whole replica */
+    SH_REPLICA_ODD,  /* there, with other weights */
+} sh_replica_agreement;
 
 typedef struct sh_survivor {
     uint32_t device;
@@ -33,7 +33,7 @@ typedef struct sh_recovery {
     bool torn;       /* those there differ, and no majority shows who is right */
     bool ends;       /* somebody there has finished, so all have */
     uint32_t grains; /* of the training stage there; 0: a validation, or none */
-    sh_standing standing[SH_DEVICES_MAX]; /* by survivor, as are the next two */
+    sh_replica_agreement agreement[SH_DEVICES_MAX]; /* by survivor, as are the next two */
     bool keep[SH_DEVICES_MAX];
     sh_ranges work[SH_DEVICES_MAX];
 } sh_recovery;

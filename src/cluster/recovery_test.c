@@ -14,7 +14,7 @@ typedef struct case_survivor {
 
 /* 'a' at the target, 'w' away, 'o' odd, '!' behind them: torn. Survivor i is device `first` + i. */
 static const struct {
-    const char *name, *standing;
+    const char *name, *agreement;
     uint32_t first, count;
     case_survivor survivors[MOST];
     sh_position target;
@@ -121,9 +121,9 @@ static void judges_by_position_and_check(void **state)
             fail_msg("%s: target %llu.%u", cases[i].name, (unsigned long long)recovery.target.steps,
                      recovery.target.phase);
         for (uint32_t j = 0; j < cases[i].count; j++)
-            if ("awo"[recovery.standing[j]] != cases[i].standing[j])
+            if ("awo"[recovery.agreement[j]] != cases[i].agreement[j])
                 fail_msg("%s: device %u", cases[i].name, j);
-        assert_int_equal(recovery.torn, cases[i].standing[cases[i].count] == '!');
+        assert_int_equal(recovery.torn, cases[i].agreement[cases[i].count] == '!');
     }
     const sh_notice none = {0};
     assert_false(sh_recovery_judge(&recovery, &(sh_survivor){0, &none, true}, 1));

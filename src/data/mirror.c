@@ -30,7 +30,7 @@
 #include "base/log.h"
 #include "data/dataset_impl.h"
 #include "data/extent.h"
-#include "data/shelf.h"
+#include "data/mirror_cache.h"
 
 enum {
     MISSING = 0,
@@ -44,7 +44,7 @@ enum {
 struct sh_mirror {
     sh_dataset base; /* first: the mirror is its data set */
     sh_manifest *manifest;
-    sh_shelf shelf;
+    sh_mirror_cache cache;
     sh_mirror_want_fn *want;
     void *context;
     pthread_mutex_t lock; /* guards changes of states, and all below */
@@ -78,7 +78,7 @@ static void look(sh_mirror *mirror, uint32_t block)
     uint8_t mark;
     size_t got;
     if (state_of(mirror, block) == MISSING &&
-        sh_extent_read(&got, mirror->shelf.marks, block, &mark, 1) == SH_OK && got == 1 &&
+        sh_extent_read(&got, mirror->cache.marks, block, &mark, 1) == SH_OK && got == 1 &&
         mark == 1)
         set_state(mirror, block, MARKED);
 }
@@ -104,22 +104,22 @@ sh_status sh_mirror_open(sh_mirror **mirror, sh_manifest *manifest,
     fresh->missing = manifest->blocks;
     fresh->want = options->want;
     fresh->context = options->context;
-    fresh->shelf = (sh_shelf){.content = -1, .marks = -1, .lock = -1};
+    fresh->cache = (sh_mirror_cache){.content = -1, .marks = -1, .lock = -1};
     pthread_mutex_init(&fresh->lock, NULL);
     pthread_cond_init(&fresh->news, NULL);
     uint8_t *marks = NULL;
     sh_status status;
-    SH_TRY_DONE(sh_shelf_open(&fresh->shelf, manifest, options->limit_bytes));
+    SH_TRY_DONE(sh_mirror_cache_open(&fresh->cache, manifest, options->limit_bytes));
     marks = malloc(manifest->blocks);
     if (marks == NULL)
         SH_TRY_DONE(sh_fail_memory(manifest->blocks, "the marks of the mirror"));
-    SH_TRY_DONE(sh_fail_in(sh_extent_read_all(fresh->shelf.marks, 0, marks, manifest->blocks), "%s",
-                           fresh->shelf.path));
+    SH_TRY_DONE(sh_fail_in(sh_extent_read_all(fresh->cache.marks, 0, marks, manifest->blocks), "%s",
+                           fresh->cache.path));
     for (uint32_t i = 0; i < manifest->blocks; i++)
         if (marks[i] == 1)
             set_state(fresh, i, MARKED);
     sh_log(SH_LOG_INFO, "data.mirror", "folder=\"%s\" root=%.16s blocks=%u missing=%u",
-           fresh->shelf.path, manifest->root, manifest->blocks, fresh->missing);
+           fresh->cache.path, manifest->root, manifest->blocks, fresh->missing);
     *mirror = fresh;
 done:
     free(marks);
@@ -165,9 +165,10 @@ static sh_status write_block(const sh_mirror *mirror, uint32_t block, const uint
                              size_t count)
 {
     static const uint8_t mark = 1;
-    const sh_shelf *shelf = &mirror->shelf;
-    SH_TRY(sh_extent_write(shelf->content, sh_shelf_offset(mirror->manifest, block), bytes, count));
-    return sh_extent_write(shelf->marks, block, &mark, 1);
+    const sh_mirror_cache *cache = &mirror->cache;
+    SH_TRY(sh_extent_write(cache->content, sh_mirror_cache_offset(mirror->manifest, block), bytes,
+                           count));
+    return sh_extent_write(cache->marks, block, &mark, 1);
 }
 
 sh_status sh_mirror_put(sh_mirror *mirror, uint32_t block, const uint8_t *bytes, size_t count)
@@ -188,10 +189,10 @@ sh_status sh_mirror_put(sh_mirror *mirror, uint32_t block, const uint8_t *bytes,
     while (status == SH_NO_SPACE) { /* other mirrors go, one after the other */
         const uint64_t missing =
             sh_mirror_missing(mirror) * (uint64_t)mirror->manifest->block_bytes;
-        SH_TRY(sh_shelf_make_room(&mirror->shelf, missing));
+        SH_TRY(sh_mirror_cache_make_room(&mirror->cache, missing));
         status = write_block(mirror, block, bytes, count);
     }
-    SH_TRY(sh_fail_in(status, "%s: block %u of the mirror", mirror->shelf.path, block));
+    SH_TRY(sh_fail_in(status, "%s: block %u of the mirror", mirror->cache.path, block));
     pthread_mutex_lock(&mirror->lock);
     set_state(mirror, block, GOOD);
     mirror->counts.put++;
@@ -210,15 +211,16 @@ static sh_status examine(sh_mirror *mirror, uint32_t block)
     sh_status status;
     if (bytes == NULL)
         SH_TRY_DONE(sh_fail_memory(about.bytes, "a block of the data"));
-    SH_TRY_DONE(sh_extent_read_all(mirror->shelf.content, sh_shelf_offset(mirror->manifest, block),
-                                   bytes, about.bytes));
+    SH_TRY_DONE(sh_extent_read_all(mirror->cache.content,
+                                   sh_mirror_cache_offset(mirror->manifest, block), bytes,
+                                   about.bytes));
     status = sh_manifest_verify(mirror->manifest, block, bytes, about.bytes);
 done:
     free(bytes);
     const bool damaged = status == SH_CORRUPT || status == SH_IO;
     if (damaged)
         sh_log(SH_LOG_WARN, "data.mirror_damaged", "folder=\"%s\" block=%u reason=\"%s\"",
-               mirror->shelf.path, block, sh_message());
+               mirror->cache.path, block, sh_message());
     pthread_mutex_lock(&mirror->lock);
     if (state_of(mirror, block) != MARKED)
         return SH_OK; /* put, or examined by another thread, meanwhile */
@@ -226,8 +228,8 @@ done:
         set_state(mirror, block, GOOD);
         pthread_cond_broadcast(&mirror->news);
     } else if (damaged) {
-        status = sh_fail_in(sh_extent_write(mirror->shelf.marks, block, &none, 1), "%s",
-                            mirror->shelf.path);
+        status = sh_fail_in(sh_extent_write(mirror->cache.marks, block, &none, 1), "%s",
+                            mirror->cache.path);
         mirror->counts.damaged++;
         set_state(mirror, block, MISSING);
     }
@@ -280,7 +282,7 @@ static piece piece_at(const sh_mirror *mirror, uint32_t file, uint64_t offset, s
     const sh_manifest *m = mirror->manifest;
     const uint32_t block = sh_manifest_find(m, file, offset);
     const size_t within = (size_t)(offset % m->block_bytes), left = m->block_bytes - within;
-    return (piece){block, sh_shelf_offset(m, block) + within, count < left ? count : left};
+    return (piece){block, sh_mirror_cache_offset(m, block) + within, count < left ? count : left};
 }
 
 sh_status sh_mirror_read(sh_mirror *mirror, uint32_t file, uint64_t offset, uint8_t *bytes,
@@ -289,8 +291,8 @@ sh_status sh_mirror_read(sh_mirror *mirror, uint32_t file, uint64_t offset, uint
     while (count > 0) {
         const piece p = piece_at(mirror, file, offset, count);
         SH_TRY(await(mirror, p.block));
-        SH_TRY(sh_fail_in(sh_extent_read_all(mirror->shelf.content, p.place, bytes, p.bytes), "%s",
-                          mirror->shelf.path));
+        SH_TRY(sh_fail_in(sh_extent_read_all(mirror->cache.content, p.place, bytes, p.bytes), "%s",
+                          mirror->cache.path));
         bytes += p.bytes;
         offset += p.bytes;
         count -= p.bytes;
@@ -314,7 +316,7 @@ bool sh_mirror_touch(sh_mirror *mirror, uint32_t file, uint64_t offset, size_t c
             pthread_mutex_unlock(&mirror->lock);
         }
         all = state_of(mirror, p.block) == GOOD &&
-              sh_extent_touch(mirror->shelf.content, p.place, p.bytes) && all;
+              sh_extent_touch(mirror->cache.content, p.place, p.bytes) && all;
         offset += p.bytes;
         count -= p.bytes;
     }
@@ -337,7 +339,7 @@ void sh_mirror_close(sh_mirror *mirror)
 {
     if (mirror == NULL)
         return;
-    sh_shelf_close(&mirror->shelf);
+    sh_mirror_cache_close(&mirror->cache);
     sh_manifest_free(mirror->manifest);
     pthread_cond_destroy(&mirror->news);
     pthread_mutex_destroy(&mirror->lock);

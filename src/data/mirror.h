@@ -55,8 +55,8 @@ typedef struct sh_mirror_counts {
 
 /*
  * Opens the mirror of `manifest`, which is taken over (owned) also on failure. Blocking: makes room
- * for it on the disk (shelf.h). `*mirror` is owned: close it, or its data set. Fails as
- * sh_shelf_open does.
+ * for it on the disk (cache.h). `*mirror` is owned: close it, or its data set. Fails as
+ * sh_mirror_cache_open does.
  */
 sh_status sh_mirror_open(sh_mirror **mirror, sh_manifest *manifest,
                          const sh_mirror_options *options) SHOAL_CHECKED;

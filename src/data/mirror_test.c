@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 
 #include "data/delivery_fixture.h"
+#include "data/mirror_cache.h"
 #include "data/order.h"
-#include "data/shelf.h"
 
 enum { BLOCK = SH_MANIFEST_BLOCK_BYTES };
 

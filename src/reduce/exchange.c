@@ -59,7 +59,7 @@ struct sh_exchange {
     bool asked; /* for an update */
     uint32_t count;
     sh_dispenser dispenser;
-    sh_dispenser_device *takers;      /* of the dispenser, by rank */
+    sh_dispenser_device *receivers;   /* of the dispenser, by rank */
     uint32_t answers, shards, finals; /* that are still to come */
     uint32_t under_way;               /* frames that are being written */
     size_t room_elements;             /* in the peers' words */
@@ -421,7 +421,7 @@ static void do_begin(void *context)
     exchange->answers = exchange->shards = 0;
     exchange->finals = (exchange->options.server_count - serves(exchange, exchange->rank)) *
                        exchange->lap.array_count;
-    sh_dispenser_init(&exchange->dispenser, exchange->takers, exchange->devices,
+    sh_dispenser_init(&exchange->dispenser, exchange->receivers, exchange->devices,
                       exchange->lap.updates, exchange->lap.bound);
     sh_links_resume(exchange->options.links);
 }
@@ -485,9 +485,9 @@ sh_status sh_exchange_new(sh_exchange **exchange, const sh_exchange_options *opt
     fresh->round = &options->links->round;
     fresh->devices = options->devices;
     fresh->rank = options->rank;
-    fresh->takers = calloc(fresh->devices, sizeof *fresh->takers);
+    fresh->receivers = calloc(fresh->devices, sizeof *fresh->receivers);
     fresh->peers = calloc(fresh->devices, sizeof *fresh->peers);
-    if (fresh->takers == NULL || fresh->peers == NULL) {
+    if (fresh->receivers == NULL || fresh->peers == NULL) {
         sh_exchange_free(fresh);
         return sh_fail_memory(options->devices * sizeof(peer), "updates of other devices");
     }
@@ -506,6 +506,6 @@ void sh_exchange_free(sh_exchange *exchange)
         free(exchange->peers[i].numbers);
     }
     free(exchange->peers);
-    free(exchange->takers);
+    free(exchange->receivers);
     free(exchange);
 }

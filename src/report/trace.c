@@ -68,9 +68,9 @@ typedef struct trace {
     double at_ns, figures[GAUGES];
 } trace;
 
-typedef sh_status row_taker(trace *t, const sh_query *row);
+typedef sh_status row_receiver(trace *t, const sh_query *row);
 
-static sh_status each(trace *t, const char *sql, row_taker *take)
+static sh_status each(trace *t, const char *sql, row_receiver *take)
 {
     sh_query *query;
     SH_TRY(sh_query_new(&query, t->database, sql));

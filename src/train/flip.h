@@ -9,7 +9,8 @@
  *     SHOAL_TEST_FLIP=DEVICE@STEPS+  and is stuck from then on, whatever is written there
  *
  *     SHOAL_TEST_FLIP=DEVICE@gift    in each stripe of a replica that the device of that name
- *                                    gives to another one (train/giver.h); its own stays right
+ *                                    gives to another one (train/replica_sender.h); its own stays
+ * right
  *
  *     SHOAL_TEST_FLIP=first-grain    in the hash that devices compare before they train
  *

@@ -398,10 +398,10 @@ static void run_view(world *w)
 }
 
 /* The replica of one that stands at the target, to one that is behind. */
-static void bring_along(site *taker, const site *giver)
+static void bring_along(site *receiver, const site *sender)
 {
-    const sh_replica *from = giver->replica;
-    sh_replica *to = taker->replica;
+    const sh_replica *from = sender->replica;
+    sh_replica *to = receiver->replica;
     float envelopes[TENSORS_MAX];
     int32_t exponents[TENSORS_MAX];
     assert_true(from->summed <= TENSORS_MAX);
@@ -413,8 +413,8 @@ static void bring_along(site *taker, const site *giver)
     to->steps = from->steps;
     to->phase = from->phase;
     to->epoch = from->epoch;
-    sh_trainer_forget(taker->trainer);
-    taker->of->brought_along++;
+    sh_trainer_forget(receiver->trainer);
+    receiver->of->brought_along++;
 }
 
 /* Everybody to the highest position; to phase 0 where somebody has yet to validate there. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hand-over of a replica's state while others train on: what givers (train/giver) and the taker
- * (train/taker) agree on. Frames in, frames out; no sockets.
+ * The hand-over of a replica's state while others train on: what senders (train/replica_sender) and
+ * the receiver (train/replica_receiver) agree on. Frames in, frames out; no sockets.
  *
  *     SH_TRY(sh_chunks_init(&chunks, replica, 0));
  *     sh_chunks_stripe(&chunks, 1, 3, &first, &end);       // what donor 1 of 3 gives
@@ -13,7 +13,7 @@
  *     TAIL   where this donor stands: passed is SH_PASSED_NOTHING
  *     STATE  a chunk of the stripe as it stands now, array after array; and so on
  *     SUM    the reduced sum of the stage under way, for a chunk that has been sent: any order
- *     TAIL   the stage has passed; where it changed weights, the taker changes those it has
+ *     TAIL   the stage has passed; where it changed weights, the receiver changes those it has
  *     STATE  ...
  *
  * If devices train apart (train/strategy_laps.c), no sums say how the weights changed: the TAIL
@@ -101,7 +101,7 @@ size_t sh_tail_bytes(uint32_t tensors);
 void sh_tail_encode(unsigned char *body, const sh_tail *tail, uint32_t tensors);
 
 /*
- * Fills the arrays that `tail` has. SH_FORMAT, SH_CORRUPT: no giver says this; `tail` then holds
+ * Fills the arrays that `tail` has. SH_FORMAT, SH_CORRUPT: no sender says this; `tail` then holds
  * anything. sh_sum_state_set checks envelopes and exponents.
  */
 sh_status sh_tail_decode(sh_tail *tail, const unsigned char *body, uint32_t tensors) SHOAL_CHECKED;

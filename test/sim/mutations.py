@@ -21,7 +21,7 @@ CLUSTER = ROOT / "src/cluster"
 # name, file, what stands there, what stands there instead
 MUTATIONS = [
     ("keeps what those behind hold", "recovery.c",
-     "recovery->keep[i] = recovery->standing[i] == SH_STANDING_AT &&\n"
+     "recovery->keep[i] = recovery->agreement[i] == SH_REPLICA_AT &&\n"
      "                            sh_position_same(notice->position, recovery->target) &&",
      "recovery->keep[i] ="),
     ("deals kept grains out again", "recovery.c",
@@ -31,10 +31,10 @@ MUTATIONS = [
      "(mine.steps == target.steps && mine.phase == SH_PHASE_FIRST &&",
      "(mine.steps == target.steps ||"),
     ("lets a new replica vote", "recovery.c",
-     "proven = proven || (recovery->standing[i] == SH_STANDING_AT && survivors[i].proven);",
+     "proven = proven || (recovery->agreement[i] == SH_REPLICA_AT && survivors[i].proven);",
      "(void)proven;"),
     ("repairs nobody", "recovery.c",
-     "recovery->standing[i] = SH_STANDING_ODD;", "recovery->grains = survivors[i].notice->grains;"),
+     "recovery->agreement[i] = SH_REPLICA_ODD;", "recovery->grains = survivors[i].notice->grains;"),
     ("believes the first in a tie", "recovery.c",
      "recovery->torn = !majority(", "(void)majority("),
     ("repairs without end", "repairs.c",

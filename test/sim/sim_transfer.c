@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replicas on their way: each donor gives a stripe, chunk by chunk. Live, the taker then follows,
- * and is whole whenever all its donors stand at one position; else its donors stand still.
+ * Replicas on their way: each donor gives a stripe, chunk by chunk. Live, the receiver then
+ * follows, and is whole whenever all its donors stand at one position; else its donors stand still.
  */
 #include "sim_world.h"
 
 #define CHUNKS 4
 #define STUCK_US 300000
 
-static bool gives(sim_world *world, const sim_machine *taker, uint32_t donor, uint64_t number)
+static bool gives(sim_world *world, const sim_machine *receiver, uint32_t donor, uint64_t number)
 {
     const sim_machine *machine = machine_of(world, donor);
-    if (machine == NULL || !is_up(world, machine) || is_cut(world, taker->index, machine->index))
+    if (machine == NULL || !is_up(world, machine) || is_cut(world, receiver->index, machine->index))
         return false;
     for (uint32_t i = 0; i < machine->part.directive.transfer_count; i++)
         if (machine->part.directive.transfers[i].number == number) {
@@ -23,11 +23,11 @@ static bool gives(sim_world *world, const sim_machine *taker, uint32_t donor, ui
 }
 
 /* Whether all donors stand at one position, and where; fills in the replica as it arrives. */
-static bool collect(sim_world *world, const sim_machine *taker, sim_replica *taken)
+static bool collect(sim_world *world, const sim_machine *receiver, sim_replica *taken)
 {
-    const sh_transfer *transfer = &taker->fetch.transfer;
+    const sh_transfer *transfer = &receiver->fetch.transfer;
     for (uint32_t i = 0; i < transfer->donor_count; i++) {
-        if (!gives(world, taker, transfer->donors[i], transfer->number))
+        if (!gives(world, receiver, transfer->donors[i], transfer->number))
             return false;
         const sim_replica *given = &machine_of(world, transfer->donors[i])->replica;
         sh_position position = given->position;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything here but the functions of coordinator.h runs on the loop's thread. An *entrant* is a
+ * Everything here but the functions of coordinator.h runs on the loop's thread. An *client* is a
  * connection that proved the join token. With its hello it becomes a device of the job and gets a
- * number that is never given again. Device 0 has a station instead of a connection. `lock` guards
+ * number that is never given again. Device 0 has an agent instead of a connection. `lock` guards
  * the membership, because device 0, if it is alone, announces a view from the step's thread.
  */
 #include "node/coordinator/coordinator_heirs.h"
@@ -22,17 +22,17 @@
 
 static void carry_out(sh_coordinator *coordinator);
 
-/* ---- entrants -------------------------------------------------------------------------------- */
+/* ---- clients -------------------------------------------------------------------------------- */
 
-static void forget(entrant *gone)
+static void forget(client *gone)
 {
     sh_coordinator *coordinator = gone->of;
-    entrant **place = &coordinator->entrants;
+    client **place = &coordinator->clients;
     while (*place != gone)
         place = &(*place)->next;
     *place = gone->next;
     sh_channel_stats_count(&coordinator->closed_stats, gone->channel);
-    coordinator->entrant_count--;
+    coordinator->client_count--;
     sh_lobby_leave(&coordinator->lobby, gone->arrival);
     free(gone);
 }
@@ -43,7 +43,7 @@ static uint64_t now_ms(const sh_coordinator *coordinator)
 }
 
 /* Closes the connection of one that is no device. */
-static void turn_away(entrant *gone, const char *reason)
+static void turn_away(client *gone, const char *reason)
 {
     sh_channel *channel = gone->channel;
     char peer[SH_ADDRESS_TEXT];
@@ -55,7 +55,7 @@ static void turn_away(entrant *gone, const char *reason)
 
 static void turn_guest_away(sh_coordinator *coordinator, uint64_t arrival, const char *reason)
 {
-    entrant *gone = coordinator->entrants;
+    client *gone = coordinator->clients;
     while (gone != NULL && gone->arrival != arrival)
         gone = gone->next;
     if (gone != NULL)
@@ -63,16 +63,16 @@ static void turn_guest_away(sh_coordinator *coordinator, uint64_t arrival, const
 }
 
 /* The one among those that are no devices, or no more, that came first; NULL: none. */
-static entrant *oldest_without_device(const sh_coordinator *coordinator)
+static client *oldest_without_device(const sh_coordinator *coordinator)
 {
-    entrant *oldest = NULL; /* the last in the list */
-    for (entrant *each = coordinator->entrants; each != NULL; each = each->next)
+    client *oldest = NULL; /* the last in the list */
+    for (client *each = coordinator->clients; each != NULL; each = each->next)
         if (each->device == NO_DEVICE)
             oldest = each;
     return oldest;
 }
 
-static void print_peer(const entrant *whom, char peer[SH_ADDRESS_TEXT])
+static void print_peer(const client *whom, char peer[SH_ADDRESS_TEXT])
 {
     if (whom != NULL)
         sh_channel_peer_address(whom->channel, peer);
@@ -110,31 +110,32 @@ static void end_where_failed(sh_coordinator *coordinator, sh_status status)
         report_gone(coordinator, 0, sh_message());
 }
 
-static void take_standing(sh_coordinator *coordinator, uint32_t device, const sh_standing *standing,
-                          const char *fingerprint, const char *first_grain)
+static void take_heartbeat(sh_coordinator *coordinator, uint32_t device,
+                           const sh_heartbeat *heartbeat, const char *fingerprint,
+                           const char *first_grain)
 {
     pthread_mutex_lock(&coordinator->lock);
-    sh_device_reports_note(&coordinator->reports, device, &standing->done,
-                           standing->notice.view != 0);
+    sh_device_reports_note(&coordinator->reports, device, &heartbeat->done,
+                           heartbeat->notice.view != 0);
     pthread_mutex_unlock(&coordinator->lock);
     char way[SH_ADDRESS_TEXT] = "";
-    if (standing->notice.broken != 0)
-        sh_coordinator_print_way(coordinator, device, standing->notice.broken_peer, way);
+    if (heartbeat->notice.broken != 0)
+        sh_coordinator_print_way(coordinator, device, heartbeat->notice.broken_peer, way);
     handle(coordinator,
            &(sh_membership_event){SH_MEMBERSHIP_NOTICE, .device = device,
-                                  .notice = &standing->notice, .way = way[0] != '\0' ? way : NULL,
+                                  .notice = &heartbeat->notice, .way = way[0] != '\0' ? way : NULL,
                                   .fingerprint = fingerprint, .first_grain = first_grain});
 }
 
 /* Ends the connection of one that broke the rules; `from` may be gone afterwards. */
-static void show_out(entrant *from, const char *reason)
+static void show_out(client *from, const char *reason)
 {
     sh_coordinator *coordinator = from->of;
     const uint32_t device = from->device;
     char peer[SH_ADDRESS_TEXT];
     print_peer(from, peer);
     sh_log(SH_LOG_WARN, "net.refused", "peer=%s reason=\"%s\"", peer, reason);
-    sh_entrant_tell_refusal(from, reason, false);
+    sh_client_tell_refusal(from, reason, false);
     report_gone(coordinator, device, reason);
 }
 
@@ -150,10 +151,10 @@ static void note(sh_coordinator *coordinator, const sh_membership_action *action
     if (action->device != SH_MEMBERSHIP_ALL)
         snprintf(whom, sizeof whom, "device=%u ", action->device);
     sh_log(bad ? SH_LOG_WARN : SH_LOG_INFO, id, "%stext=\"%s\"", whom, action->text);
-    entrant *one =
-        action->news == SH_NEWS_RESTS ? sh_entrant_find(coordinator, action->device) : NULL;
+    client *one =
+        action->news == SH_NEWS_RESTS ? sh_client_find(coordinator, action->device) : NULL;
     if (one != NULL)
-        sh_entrant_tell_rest(one, action->text);
+        sh_client_tell_rest(one, action->text);
     /* These are for the log alone: they may come often, or are steps of a change that is told. */
     if (action->news != SH_NEWS_SHARES && action->news != SH_NEWS_TRANSFER &&
         action->news != SH_NEWS_WHOLE && action->news != SH_NEWS_VIEW &&
@@ -167,9 +168,9 @@ static void tell_end(sh_coordinator *coordinator, const sh_membership_action *ac
     coordinator->over = true;
     coordinator->end_status = action->status;
     snprintf(coordinator->end_text, sizeof coordinator->end_text, "%s", action->text);
-    for (entrant *each = coordinator->entrants; each != NULL; each = each->next)
+    for (client *each = coordinator->clients; each != NULL; each = each->next)
         if (!each->shown_out)
-            sh_entrant_tell_end(each, action->status, action->text);
+            sh_client_tell_end(each, action->status, action->text);
 }
 
 /* An action may cause events, whose actions then follow those that are left. */
@@ -183,18 +184,18 @@ static void carry_out(sh_coordinator *coordinator)
         pthread_mutex_unlock(&coordinator->lock);
         if (!more)
             return;
-        entrant *whom = sh_entrant_find(coordinator, action.device);
+        client *whom = sh_client_find(coordinator, action.device);
         switch (action.kind) {
         case SH_MEMBERSHIP_ADMIT:
             if (whom != NULL)
-                end_where_failed(coordinator, sh_entrant_welcome(coordinator, whom));
+                end_where_failed(coordinator, sh_client_welcome(coordinator, whom));
             break;
         case SH_MEMBERSHIP_REFUSE:
             print_peer(whom, peer);
             sh_log(SH_LOG_WARN, "device.refused", "device=%u peer=%s reason=\"%s\"", action.device,
                    peer, action.text);
             if (whom != NULL)
-                sh_entrant_tell_refusal(whom, action.text, action.again);
+                sh_client_tell_refusal(whom, action.text, action.again);
             break;
         case SH_MEMBERSHIP_ORDER:
             if (action.device != 0 || coordinator->ready)
@@ -214,7 +215,7 @@ static void carry_out(sh_coordinator *coordinator)
 
 /* ---- messages from devices ------------------------------------------------------------------- */
 
-static void handle_hello(entrant *from, const Shoal__Hello *hello)
+static void handle_hello(client *from, const Shoal__Hello *hello)
 {
     sh_coordinator *coordinator = from->of;
     if (coordinator->over) /* it has been told */
@@ -242,21 +243,21 @@ static void handle_hello(entrant *from, const Shoal__Hello *hello)
                                   .version = hello->version, .local = hello->local});
 }
 
-static void handle_notice(entrant *from, const Shoal__Notice *notice)
+static void handle_notice(client *from, const Shoal__Notice *notice)
 {
     sh_coordinator *coordinator = from->of;
     const uint32_t device = from->device;
-    sh_standing standing;
-    if (sh_standing_read(&standing, notice) != SH_OK) {
+    sh_heartbeat heartbeat;
+    if (sh_heartbeat_read(&heartbeat, notice) != SH_OK) {
         show_out(from, sh_message());
         return;
     }
     end_where_failed(coordinator, sh_coordinator_note_opened(coordinator, device, &from->opened,
-                                                             standing.opened));
-    const bool news = !from->ready && standing.notice.life >= SH_LIFE_READY;
+                                                             heartbeat.opened));
+    const bool news = !from->ready && heartbeat.notice.life >= SH_LIFE_READY;
     from->ready = from->ready || news;
-    from->able = standing.able;
-    take_standing(coordinator, device, &standing, from->fingerprint, from->first_grain);
+    from->able = heartbeat.able;
+    take_heartbeat(coordinator, device, &heartbeat, from->fingerprint, from->first_grain);
     pthread_mutex_lock(&coordinator->lock);
     const bool has = sh_membership_has(coordinator->membership, device);
     pthread_mutex_unlock(&coordinator->lock);
@@ -267,7 +268,7 @@ static void handle_notice(entrant *from, const Shoal__Notice *notice)
     if (!from->local)
         sh_coordinator_know_door(coordinator, &door);
     sh_mail mail = {.kind = SH_MAIL_JOINED, .devices = 1};
-    for (const entrant *each = coordinator->entrants; each != NULL; each = each->next)
+    for (const client *each = coordinator->clients; each != NULL; each = each->next)
         mail.devices += each->ready;
     snprintf(mail.text, sizeof mail.text, "%s",
              sh_device_reports_name(&coordinator->reports, device));
@@ -278,7 +279,7 @@ static void handle_notice(entrant *from, const Shoal__Notice *notice)
     sh_log(SH_LOG_INFO, "device.ready", "device=%u name=\"%s\"", device, mail.text);
 }
 
-static void handle_message(entrant *from, const Shoal__Message *message)
+static void handle_message(client *from, const Shoal__Message *message)
 {
     sh_coordinator *coordinator = from->of;
     sh_telemetry_batch *batch = &coordinator->batch;
@@ -322,7 +323,7 @@ static void handle_message(entrant *from, const Shoal__Message *message)
                              sh_device_reports_first(&coordinator->reports, from->device), batch);
         break;
     case SHOAL__MESSAGE__BODY_ECHO:
-        sh_entrant_take_echo(from, message->echo->number);
+        sh_client_take_echo(from, message->echo->number);
         break;
     case SHOAL__MESSAGE__BODY_FAIL:
         report_gone(coordinator, from->device, message->fail->reason);
@@ -338,7 +339,7 @@ static void handle_message(entrant *from, const Shoal__Message *message)
 
 static void on_control(void *context, sh_channel *channel, const uint8_t *body, size_t bytes)
 {
-    entrant *from = context;
+    client *from = context;
     Shoal__Message *message;
     (void)channel;
     if (sh_message_unpack(&message, body, bytes) != SH_OK) {
@@ -353,18 +354,18 @@ static void on_control(void *context, sh_channel *channel, const uint8_t *body, 
 
 static void on_close(void *context, sh_channel *channel, sh_status why, const char *reason)
 {
-    entrant *gone = context;
+    client *gone = context;
     sh_coordinator *coordinator = gone->of;
     const uint32_t device = gone->device;
     (void)channel;
     forget(gone);
-    if (coordinator->closing && coordinator->entrants == NULL)
+    if (coordinator->closing && coordinator->clients == NULL)
         sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
     if (!coordinator->closing)
         report_gone(coordinator, device, why == SH_OK ? "it closed its connection" : reason);
 }
 
-static const sh_channel_events entrant_events = {
+static const sh_channel_events client_events = {
     .on_control = on_control,
     .on_close = on_close,
 };
@@ -374,7 +375,7 @@ static void on_accept(void *context, sh_channel *channel, const char *identity)
 {
     sh_coordinator *coordinator = context;
     if (strcmp(identity, SH_TOKEN_IDENTITY) != 0) {
-        if (!sh_station_accept(coordinator->station, channel, identity) &&
+        if (!sh_agent_accept(coordinator->agent, channel, identity) &&
             !sh_supply_accept(coordinator->supply, channel, identity))
             sh_channel_close(channel);
         return;
@@ -388,46 +389,46 @@ static void on_accept(void *context, sh_channel *channel, const char *identity)
         sh_channel_close(channel);
         return;
     }
-    entrant *idle =
-        coordinator->entrant_count < ENTRANTS_MAX ? NULL : oldest_without_device(coordinator);
+    client *idle =
+        coordinator->client_count < ENTRANTS_MAX ? NULL : oldest_without_device(coordinator);
     if (idle != NULL)
         turn_away(idle, "another one needs its place");
-    entrant *fresh = coordinator->entrant_count < ENTRANTS_MAX ? calloc(1, sizeof *fresh) : NULL;
+    client *fresh = coordinator->client_count < ENTRANTS_MAX ? calloc(1, sizeof *fresh) : NULL;
     if (fresh == NULL) {
         sh_log(SH_LOG_WARN, "net.refused", "reason=\"%u devices are connected, or memory is out\"",
-               coordinator->entrant_count);
+               coordinator->client_count);
         sh_channel_close(channel);
         return;
     }
-    coordinator->entrant_count++;
-    *fresh = (entrant){.next = coordinator->entrants,
-                       .of = coordinator,
-                       .channel = channel,
-                       .arrival = ++coordinator->arrivals,
-                       .device = NO_DEVICE};
-    coordinator->entrants = fresh;
-    sh_channel_own(channel, &entrant_events, fresh);
+    coordinator->client_count++;
+    *fresh = (client){.next = coordinator->clients,
+                      .of = coordinator,
+                      .channel = channel,
+                      .arrival = ++coordinator->arrivals,
+                      .device = NO_DEVICE};
+    coordinator->clients = fresh;
+    sh_channel_own(channel, &client_events, fresh);
     char host[SH_ADDRESS_TEXT];
     sh_channel_peer_host(channel, host);
     turn_guest_away(coordinator,
                     sh_lobby_enter(&coordinator->lobby, fresh->arrival, host, now_ms(coordinator)),
                     "it has not said hello, and others came");
     if (coordinator->over)
-        sh_entrant_tell_end(fresh, coordinator->end_status, coordinator->end_text);
+        sh_client_tell_end(fresh, coordinator->end_status, coordinator->end_text);
 }
 
 /* ---- device 0 -------------------------------------------------------------------------------- */
 
-static void on_standing(void *context, const sh_standing *standing)
+static void on_heartbeat(void *context, const sh_heartbeat *heartbeat)
 {
     sh_coordinator *coordinator = context;
-    sh_standing own = *standing;
+    sh_heartbeat own = *heartbeat;
     sh_channel_stats all = {own.done.bytes_sent, own.done.bytes_received, own.traffic};
     sh_channel_stats_add(&all, sh_supply_stats(coordinator->supply));
     sh_channel_stats_add(&all, coordinator->closed_stats);
-    for (const entrant *each = coordinator->entrants; each != NULL; each = each->next)
+    for (const client *each = coordinator->clients; each != NULL; each = each->next)
         sh_channel_stats_count(&all, each->channel);
-    all.traffic.busy_ns = standing->traffic.busy_ns; /* of links alone */
+    all.traffic.busy_ns = heartbeat->traffic.busy_ns; /* of links alone */
     own.done.bytes_sent = all.sent_bytes;
     own.done.bytes_received = all.received_bytes;
     sh_telemetry_network(sh_run_journal_telemetry(coordinator->options.journal), &all);
@@ -436,9 +437,9 @@ static void on_standing(void *context, const sh_standing *standing)
     coordinator->steps = own.notice.position.steps;
     end_where_failed(coordinator, sh_coordinator_note_opened(coordinator, 0,
                                                              &coordinator->own_opened, own.opened));
-    take_standing(coordinator, 0, &own,
-                  sh_pipeline_about(coordinator->options.bench->pipeline)->fingerprint,
-                  coordinator->options.first_grain);
+    take_heartbeat(coordinator, 0, &own,
+                   sh_pipeline_about(coordinator->options.bench->pipeline)->fingerprint,
+                   coordinator->options.first_grain);
 }
 
 bool sh_coordinator_announce(sh_coordinator *coordinator, bool last, uint64_t *view)
@@ -475,14 +476,14 @@ static void measure_links(sh_coordinator *coordinator)
     pthread_mutex_lock(&coordinator->lock);
     const bool busy = sh_membership_moves_replicas(coordinator->membership);
     pthread_mutex_unlock(&coordinator->lock);
-    for (entrant *each = coordinator->entrants; each != NULL; each = each->next) {
+    for (client *each = coordinator->clients; each != NULL; each = each->next) {
         if (!each->ready || each->local || each->shown_out ||
             coordinator->options.used == SH_STANDBY_ALL)
             continue;
         if (busy)
             sh_gauge_stop(&each->gauge);
         else
-            sh_entrant_probe(each);
+            sh_client_probe(each);
         if (!sh_gauge_news(&each->gauge, sh_clock_now_ns(coordinator->options.clock), &link))
             continue;
         if (!each->gauge.told_overdue)
@@ -513,7 +514,7 @@ typedef struct request {
     sh_status status;
     char message[SH_MESSAGE_BYTES];
     const char *reason; /* or a name */
-    char *taker;
+    char *receiver;
     sh_device_report *reports;
     size_t report_count;
     sh_doors *doors;
@@ -582,7 +583,7 @@ static void do_open(void *context)
     sh_data_identity(identity, 0);
     SH_TRY_DONE(sh_coordinator_make_key(coordinator, key, identity));
     SH_TRY_DONE(sh_listener_allow(coordinator->listener, identity, key));
-    sh_station_set_door(coordinator->station, coordinator->listener);
+    sh_agent_set_door(coordinator->agent, coordinator->listener);
     SH_TRY_DONE(sh_timer_new(&coordinator->tick, coordinator->options.loop, on_tick, coordinator));
     status = sh_timer_start(coordinator->tick, TICK_MS, TICK_MS);
 done:
@@ -630,10 +631,10 @@ sh_status sh_coordinator_open(sh_coordinator **coordinator, const sh_coordinator
     memcpy(&fresh->job, random, sizeof fresh->job);
     SH_TRY_DONE(sh_key_make(random));
     sh_device_reports_add(&fresh->reports, 0, options->name, random);
-    SH_TRY_DONE(sh_station_new(&fresh->station, &(sh_station_options){.loop = options->loop,
-                                                                      .mailbox = options->mailbox,
-                                                                      .on_standing = on_standing,
-                                                                      .context = fresh}));
+    SH_TRY_DONE(sh_agent_new(&fresh->agent, &(sh_agent_options){.loop = options->loop,
+                                                                .mailbox = options->mailbox,
+                                                                .on_heartbeat = on_heartbeat,
+                                                                .context = fresh}));
     SH_TRY_DONE(
         sh_supply_new(&fresh->supply,
                       &(sh_supply_options){.loop = options->loop,
@@ -653,9 +654,9 @@ const sh_invitation *sh_coordinator_invitation(const sh_coordinator *coordinator
     return &coordinator->invitation;
 }
 
-sh_station *sh_coordinator_station(const sh_coordinator *coordinator)
+sh_agent *sh_coordinator_agent(const sh_coordinator *coordinator)
 {
-    return coordinator->station;
+    return coordinator->agent;
 }
 
 static void do_ready(void *context)
@@ -667,7 +668,7 @@ static void do_ready(void *context)
 void sh_coordinator_ready(sh_coordinator *coordinator)
 {
     sh_loop_call(coordinator->options.loop, do_ready, coordinator);
-    sh_station_begin(coordinator->station, 0, coordinator->options.bench, true);
+    sh_agent_begin(coordinator->agent, 0, coordinator->options.bench, true);
 }
 
 static void do_doors(void *context)
@@ -685,13 +686,13 @@ void sh_coordinator_doors(sh_coordinator *coordinator, sh_doors *doors)
 static void do_hand_over(void *context)
 {
     request *asked = context;
-    answer(asked, sh_coordinator_bequeath(asked->coordinator, asked->reason, asked->taker));
+    answer(asked, sh_coordinator_bequeath(asked->coordinator, asked->reason, asked->receiver));
 }
 
 sh_status sh_coordinator_hand_over(sh_coordinator *coordinator, const char *name,
-                                   char taker[SH_NAME_BYTES])
+                                   char receiver[SH_NAME_BYTES])
 {
-    return ask(coordinator, do_hand_over, &(request){.reason = name, .taker = taker});
+    return ask(coordinator, do_hand_over, &(request){.reason = name, .receiver = receiver});
 }
 
 static void do_fail(void *context)
@@ -731,7 +732,7 @@ static void do_linger(void *context)
     sh_timer_free(coordinator->tick);
     coordinator->tick = NULL;
     coordinator->closing = true;
-    if (coordinator->entrants == NULL)
+    if (coordinator->clients == NULL)
         sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
 }
 
@@ -739,13 +740,13 @@ static void do_linger(void *context)
 static void do_part(void *context)
 {
     sh_coordinator *coordinator = context;
-    if (coordinator->station != NULL)
-        sh_station_set_door(coordinator->station, NULL);
+    if (coordinator->agent != NULL)
+        sh_agent_set_door(coordinator->agent, NULL);
     sh_listener_close(coordinator->listener);
     coordinator->listener = NULL;
-    for (entrant *each = coordinator->entrants; each != NULL; each = each->next)
+    for (client *each = coordinator->clients; each != NULL; each = each->next)
         sh_channel_flush_close(each->channel);
-    if (coordinator->entrants == NULL)
+    if (coordinator->clients == NULL)
         sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
 }
 
@@ -754,9 +755,9 @@ static void do_close(void *context)
     sh_coordinator *coordinator = context;
     sh_coordinator_end_heirs(coordinator);
     sh_supply_close(coordinator->supply);
-    while (coordinator->entrants != NULL) {
-        sh_channel *channel = coordinator->entrants->channel;
-        forget(coordinator->entrants);
+    while (coordinator->clients != NULL) {
+        sh_channel *channel = coordinator->clients->channel;
+        forget(coordinator->clients);
         sh_channel_close(channel);
     }
 }
@@ -780,7 +781,7 @@ void sh_coordinator_close(sh_coordinator *coordinator)
     sh_loop_call(loop, do_part, coordinator);
     wait_for_close(coordinator, GOODBYE_MS);
     sh_loop_call(loop, do_close, coordinator);
-    sh_station_close(coordinator->station);
+    sh_agent_close(coordinator->agent);
     sh_supply_free(coordinator->supply);
     sh_membership_free(coordinator->membership);
     sh_key_wipe(&coordinator->invitation, sizeof coordinator->invitation);

@@ -6,7 +6,7 @@
  *     SH_TRY(sh_coordinator_open(&coordinator, &options));
  *     print(sh_coordinator_invitation(coordinator)->text);
  *     sh_coordinator_ready(coordinator);          // device 0, which is this process, is prepared
- *     ... the step's thread does what sh_coordinator_station says, until the mailbox gets END ...
+ *     ... the step's thread does what sh_coordinator_agent says, until the mailbox gets END ...
  *     sh_coordinator_close(coordinator);
  *
  * Threads: one caller, not the loop's. Inside, everything happens on the loop's thread.
@@ -18,8 +18,8 @@
 #include "node/coordinator/doors.h"
 #include "node/coordinator/invitation.h"
 #include "node/mail/mailbox.h"
+#include "node/member/agent.h"
 #include "node/member/legacy.h"
-#include "node/member/station.h"
 #include "node/record/run_journal.h"
 #include "shoal/train.h"
 #include "train/traffic.h"
@@ -56,7 +56,7 @@ const sh_invitation *sh_coordinator_invitation(const sh_coordinator *coordinator
 void sh_coordinator_ready(sh_coordinator *coordinator);
 
 /* Device 0's place in the job; borrowed until close. */
-sh_station *sh_coordinator_station(const sh_coordinator *coordinator);
+sh_agent *sh_coordinator_agent(const sh_coordinator *coordinator);
 
 /* The view that device 0 is to announce now, as sh_part.announce has it. */
 bool sh_coordinator_announce(sh_coordinator *coordinator, bool last, uint64_t *view);
@@ -69,10 +69,10 @@ uint32_t sh_coordinator_doors_changes(const sh_coordinator *coordinator);
 void sh_coordinator_doors(sh_coordinator *coordinator, sh_doors *doors);
 
 /* Another device is to coordinate: the one of this name, or the first that can if it is "". All
- * are told, and the mailbox gets SH_MAIL_MOVED. `taker` gets its name. SH_REFUSED: nobody can, or
- * not this one; says who could. */
+ * are told, and the mailbox gets SH_MAIL_MOVED. `receiver` gets its name. SH_REFUSED: nobody can,
+ * or not this one; says who could. */
 sh_status sh_coordinator_hand_over(sh_coordinator *coordinator, const char *name,
-                                   char taker[SH_NAME_BYTES]) SHOAL_CHECKED;
+                                   char receiver[SH_NAME_BYTES]) SHOAL_CHECKED;
 
 /* Gives up: tells all devices why. */
 void sh_coordinator_fail(sh_coordinator *coordinator, const char *reason);

@@ -17,7 +17,7 @@
 
 /* ---- heirs ----------------------------------------------------------------------------------- */
 
-static bool may_inherit(const entrant *one)
+static bool may_inherit(const client *one)
 {
     return one->able && one->has_key && !one->local;
 }
@@ -28,7 +28,7 @@ static uint32_t next_spare(const sh_coordinator *coordinator, const sh_directive
                            uint32_t last)
 {
     uint32_t next = NO_DEVICE;
-    for (const entrant *each = coordinator->entrants; each != NULL; each = each->next)
+    for (const client *each = coordinator->clients; each != NULL; each = each->next)
         if (each->device != NO_DEVICE && each->device > last && each->device < next &&
             may_inherit(each) &&
             sh_seat_of(directive->seats, directive->seat_count, each->device) == NULL)
@@ -47,7 +47,7 @@ static bool list_heirs(sh_coordinator *coordinator)
     if (!known || directive.phase != SH_DIRECTIVE_GO)
         return false; /* while the view changes the last list holds */
     for (uint32_t i = 0; i < directive.seat_count && count < SH_HEIRS_MAX; i++) {
-        const entrant *one = sh_entrant_find(coordinator, directive.seats[i].device);
+        const client *one = sh_client_find(coordinator, directive.seats[i].device);
         if (one != NULL && may_inherit(one))
             heirs[count++] = one->device;
     }
@@ -64,7 +64,7 @@ static bool list_heirs(sh_coordinator *coordinator)
     return true;
 }
 
-static void tell_heirs(entrant *to)
+static void tell_heirs(client *to)
 {
     const sh_coordinator *coordinator = to->of;
     Shoal__Heirs body = SHOAL__HEIRS__INIT;
@@ -83,16 +83,16 @@ static void tell_heirs(entrant *to)
     body.used = coordinator->options.used;
     body.n_heirs = coordinator->heir_count;
     body.heirs = list;
-    sh_entrant_send(to, &message);
+    sh_client_send(to, &message);
     to->heirs = coordinator->heirs_told;
 }
 
-static void beat(entrant *to)
+static void beat(client *to)
 {
     Shoal__Beat body = SHOAL__BEAT__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(BEAT, beat, &body);
     body.steps = to->of->steps;
-    sh_entrant_send(to, &message);
+    sh_client_send(to, &message);
 }
 
 /* ---- another coordinator --------------------------------------------------------------------- */
@@ -106,7 +106,7 @@ void sh_coordinator_know_door(sh_coordinator *coordinator, const sh_door *door)
 /* Whether a device that is here has this door. */
 static bool is_here(const sh_coordinator *coordinator, const sh_door *door)
 {
-    const entrant *each = coordinator->entrants;
+    const client *each = coordinator->clients;
     char host[SH_ADDRESS_TEXT];
     for (; each != NULL; each = each->next) {
         if (each->device == NO_DEVICE || each->link_port != door->port)
@@ -180,13 +180,13 @@ void sh_coordinator_move(sh_coordinator *coordinator, const sh_door *door)
     body.device = door->device;
     body.host = coordinator->moved_to.host;
     body.port = door->port;
-    for (entrant *each = coordinator->entrants; each != NULL; each = each->next) {
+    for (client *each = coordinator->clients; each != NULL; each = each->next) {
         if (each->device != NO_DEVICE && each->local) /* others cannot reach it: it ends */
-            sh_entrant_tell_end(each, SH_OK, "another device coordinates the job now");
+            sh_client_tell_end(each, SH_OK, "another device coordinates the job now");
         else if (each->device != NO_DEVICE)
-            sh_entrant_send(each, &message);
+            sh_client_send(each, &message);
     }
-    sh_station_abandon(coordinator->station);
+    sh_agent_abandon(coordinator->agent);
     sh_door *copy = malloc(sizeof *copy);
     if (copy != NULL)
         *copy = *door;
@@ -204,7 +204,7 @@ static const char *name_of(const sh_coordinator *coordinator, uint32_t heir)
 }
 
 sh_status sh_coordinator_bequeath(sh_coordinator *coordinator, const char *name,
-                                  char taker[SH_NAME_BYTES])
+                                  char receiver[SH_NAME_BYTES])
 {
     char could[SH_MEMBERSHIP_TEXT] = "";
     sh_route route = {.port = 0};
@@ -225,7 +225,7 @@ sh_status sh_coordinator_bequeath(sh_coordinator *coordinator, const char *name,
     sh_coordinator_find_way(coordinator, 0, coordinator->heirs[i], &route);
     if (route.host[0] == '\0')
         return sh_fail(SH_REFUSED, "%.64s cannot be reached", name_of(coordinator, i));
-    snprintf(taker, SH_NAME_BYTES, "%s", name_of(coordinator, i));
+    snprintf(receiver, SH_NAME_BYTES, "%s", name_of(coordinator, i));
     sh_door door = {.device = coordinator->heirs[i], .port = route.port};
     snprintf(door.host, sizeof door.host, "%s", route.host);
     sh_coordinator_move(coordinator, &door);
@@ -258,7 +258,7 @@ void sh_coordinator_tend_heirs(sh_coordinator *coordinator)
         coordinator->heirs_told++;
         sh_log(SH_LOG_INFO, "coordinator.heirs", "count=%u", coordinator->heir_count);
     }
-    for (entrant *each = coordinator->entrants; each != NULL; each = each->next) {
+    for (client *each = coordinator->clients; each != NULL; each = each->next) {
         if (each->device == NO_DEVICE)
             continue;
         if (each->heirs != coordinator->heirs_told)

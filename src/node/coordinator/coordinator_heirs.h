@@ -25,7 +25,7 @@ void sh_coordinator_move(sh_coordinator *coordinator, const sh_door *door);
 
 /* Moves to the heir of this name, or to the first for "". SH_REFUSED says who could. */
 sh_status sh_coordinator_bequeath(sh_coordinator *coordinator, const char *name,
-                                  char taker[SH_NAME_BYTES]) SHOAL_CHECKED;
+                                  char receiver[SH_NAME_BYTES]) SHOAL_CHECKED;
 
 /* Tells one that looks for the coordinator where it is now. */
 void sh_coordinator_show_way(const sh_coordinator *coordinator, sh_channel *channel);

@@ -5,7 +5,7 @@
  * links to them; coordinator_heirs.c (coordinator_heirs.h) says who would go on in its place. The
  * latter three call nothing of the first.
  *
- *     sh_entrant_welcome(coordinator, sh_entrant_find(coordinator, device));
+ *     sh_client_welcome(coordinator, sh_client_find(coordinator, device));
  *
  * Threads: loop only.
  */
@@ -26,8 +26,8 @@
 
 #define NO_DEVICE UINT32_MAX
 
-typedef struct entrant {
-    struct entrant *next;
+typedef struct client {
+    struct client *next;
     sh_coordinator *of;
     sh_channel *channel;
     uint64_t arrival; /* a number, in the order of coming */
@@ -44,11 +44,11 @@ typedef struct entrant {
     uint32_t heirs;     /* which list of heirs it has been told; 0: none */
     unsigned char key[SH_KEY_BYTES];
     char fingerprint[SH_DIGEST_TEXT], first_grain[SH_DIGEST_TEXT];
-} entrant;
+} client;
 
 struct sh_coordinator {
     sh_coordinator_options options;
-    sh_station *station;
+    sh_agent *agent;
     sh_supply *supply;
     sh_listener *listener;
     sh_timer *tick;
@@ -56,14 +56,14 @@ struct sh_coordinator {
     unsigned char secret[SH_KEY_BYTES]; /* of the keys between devices */
     uint64_t job;                       /* number in every message */
     uint32_t next_device;
-    uint32_t own_opened; /* as entrant.opened, of device 0 */
+    uint32_t own_opened; /* as client.opened, of device 0 */
     bool ready;          /* device 0 is: it had better not be told before */
-    bool closing;        /* tell the mailbox when the last entrant is gone */
-    bool over;           /* the job has ended so, which entrants that come later are told */
+    bool closing;        /* tell the mailbox when the last client is gone */
+    bool over;           /* the job has ended so, which clients that come later are told */
     sh_status end_status;
     char end_text[2 * SH_MEMBERSHIP_TEXT];
-    entrant *entrants;
-    uint32_t entrant_count;
+    client *clients;
+    uint32_t client_count;
     uint64_t arrivals;             /* ever */
     sh_lobby lobby;                /* those before their hello */
     sh_channel_stats closed_stats; /* of channels that are gone */
@@ -88,7 +88,7 @@ struct sh_coordinator {
 };
 
 /* The connection of a device; NULL where there is none. */
-entrant *sh_entrant_find(const sh_coordinator *coordinator, uint32_t device);
+client *sh_client_find(const sh_coordinator *coordinator, uint32_t device);
 
 /* The key for what is named so, of this job alone. */
 sh_status sh_coordinator_make_key(const sh_coordinator *coordinator,
@@ -104,13 +104,13 @@ void sh_coordinator_print_way(const sh_coordinator *coordinator, uint32_t from, 
                               char way[SH_ADDRESS_TEXT]);
 
 /* The next that return a status fail where a key cannot be made: the job cannot go on. */
-sh_status sh_entrant_welcome(sh_coordinator *coordinator, entrant *to) SHOAL_CHECKED;
-void sh_entrant_tell_end(entrant *to, sh_status status, const char *reason);
+sh_status sh_client_welcome(sh_coordinator *coordinator, client *to) SHOAL_CHECKED;
+void sh_client_tell_end(client *to, sh_status status, const char *reason);
 /* The device is no member any more; the connection ends. `again`: it may come back. */
-void sh_entrant_tell_refusal(entrant *to, const char *reason, bool again);
+void sh_client_tell_refusal(client *to, const char *reason, bool again);
 
 /* Sends one message; where that fails, the channel's end will tell. */
-void sh_entrant_send(entrant *to, Shoal__Message *message);
+void sh_client_send(client *to, Shoal__Message *message);
 
 /* Sends a device, which may be our own, what the membership wants of it. */
 sh_status sh_coordinator_send_orders(sh_coordinator *coordinator, uint32_t device) SHOAL_CHECKED;
@@ -122,12 +122,12 @@ sh_status sh_coordinator_note_opened(sh_coordinator *coordinator, uint32_t devic
 /* ---- coordinator_links.c --------------------------------------------------------------------- */
 
 /* Sends the probe that is due, if one is. */
-void sh_entrant_probe(entrant *to);
+void sh_client_probe(client *to);
 
 /* Takes the answer to a probe, and sends the next one. */
-void sh_entrant_take_echo(entrant *from, uint32_t number);
+void sh_client_take_echo(client *from, uint32_t number);
 
 /* Tells a device that it stands by, and why. */
-void sh_entrant_tell_rest(entrant *to, const char *text);
+void sh_client_tell_rest(client *to, const char *text);
 
 #endif

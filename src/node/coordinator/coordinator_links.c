@@ -4,12 +4,12 @@
 
 _Static_assert(SH_GAUGE_BYTES_MAX <= SH_MESSAGE_PADDING_MAX, "a probe is a message");
 
-static uint64_t now_ns(const entrant *one)
+static uint64_t now_ns(const client *one)
 {
     return sh_clock_now_ns(one->of->options.clock);
 }
 
-void sh_entrant_probe(entrant *to)
+void sh_client_probe(client *to)
 {
     static uint8_t padding[SH_GAUGE_BYTES_MAX]; /* zeros, which take no room in the program */
     sh_probe probe;
@@ -20,19 +20,19 @@ void sh_entrant_probe(entrant *to)
     body.number = probe.number;
     body.wanted = probe.wanted;
     body.padding = (ProtobufCBinaryData){probe.bytes, padding};
-    sh_entrant_send(to, &message);
+    sh_client_send(to, &message);
 }
 
-void sh_entrant_take_echo(entrant *from, uint32_t number)
+void sh_client_take_echo(client *from, uint32_t number)
 {
     sh_gauge_answer(&from->gauge, number, now_ns(from));
-    sh_entrant_probe(from);
+    sh_client_probe(from);
 }
 
-void sh_entrant_tell_rest(entrant *to, const char *text)
+void sh_client_tell_rest(client *to, const char *text)
 {
     Shoal__Rest body = SHOAL__REST__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(REST, rest, &body);
     body.reason = (char *)(uintptr_t)text;
-    sh_entrant_send(to, &message);
+    sh_client_send(to, &message);
 }

@@ -11,9 +11,9 @@
 #include "node/mail/orders.h"
 #include "train/job_json.h"
 
-entrant *sh_entrant_find(const sh_coordinator *coordinator, uint32_t device)
+client *sh_client_find(const sh_coordinator *coordinator, uint32_t device)
 {
-    entrant *each = coordinator->entrants;
+    client *each = coordinator->clients;
     while (each != NULL && each->device != device)
         each = each->next;
     return each;
@@ -21,30 +21,30 @@ entrant *sh_entrant_find(const sh_coordinator *coordinator, uint32_t device)
 
 /* ---- messages to devices --------------------------------------------------------------------- */
 
-void sh_entrant_send(entrant *to, Shoal__Message *message)
+void sh_client_send(client *to, Shoal__Message *message)
 {
     message->job = to->of->job;
     if (sh_message_send(to->channel, message) != SH_OK)
         sh_log(SH_LOG_WARN, "device.unsent", "device=%u reason=\"%s\"", to->device, sh_message());
 }
 
-void sh_entrant_tell_end(entrant *to, sh_status status, const char *reason)
+void sh_client_tell_end(client *to, sh_status status, const char *reason)
 {
     Shoal__End end = SHOAL__END__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(END, end, &end);
     end.status = (uint32_t)status;
     end.reason = (char *)(uintptr_t)reason;
-    sh_entrant_send(to, &message);
+    sh_client_send(to, &message);
 }
 
 /* Refuses; `to` may be gone afterwards. */
-void sh_entrant_tell_refusal(entrant *to, const char *reason, bool again)
+void sh_client_tell_refusal(client *to, const char *reason, bool again)
 {
     Shoal__Refuse refuse = SHOAL__REFUSE__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(REFUSE, refuse, &refuse);
     refuse.reason = (char *)(uintptr_t)reason;
     refuse.again = again;
-    sh_entrant_send(to, &message);
+    sh_client_send(to, &message);
     to->device = NO_DEVICE;
     to->shown_out = true;
     sh_channel_flush_close(to->channel);
@@ -55,8 +55,8 @@ void sh_entrant_tell_refusal(entrant *to, const char *reason, bool again)
 void sh_coordinator_find_way(const sh_coordinator *coordinator, uint32_t from, uint32_t to,
                              sh_route *route)
 {
-    const entrant *viewer = sh_entrant_find(coordinator, from),
-                  *target = sh_entrant_find(coordinator, to);
+    const client *viewer = sh_client_find(coordinator, from),
+                 *target = sh_client_find(coordinator, to);
     char host[SH_ADDRESS_TEXT] = "";
     route->port = 1;
     if (target != NULL) {
@@ -97,7 +97,7 @@ static sh_status add_link(sh_orders *orders, const sh_coordinator *coordinator, 
     link->seat = link->comes ? from : to;
     if (!link->comes) {
         const uint32_t target = directive->seats[to].device;
-        const entrant *one = sh_entrant_find(coordinator, target);
+        const client *one = sh_client_find(coordinator, target);
         const uint32_t opened = target == 0   ? coordinator->own_opened
                                 : one != NULL ? one->opened
                                               : 0;
@@ -112,7 +112,7 @@ sh_status sh_coordinator_send_orders(sh_coordinator *coordinator, uint32_t devic
 {
     sh_orders orders = {0};
     const sh_directive *directive = &orders.directive;
-    entrant *to = sh_entrant_find(coordinator, device);
+    client *to = sh_client_find(coordinator, device);
     sh_status status = SH_OK;
     pthread_mutex_lock(&coordinator->lock);
     const bool known = sh_membership_directive(&orders.directive, coordinator->membership, device);
@@ -131,22 +131,22 @@ sh_status sh_coordinator_send_orders(sh_coordinator *coordinator, uint32_t devic
         const sh_transfer *transfer = &directive->transfers[i];
         for (uint32_t k = 0; k < transfer->donor_count; k++) {
             char identity[SH_LINK_IDENTITY];
-            if (transfer->taker != device && transfer->donors[k] != device)
+            if (transfer->receiver != device && transfer->donors[k] != device)
                 continue;
             sh_stripe_identity(identity, transfer->number, k);
             SH_TRY_DONE(sh_coordinator_make_key(coordinator, orders.donors[i][k].key, identity));
-            if (transfer->taker == device)
+            if (transfer->receiver == device)
                 sh_coordinator_find_way(coordinator, device, transfer->donors[k],
                                         &orders.donors[i][k]);
         }
     }
     if (device == 0) {
-        sh_station_follow(coordinator->station, &orders);
+        sh_agent_follow(coordinator->agent, &orders);
     } else {
         sh_orders_message body;
         Shoal__Message message = SH_MESSAGE_INIT(ORDER, order, &body.body);
         sh_orders_write(&body, &orders);
-        sh_entrant_send(to, &message);
+        sh_client_send(to, &message);
     }
 done:
     sh_key_wipe(&orders, sizeof orders);
@@ -174,7 +174,7 @@ sh_status sh_coordinator_note_opened(sh_coordinator *coordinator, uint32_t devic
 
 /* ---- welcomes -------------------------------------------------------------------------------- */
 
-sh_status sh_entrant_welcome(sh_coordinator *coordinator, entrant *to)
+sh_status sh_client_welcome(sh_coordinator *coordinator, client *to)
 {
     char *job = NULL;
     sh_status status = SH_OK;
@@ -193,7 +193,7 @@ sh_status sh_entrant_welcome(sh_coordinator *coordinator, entrant *to)
      * disk and its wire, so they would not help. */
     sources.count = 1;
     sources.items[0].device = 0;
-    for (const entrant *each = coordinator->entrants; each != NULL; each = each->next)
+    for (const client *each = coordinator->clients; each != NULL; each = each->next)
         if (each != to && each->ready && each->has_data && !each->local &&
             each->device != NO_DEVICE && sources.count < SH_SOURCES_MAX)
             sources.items[sources.count++].device = each->device;
@@ -218,7 +218,7 @@ sh_status sh_entrant_welcome(sh_coordinator *coordinator, entrant *to)
     welcome.job = job;
     welcome.fingerprint =
         (char *)(uintptr_t)sh_pipeline_about(coordinator->options.bench->pipeline)->fingerprint;
-    sh_entrant_send(to, &message);
+    sh_client_send(to, &message);
     sh_log(SH_LOG_INFO, "device.welcomed", "device=%u name=\"%s\"", to->device,
            sh_device_reports_name(&coordinator->reports, to->device));
 done:

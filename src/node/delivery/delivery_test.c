@@ -17,7 +17,7 @@ typedef struct stage {
     sh_supply *supply;
     sh_sources sources;
     sh_status status; /* of what was last called on the loop */
-    sh_channel *raw;  /* a taker made by hand */
+    sh_channel *raw;  /* a receiver made by hand */
     sh_frame asked, answer;
     uint8_t body[64];
 } stage;

@@ -48,17 +48,17 @@ void sh_bequest_answer(const sh_bequest *bequest, bool good, const char *text)
 
 /* ---- who asks -------------------------------------------------------------------------------- */
 
-static sh_status read_answer(char taker[SH_NAME_BYTES], const char *text)
+static sh_status read_answer(char receiver[SH_NAME_BYTES], const char *text)
 {
     char clean[SH_MESSAGE_BYTES];
     if (strncmp(text, YES, strlen(YES)) != 0)
         return sh_fail(SH_REFUSED, "%.900s",
                        sh_utf8_clean(clean, sizeof clean, text + strnlen(text, strlen(NO))));
-    snprintf(taker, SH_NAME_BYTES, "%.*s", SH_NAME_BYTES - 1, text + strlen(YES));
+    snprintf(receiver, SH_NAME_BYTES, "%.*s", SH_NAME_BYTES - 1, text + strlen(YES));
     return SH_OK;
 }
 
-sh_status sh_hand_over(char taker[SH_NAME_BYTES], const char *run, const char *device)
+sh_status sh_hand_over(char receiver[SH_NAME_BYTES], const char *run, const char *device)
 {
     char request[SH_PATH_BYTES], answer[SH_PATH_BYTES], *text;
     const char *name = device == NULL ? "" : device;
@@ -70,7 +70,7 @@ sh_status sh_hand_over(char taker[SH_NAME_BYTES], const char *run, const char *d
     SH_TRY(sh_file_replace_private(request, name, strlen(name)));
     for (uint32_t waited_ms = 0; waited_ms < ANSWER_MS; waited_ms += POLL_MS) {
         if (sh_file_read_own(&text, NULL, answer, SH_MESSAGE_BYTES - 1) == SH_OK) {
-            const sh_status status = read_answer(taker, text);
+            const sh_status status = read_answer(receiver, text);
             free(text);
             unlink(answer);
             return status;

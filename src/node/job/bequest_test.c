@@ -31,14 +31,14 @@ static int tear_down(void **state)
 /* The other side: asks, and waits for the answer. */
 typedef struct asker {
     const char *device;
-    char taker[SH_NAME_BYTES], message[SH_MESSAGE_BYTES];
+    char receiver[SH_NAME_BYTES], message[SH_MESSAGE_BYTES];
     sh_status status;
 } asker;
 
 static void *ask(void *context)
 {
     asker *asked = context;
-    asked->status = sh_hand_over(asked->taker, path, asked->device);
+    asked->status = sh_hand_over(asked->receiver, path, asked->device);
     snprintf(asked->message, sizeof asked->message, "%s", sh_message());
     return NULL;
 }
@@ -64,7 +64,7 @@ static void requests_are_answered(void **state)
     sh_bequest_answer(&bequest, true, "cellar");
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(any.status, SH_OK);
-    assert_string_equal(any.taker, "cellar");
+    assert_string_equal(any.receiver, "cellar");
 
     assert_int_equal(pthread_create(&thread, NULL, ask, &one), 0);
     take(&bequest, &now_ns);
@@ -96,11 +96,11 @@ static void it_looks_a_few_times_a_second(void **state)
 static void what_cannot_be_asked_is_refused(void **state)
 {
     (void)state;
-    char taker[SH_NAME_BYTES], name[SH_NAME_BYTES + 1];
+    char receiver[SH_NAME_BYTES], name[SH_NAME_BYTES + 1];
     memset(name, 'n', SH_NAME_BYTES);
     name[SH_NAME_BYTES] = '\0';
-    assert_fails(sh_hand_over(taker, path, name), SH_INVALID, "no device has a name that long");
-    assert_fails(sh_hand_over(taker, "/nowhere/at/all", NULL), SH_NOT_FOUND, "/nowhere/at/all");
+    assert_fails(sh_hand_over(receiver, path, name), SH_INVALID, "no device has a name that long");
+    assert_fails(sh_hand_over(receiver, "/nowhere/at/all", NULL), SH_NOT_FOUND, "/nowhere/at/all");
 }
 
 int main(void)

@@ -55,7 +55,7 @@ typedef struct sh_company_ops {
     sh_status (*compare)(sh_company *company);
 
     /* The run's folder is open. Opens the door, tells the observer the token, starts the local
-     * devices, and takes device 0's place in the job: `station`. */
+     * devices, and takes device 0's place in the job: `agent`. */
     sh_status (*assemble)(sh_company *company);
 
     /* This device enters a view with its next step, for the journal. */
@@ -95,7 +95,7 @@ struct sh_company {
     /* Set by open. */
     uint32_t here;      /* of these devices, on this machine: they share its cores; else 1 */
     uint32_t rank;      /* 0 but for ranks */
-    sh_engine *engine;  /* without a station: adds up over all devices; borrowed */
+    sh_engine *engine;  /* without an agent: adds up over all devices; borrowed */
     bool may_share;     /* other devices may need what the replica and the sums hold */
     bool may_be_killed; /* soon after it is told to end: save_now is called on another thread */
 
@@ -109,9 +109,9 @@ struct sh_company {
     void (*save_now)(void *context);
     void *context;
     const sh_legacy *legacy; /* of a coordinator whose place this one takes; NULL: of none */
-    sh_door moved;  /* out: another device goes on in this one's place, there; port 0: none does */
-    sh_token token; /* out, likewise: the job's */
-    sh_station *station; /* set by assemble; NULL: the devices stay as they are */
+    sh_door moved;   /* out: another device goes on in this one's place, there; port 0: none does */
+    sh_token token;  /* out, likewise: the job's */
+    sh_agent *agent; /* set by assemble; NULL: the devices stay as they are */
 };
 
 extern const sh_company_ops sh_company_ranks, sh_company_crew;
@@ -138,7 +138,7 @@ sh_status sh_company_dismiss(sh_company *company, sh_status status,
 sh_status sh_company_report_own(const sh_device_report *own, sh_device_report **reports,
                                 size_t *count) SHOAL_CHECKED;
 
-/* The grains of a full step that this device computes where there is no station: equal parts, in
+/* The grains of a full step that this device computes where there is no agent: equal parts, in
  * order of ranks. */
 sh_range sh_company_share(const sh_company *company);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Without a station (alone, or as a rank) a device has the tasks of one view for ever, and a stage
- * that breaks off ends the course. With one, the station mends what breaks a stage off, and only
+ * Without an agent (alone, or as a rank) a device has the tasks of one view for ever, and a stage
+ * that breaks off ends the course. With one, the agent mends what breaks a stage off, and only
  * this device's own fault ends the course.
  */
 #include "node/job/course.h"
@@ -62,7 +62,7 @@ static sh_status run_stage(sh_course *course, const sh_task *task, sh_engine *en
     };
     if (course->bench->replica->phase != task->position.phase) {
         sh_trainer_set_phase(trainer, task->position.phase);
-        sh_station_restarted(course->station);
+        sh_agent_restarted(course->agent);
     }
     if (course->bench->flip.armed)
         sh_flip_when_due(&course->bench->flip, course->bench->replica);
@@ -120,14 +120,14 @@ static void tell(sh_course *course, sh_participant_event_kind kind, uint32_t nex
         .speed = sh_trainer_speed(course->bench->trainer),
         .held = passed ? NULL : sh_trainer_held(course->bench->trainer),
     };
-    sh_station_tell(course->station, &event);
+    sh_agent_tell(course->agent, &event);
 }
 
 static sh_status do_stage(sh_course *course, const sh_task *task)
 {
     uint32_t next_view;
     sh_engine *engine =
-        task->devices == 1 ? sh_engine_solo() : sh_station_engine(course->station, task->ring);
+        task->devices == 1 ? sh_engine_solo() : sh_agent_engine(course->agent, task->ring);
     const sh_status status = run_stage(course, task, engine, &next_view);
     switch (status) {
     case SH_OK:
@@ -155,7 +155,7 @@ static sh_status do_tasks(sh_course *course)
 {
     bool over = false;
     while (!over) {
-        const sh_task task = sh_station_take(course->station);
+        const sh_task task = sh_agent_take(course->agent);
         switch (task.kind) {
         case SH_TASK_WAIT:
             SH_TRY(course->on_idle(course->context, true, &over));
@@ -163,9 +163,9 @@ static sh_status do_tasks(sh_course *course)
         case SH_TASK_FETCH: /* the loop does it */
             break;
         case SH_TASK_CHECK:
-            sh_station_tell(course->station, &(sh_participant_event){SH_PARTICIPANT_CHECKED,
-                                                                     .check = sh_replica_check(
-                                                                         course->bench->replica)});
+            sh_agent_tell(course->agent, &(sh_participant_event){
+                                             SH_PARTICIPANT_CHECKED,
+                                             .check = sh_replica_check(course->bench->replica)});
             break;
         case SH_TASK_RUN:
             SH_TRY(do_stage(course, &task));
@@ -183,7 +183,7 @@ static sh_status do_tasks(sh_course *course)
 
 sh_status sh_course_run(sh_course *course, sh_ending *ending)
 {
-    const bool fixed = course->station == NULL;
+    const bool fixed = course->agent == NULL;
     sh_status status = fixed ? SH_OK : do_tasks(course);
     if (!fixed && status == SH_NUMERIC && course->not_finite[0] != '\0')
         status = sh_fail(status, "%s", course->not_finite); /* it names step and tensor */
@@ -198,7 +198,7 @@ sh_status sh_course_run(sh_course *course, sh_ending *ending)
         };
         status = run_stage(course, &task, course->engine, &next_view);
     }
-    course->whole = fixed || sh_station_settle(course->station);
+    course->whole = fixed || sh_agent_settle(course->agent);
     *ending = !course->whole || !is_over(course) ? SH_ENDING_DISMISSED
               : course->stopped                  ? SH_ENDING_STOPPED
                                                  : SH_ENDING_COMPLETE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The course of a training on one device: stage after stage, validation at the end of an epoch and
- * of the job, an end on request. It decides by what all devices of a view know, or the station
+ * of the job, an end on request. It decides by what all devices of a view know, or the agent
  * does.
  *
  *     SH_TRY(sh_course_run(&course, &ending));
@@ -12,7 +12,7 @@
 #define SHOAL_NODE_COURSE_H
 
 #include "base/stop.h"
-#include "node/member/station.h"
+#include "node/member/agent.h"
 #include "shoal/train.h"
 #include "train/progress_report.h"
 #include "train/workbench.h"
@@ -25,17 +25,17 @@ typedef enum sh_ending {
 
 typedef struct sh_course {
     sh_workbench *bench;
-    sh_station *station; /* says what to do; NULL: the devices stay as they are */
-    sh_engine *engine;   /* without a station: adds up over these devices */
+    sh_agent *agent;     /* says what to do; NULL: the devices stay as they are */
+    sh_engine *engine;   /* without an agent: adds up over these devices */
     sh_range share;      /* likewise: the grains of a full step that this one computes */
     const sh_stop *stop; /* asks all devices to end after the step; NULL: never */
 
-    /* Required with a station: reads the mail that has come; with `wait` there is nothing to do
+    /* Required with an agent: reads the mail that has come; with `wait` there is nothing to do
      * until SH_MAIL_TASK comes. *over where the job is. A failure ends the course. */
     sh_status (*on_idle)(void *context, bool wait, bool *over);
 
     /* The view that this device is to announce (sh_part.announce); optional, as all below. Asked
-     * until the station is closed. */
+     * until the agent is closed. */
     bool (*announce)(void *context, bool last, uint64_t *view);
     bool (*hurry)(void *context); /* likewise sh_part.hurry */
 

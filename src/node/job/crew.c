@@ -112,13 +112,13 @@ static void note_doors(sh_crew *crew)
 /* Another device is to coordinate, if the user asks for it. What follows comes by mail. */
 static void see_bequest(sh_crew *crew)
 {
-    char taker[SH_NAME_BYTES];
+    char receiver[SH_NAME_BYTES];
     sh_bequest *bequest = &crew->bequest;
     if (crew->company.options->listen == NULL || !crew->begun ||
         !sh_bequest_take(bequest, crew->company.run, sh_clock_now_ns(sh_clock_system())))
         return;
-    const sh_status status = sh_coordinator_hand_over(crew->coordinator, bequest->name, taker);
-    sh_bequest_answer(bequest, status == SH_OK, status == SH_OK ? taker : sh_message());
+    const sh_status status = sh_coordinator_hand_over(crew->coordinator, bequest->name, receiver);
+    sh_bequest_answer(bequest, status == SH_OK, status == SH_OK ? receiver : sh_message());
 }
 
 static sh_status assemble(sh_company *company)
@@ -169,7 +169,7 @@ static sh_status assemble(sh_company *company)
                                  .mailbox = crew->mailbox,
                              }));
     sh_coordinator_ready(crew->coordinator);
-    company->station = sh_coordinator_station(crew->coordinator);
+    company->agent = sh_coordinator_agent(crew->coordinator);
     return SH_OK;
 }
 
@@ -198,7 +198,7 @@ static sh_status idle(sh_company *company, bool wait, bool *over)
         if (!sh_mailbox_take(crew->mailbox, &mail)) {
             if (!wait)
                 return SH_OK;
-            SH_TRY(sh_station_wait(crew->company.station, &mail, stop));
+            SH_TRY(sh_agent_wait(crew->company.agent, &mail, stop));
         }
         switch (mail.kind) {
         case SH_MAIL_JOINED:
@@ -259,7 +259,7 @@ static sh_status dismiss(sh_company *company, sh_status status, const char *mess
         sh_invitation_forget(crew->token_file);
         unlink(crew->doors_file);
     }
-    if (status != SH_OK && company->moved.port == 0 && company->station != NULL && !crew->begun) {
+    if (status != SH_OK && company->moved.port == 0 && company->agent != NULL && !crew->begun) {
         char text[SH_MESSAGE_BYTES];
         snprintf(text, sizeof text, "the job has ended: %.900s", message);
         sh_coordinator_fail(crew->coordinator, text);

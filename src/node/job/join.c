@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device's life in a job: connect, be welcomed, prepare, do what the station says until the job
+ * A device's life in a job: connect, be welcomed, prepare, do what the agent says until the job
  * or this device's part in it is over. A coordinator that cannot be reached yet may be waited for.
  *
  * If the coordinator is lost, or the others went on without this device, it keeps what it has
@@ -53,8 +53,8 @@ static void leave_when_asked(joining *self)
     if (self->said_leave || !sh_stop_requested(sh_joining_stop(self)))
         return;
     self->said_leave = true;
-    sh_station_tell(sh_member_station(self->member),
-                    &(sh_participant_event){.kind = SH_PARTICIPANT_LEAVE});
+    sh_agent_tell(sh_member_agent(self->member),
+                  &(sh_participant_event){.kind = SH_PARTICIPANT_LEAVE});
 }
 
 static sh_status on_idle(void *context, bool wait, bool *over)
@@ -69,7 +69,7 @@ static sh_status on_idle(void *context, bool wait, bool *over)
                 return SH_OK;
             const sh_stop *stop = self->said_leave ? NULL : sh_joining_stop(self);
             const sh_occupation before = sh_vigil_note(self->vigil, SH_OCCUPATION_WAIT);
-            const sh_status status = sh_station_wait(sh_member_station(self->member), &mail, stop);
+            const sh_status status = sh_agent_wait(sh_member_agent(self->member), &mail, stop);
             sh_vigil_note(self->vigil, before);
             if (status == SH_STOPPED) {
                 leave_when_asked(self);
@@ -210,7 +210,7 @@ static sh_status live(joining *self)
     sh_ending ending = SH_ENDING_COMPLETE;
     sh_course course = {
         .bench = self->bench,
-        .station = sh_member_station(self->member),
+        .agent = sh_member_agent(self->member),
         .on_idle = on_idle,
         .on_view = on_view,
         .on_step = on_step,

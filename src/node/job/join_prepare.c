@@ -131,7 +131,7 @@ static sh_status open_data(joining *self, const sh_welcome *welcome)
 static void on_passed(void *context, const sh_stage_outcome *outcome)
 {
     const joining *self = context;
-    sh_station_passed(sh_member_station(self->member), outcome);
+    sh_agent_passed(sh_member_agent(self->member), outcome);
 }
 
 static void on_times(void *context, const sh_step_times *times)
@@ -190,9 +190,9 @@ sh_status sh_joining_prepare(joining *self, const sh_welcome *welcome)
         sh_joining_observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
     }
     /* The coordinator learns how long this device takes between two signs of progress. */
-    sh_station *station = sh_member_station(self->member);
-    sh_station_watch(station, self->bench);
+    sh_agent *agent = sh_member_agent(self->member);
+    sh_agent_watch(agent, self->bench);
     const sh_status status = sh_trainer_first_grain(self->bench->trainer, self->first_grain);
-    sh_station_watch(station, NULL);
+    sh_agent_watch(agent, NULL);
     return status;
 }

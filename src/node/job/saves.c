@@ -55,7 +55,7 @@ void sh_saves_write_now(sh_saves *saves)
         sh_log(SH_LOG_ERROR, "checkpoint.failed", "reason=\"%s\"", sh_message());
 }
 
-void sh_saves_rescue(sh_saves *saves, sh_station *station, sh_rescue *rescue)
+void sh_saves_rescue(sh_saves *saves, sh_agent *agent, sh_rescue *rescue)
 {
     sh_replica *replica = saves->bench->replica;
     sh_status status = SH_LIMIT;
@@ -66,7 +66,7 @@ void sh_saves_rescue(sh_saves *saves, sh_station *station, sh_rescue *rescue)
     if (sh_replica_lock_within(replica, LOCK_MS)) {
         steps = replica->steps;
         why = "the weights were being taken from other devices";
-        if (station == NULL || sh_station_is_whole(station)) {
+        if (agent == NULL || sh_agent_is_whole(agent)) {
             status = sh_saves_write(saves, true);
             why = sh_message();
         }

@@ -7,7 +7,7 @@
  *     saves.bench = bench;
  *     saves.folder = sh_run_checkpoints(run);
  *     SH_TRY(sh_saves_write(&saves, false));
- *     ... on another thread: sh_saves_rescue(&saves, station, &rescue) ...
+ *     ... on another thread: sh_saves_rescue(&saves, agent, &rescue) ...
  *     sh_saves_release(&saves);
  *
  * Threads: any, where said; one writes at a time, and others wait for it.
@@ -18,7 +18,7 @@
 #include <pthread.h>
 
 #include "node/job/vigil.h"
-#include "node/member/station.h"
+#include "node/member/agent.h"
 
 typedef struct sh_saves {
     const sh_workbench *bench; /* these two are borrowed, and set before the first call */
@@ -41,9 +41,9 @@ void sh_saves_write_now(sh_saves *saves);
 
 /*
  * The same where the step's thread hangs: it may hold the replica, and be in the midst of changing
- * it, or hang in a checkpoint. `station` says whether the replica is whole; NULL: it is. Any
+ * it, or hang in a checkpoint. `agent` says whether the replica is whole; NULL: it is. Any
  * thread; waits a moment for the replica, and for the disk without a limit.
  */
-void sh_saves_rescue(sh_saves *saves, sh_station *station, sh_rescue *rescue);
+void sh_saves_rescue(sh_saves *saves, sh_agent *agent, sh_rescue *rescue);
 
 #endif

@@ -176,8 +176,8 @@ static void on_times(void *context, const sh_step_times *times)
 static void on_passed(void *context, const sh_stage_outcome *outcome)
 {
     const training *t = context;
-    if (t->company != NULL && t->company->station != NULL)
-        sh_station_passed(t->company->station, outcome);
+    if (t->company != NULL && t->company->agent != NULL)
+        sh_agent_passed(t->company->agent, outcome);
 }
 
 static void on_answers(void *context, const sh_answers *answers)
@@ -365,7 +365,7 @@ static sh_status train(training *t)
     sh_memory_trim(); /* of what only the start has used */
     sh_course course = {
         .bench = t->bench,
-        .station = company->station,
+        .agent = company->agent,
         .engine = company->engine,
         .stop = t->options->stop,
         .on_idle = on_idle,
@@ -376,7 +376,7 @@ static sh_status train(training *t)
         .on_validated = first ? on_validated : NULL,
         .context = t,
     };
-    if (company->station == NULL)
+    if (company->agent == NULL)
         course.share = sh_company_share(company);
     t->start_steps = t->counted_steps = t->bench->replica->steps;
     sh_vigil_watch(t->vigil, sh_trainer_lanes(t->bench->trainer));

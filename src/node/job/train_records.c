@@ -64,7 +64,7 @@ void sh_training_save_now(void *context)
 void sh_training_rescue(void *context, sh_rescue *rescue)
 {
     training *t = context;
-    sh_saves_rescue(&t->saves, t->company->station, rescue);
+    sh_saves_rescue(&t->saves, t->company->agent, rescue);
     sh_run_journal_end(t->journal, "stopped", NULL);
 }
 

@@ -11,17 +11,17 @@
 
 #include "net/key.h"
 
-typedef struct letter {
-    struct letter *next;
+typedef struct entry {
+    struct entry *next;
     sh_mail mail;
-} letter;
+} entry;
 
 struct sh_mailbox {
-    int fd; /* readable while letters wait */
+    int fd; /* readable while entries wait */
     pthread_mutex_t lock;
-    letter *first, **last; /* guarded by lock, as all below */
+    entry *first, **last; /* guarded by lock, as all below */
     uint32_t count;
-    bool lost; /* a letter found no room */
+    bool lost; /* an entry found no room */
 };
 
 sh_status sh_mailbox_new(sh_mailbox **mailbox)
@@ -45,7 +45,7 @@ void sh_mailbox_free(sh_mailbox *mailbox)
 {
     if (mailbox == NULL)
         return;
-    for (letter *each = mailbox->first, *next; each != NULL; each = next) {
+    for (entry *each = mailbox->first, *next; each != NULL; each = next) {
         next = each->next;
         sh_mail_drop(&each->mail);
         free(each);
@@ -64,14 +64,14 @@ void sh_mail_drop(sh_mail *mail)
 void sh_mailbox_post(sh_mailbox *mailbox, const sh_mail *mail)
 {
     const uint64_t one = 1;
-    letter *fresh = malloc(sizeof *fresh);
+    entry *fresh = malloc(sizeof *fresh);
     pthread_mutex_lock(&mailbox->lock);
     if (fresh == NULL || mailbox->count == SH_MAILBOX_MAX) {
         mailbox->lost = true;
         free(fresh);
         sh_mail_drop(&(sh_mail){.data = mail->data, .data_bytes = mail->data_bytes});
     } else {
-        *fresh = (letter){.mail = *mail};
+        *fresh = (entry){.mail = *mail};
         *mailbox->last = fresh;
         mailbox->last = &fresh->next;
         mailbox->count++;
@@ -88,11 +88,11 @@ void sh_mailbox_tell(sh_mailbox *mailbox, sh_mail_kind kind, sh_status status, c
     sh_mailbox_post(mailbox, &mail);
 }
 
-/* The first letter; false where there is none. */
+/* The first entry; false where there is none. */
 static bool take(sh_mailbox *mailbox, sh_mail *mail, bool *lost)
 {
     pthread_mutex_lock(&mailbox->lock);
-    letter *first = mailbox->first;
+    entry *first = mailbox->first;
     *lost = mailbox->lost;
     if (first != NULL) {
         mailbox->first = first->next;

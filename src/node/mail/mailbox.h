@@ -22,8 +22,8 @@ typedef enum sh_mail_kind {
     SH_MAIL_JOINED,  /* a device is ready: `text` is its name */
     SH_MAIL_NOTE,    /* something to tell the user: `text` */
     SH_MAIL_RESTS,   /* this device stands by: `text` says why */
-    SH_MAIL_TASK,    /* there may be a task: take it (node/member/station.h) */
-    SH_MAIL_CALL,    /* whoever waits is to show that it could go on: sh_station_wait does */
+    SH_MAIL_TASK,    /* there may be a task: take it (node/member/agent.h) */
+    SH_MAIL_CALL,    /* whoever waits is to show that it could go on: sh_agent_wait does */
     SH_MAIL_END,     /* the job is over; `status` and `text` say how */
     SH_MAIL_LOST,    /* the connection to the coordinator ended without that; likewise */
     SH_MAIL_MOVED,   /* another device coordinates: `data` is an sh_door (node/member/legacy.h) */

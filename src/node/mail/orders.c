@@ -130,7 +130,7 @@ void sh_orders_write(sh_orders_message *message, const sh_orders *orders)
         Shoal__Transfer *one = &message->transfers[i];
         shoal__transfer__init(one);
         one->number = transfer->number;
-        one->taker = transfer->taker;
+        one->receiver = transfer->receiver;
         one->live = transfer->live;
         one->once = transfer->once;
         write_position(&message->wanted[i], transfer->wanted);
@@ -241,7 +241,7 @@ sh_status sh_orders_read(sh_orders *orders, const Shoal__Order *body, uint32_t d
         if (one->n_donors == 0 || one->n_donors > SH_DONORS_MAX)
             return sh_fail(SH_FORMAT, "a transfer with %zu donors", one->n_donors);
         *transfer = (sh_transfer){.number = one->number,
-                                  .taker = one->taker,
+                                  .receiver = one->receiver,
                                   .donor_count = (uint32_t)one->n_donors,
                                   .live = one->live,
                                   .once = one->once,
@@ -249,18 +249,19 @@ sh_status sh_orders_read(sh_orders *orders, const Shoal__Order *body, uint32_t d
         for (uint32_t k = 0; k < transfer->donor_count; k++) {
             const Shoal__Donor *donor = one->donors[k];
             transfer->donors[k] = donor->device;
-            if (donor->device == device || one->taker == device)
+            if (donor->device == device || one->receiver == device)
                 SH_TRY(read_route(&orders->donors[i][k], donor->host, donor->port, &donor->key));
         }
     }
     return read_links(orders, body, device);
 }
 
-/* ---- standings ------------------------------------------------------------------------------- */
+/* ---- heartbeats -------------------------------------------------------------------------------
+ */
 
-void sh_standing_write(sh_standing_message *message, const sh_standing *standing)
+void sh_heartbeat_write(sh_heartbeat_message *message, const sh_heartbeat *heartbeat)
 {
-    const sh_notice *notice = &standing->notice;
+    const sh_notice *notice = &heartbeat->notice;
     Shoal__Notice *body = &message->body;
     shoal__notice__init(body);
 #define WRITE(field) body->field = notice->field;
@@ -279,14 +280,14 @@ void sh_standing_write(sh_standing_message *message, const sh_standing *standing
     write_ranges(message->held, message->held_list, &notice->held);
     body->n_held = notice->held.count;
     body->held = message->held_list;
-    body->opened = standing->opened;
-    body->able = standing->able;
-    body->computed = standing->done.grains;
-    body->samples = standing->done.samples;
-    body->cpu_seconds = standing->done.cpu_seconds;
-    body->peak_rss_bytes = standing->done.peak_rss_bytes;
-    body->bytes_sent = standing->done.bytes_sent;
-    body->bytes_received = standing->done.bytes_received;
+    body->opened = heartbeat->opened;
+    body->able = heartbeat->able;
+    body->computed = heartbeat->done.grains;
+    body->samples = heartbeat->done.samples;
+    body->cpu_seconds = heartbeat->done.cpu_seconds;
+    body->peak_rss_bytes = heartbeat->done.peak_rss_bytes;
+    body->bytes_sent = heartbeat->done.bytes_sent;
+    body->bytes_received = heartbeat->done.bytes_received;
 }
 
 /* Neither negative nor without end. */
@@ -295,10 +296,10 @@ static bool is_amount(float number)
     return isfinite(number) && number >= 0;
 }
 
-sh_status sh_standing_read(sh_standing *standing, const Shoal__Notice *body)
+sh_status sh_heartbeat_read(sh_heartbeat *heartbeat, const Shoal__Notice *body)
 {
-    sh_notice *notice = &standing->notice;
-    memset(standing, 0, sizeof *standing);
+    sh_notice *notice = &heartbeat->notice;
+    memset(heartbeat, 0, sizeof *heartbeat);
     if (body->life < SH_LIFE_PREPARING || body->life > SH_LIFE_FINISHED || !is_amount(body->rate) ||
         !is_amount(body->rate_error) || !is_amount(body->step_s) ||
         body->activity > SH_ACTIVITY_TAKES)
@@ -312,9 +313,9 @@ sh_status sh_standing_read(sh_standing *standing, const Shoal__Notice *body)
     notice->position = read_position(body->position);
     notice->speed = (sh_speed){body->rate, body->rate_error, body->step_s};
     SH_TRY(read_ranges(&notice->held, body->held, body->n_held));
-    standing->opened = body->opened;
-    standing->able = body->able;
-    standing->done = (sh_device_report){
+    heartbeat->opened = body->opened;
+    heartbeat->able = body->able;
+    heartbeat->done = (sh_device_report){
         .grains = body->computed,
         .samples = body->samples,
         .cpu_seconds = body->cpu_seconds,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What devices write to each other, as values and as messages, with every number checked: orders (a
- * directive with the addresses and keys that it takes to follow it), standings (a notice with
+ * directive with the addresses and keys that it takes to follow it), heartbeats (a notice with
  * figures), and who has the data, as a device that is admitted hears of it.
  *
  *     SH_TRY(sh_orders_read(&orders, message->order, device));
- *     SH_TRY(sh_standing_read(&standing, message->notice));
+ *     SH_TRY(sh_heartbeat_read(&heartbeat, message->notice));
  *     SH_TRY(sh_sources_read(&sources, message->welcome->sources, message->welcome->n_sources));
  *
  * Threads: any; values.
@@ -48,13 +48,13 @@ typedef struct sh_orders {
 } sh_orders;
 
 /* A notice, and what else a device says of itself. */
-typedef struct sh_standing {
+typedef struct sh_heartbeat {
     sh_notice notice;
     uint32_t opened;           /* the highest ring whose door is open to those that connect to it */
     bool able;                 /* it has all that a successor of the coordinator needs */
     sh_device_report done;     /* since it joined; no name */
     sh_socket_traffic traffic; /* of all links and transfers; stays on this device */
-} sh_standing;
+} sh_heartbeat;
 
 /* The message's body, as protobuf-c wants it: `orders` and what it points to must outlive it. */
 typedef struct sh_orders_message {
@@ -74,14 +74,14 @@ void sh_orders_write(sh_orders_message *message, const sh_orders *orders);
 sh_status sh_orders_read(sh_orders *orders, const Shoal__Order *body,
                          uint32_t device) SHOAL_CHECKED;
 
-typedef struct sh_standing_message {
+typedef struct sh_heartbeat_message {
     Shoal__Notice body;
     Shoal__Position position;
     Shoal__Range held[SH_RANGES_MAX], *held_list[SH_RANGES_MAX];
-} sh_standing_message;
+} sh_heartbeat_message;
 
-void sh_standing_write(sh_standing_message *message, const sh_standing *standing);
-sh_status sh_standing_read(sh_standing *standing, const Shoal__Notice *body) SHOAL_CHECKED;
+void sh_heartbeat_write(sh_heartbeat_message *message, const sh_heartbeat *heartbeat);
+sh_status sh_heartbeat_read(sh_heartbeat *heartbeat, const Shoal__Notice *body) SHOAL_CHECKED;
 
 typedef struct sh_source {
     uint32_t device;
@@ -107,7 +107,7 @@ sh_status sh_sources_read(sh_sources *sources, Shoal__Donor *const *items,
 /* "link/RING/FROM>TO": under whose key the seat `from` connects to the seat `to`. */
 void sh_link_identity(char identity[SH_LINK_IDENTITY], uint32_t ring, uint32_t from, uint32_t to);
 
-/* "state/TRANSFER/STRIPE": under whose key a taker comes for a stripe. */
+/* "state/TRANSFER/STRIPE": under whose key a receiver comes for a stripe. */
 void sh_stripe_identity(char identity[SH_LINK_IDENTITY], uint64_t transfer, uint32_t stripe);
 
 /* "data/DEVICE": under whose key others take the data from a device. */

@@ -42,15 +42,18 @@ static void some_orders(sh_orders *orders)
         .keep = true,
         .work = {2, {{0, 1}, {2, 5}}},
         .transfer_count = 3,
-        .transfers =
-            {{.number = 11,
-              .taker = DEVICE,
-              .donors = {0, 9},
-              .donor_count = 2,
-              .live = true,
-              .wanted = {8, 1}},
-             {.number = 12, .taker = 9, .donors = {0, DEVICE}, .donor_count = 2, .wanted = {6, 0}},
-             {.number = 13, .taker = 9, .donors = {0}, .donor_count = 1}},
+        .transfers = {{.number = 11,
+                       .receiver = DEVICE,
+                       .donors = {0, 9},
+                       .donor_count = 2,
+                       .live = true,
+                       .wanted = {8, 1}},
+                      {.number = 12,
+                       .receiver = 9,
+                       .donors = {0, DEVICE},
+                       .donor_count = 2,
+                       .wanted = {6, 0}},
+                      {.number = 13, .receiver = 9, .donors = {0}, .donor_count = 1}},
     };
     orders->link_count = 2;
     orders->links[0] = (sh_link){.seat = 0, .comes = true, .route = route_to("", 0, 2)};
@@ -102,7 +105,7 @@ static void assert_same_directive(const sh_directive *a, const sh_directive *b)
     assert_int_equal(a->transfer_count, b->transfer_count);
     for (uint32_t i = 0; i < a->transfer_count; i++) {
         const sh_transfer *one = &a->transfers[i], *other = &b->transfers[i];
-        assert_true(one->number == other->number && one->taker == other->taker);
+        assert_true(one->number == other->number && one->receiver == other->receiver);
         assert_true(one->live == other->live);
         assert_true(sh_position_same(one->wanted, other->wanted));
         assert_int_equal(one->donor_count, other->donor_count);
@@ -135,7 +138,7 @@ static void orders_come_back(void **state)
     assert_same_route(&back.donors[0][0], &sent.donors[0][0]);
     assert_same_route(&back.donors[0][1], &sent.donors[0][1]);
     assert_same_route(&back.donors[1][1], &sent.donors[1][1]);
-    assert_same_route(&back.donors[1][0], &nobody); /* for the taker and that donor alone */
+    assert_same_route(&back.donors[1][0], &nobody); /* for the receiver and that donor alone */
     assert_same_route(&back.donors[2][0], &nobody);
     sh_message_free(message);
 }
@@ -161,7 +164,7 @@ static void each_truth_comes_back_by_itself(void **state)
         sent.links[1] = (sh_link){.seat = 1, .comes = true, .route = route_to("", 0, 1)};
         directive->transfer_count = 1;
         directive->transfers[0] =
-            (sh_transfer){.number = 1, .taker = 5, .donor_count = 1, .live = bit == 7};
+            (sh_transfer){.number = 1, .receiver = 5, .donor_count = 1, .live = bit == 7};
         Shoal__Message *message = send_orders(&sent);
         assert_ok(sh_orders_read(&back, message->order, DEVICE));
         assert_same_directive(&back.directive, &directive[0]);
@@ -474,11 +477,12 @@ static void senseless_orders_are_refused(void **state)
     }
 }
 
-/* ---- standings ------------------------------------------------------------------------------- */
+/* ---- heartbeats -------------------------------------------------------------------------------
+ */
 
-static sh_standing some_standing(void)
+static sh_heartbeat some_heartbeat(void)
 {
-    return (sh_standing){
+    return (sh_heartbeat){
         .notice = {.serial = UINT64_MAX,
                    .life = SH_LIFE_FINISHED,
                    .leaving = true,
@@ -532,17 +536,17 @@ static void assert_same_notice(const sh_notice *a, const sh_notice *b)
 static void a_standing_comes_back(void **state)
 {
     (void)state;
-    const sh_standing sent = some_standing();
-    static sh_standing_message body;
-    sh_standing back;
+    const sh_heartbeat sent = some_heartbeat();
+    static sh_heartbeat_message body;
+    sh_heartbeat back;
     Shoal__Message message = SH_MESSAGE_INIT(NOTICE, notice, &body.body), *got = NULL;
     uint8_t *bytes = NULL;
     size_t count = 0;
-    sh_standing_write(&body, &sent);
+    sh_heartbeat_write(&body, &sent);
     assert_ok(sh_message_pack(&bytes, &count, &message));
     assert_ok(sh_message_unpack(&got, bytes, count));
     memset(&back, 0xee, sizeof back);
-    assert_ok(sh_standing_read(&back, got->notice));
+    assert_ok(sh_heartbeat_read(&back, got->notice));
     assert_same_notice(&back.notice, &sent.notice);
     assert_int_equal(back.opened, sent.opened);
     assert_true(back.done.grains == 13 && back.done.samples == 14);
@@ -557,8 +561,8 @@ static void a_standing_comes_back(void **state)
 static void senseless_standings_are_refused(void **state)
 {
     (void)state;
-    static sh_standing_message body;
-    sh_standing back;
+    static sh_heartbeat_message body;
+    sh_heartbeat back;
     static const struct {
         uint32_t life, grains; /* of the second range held */
         float rate;
@@ -573,19 +577,19 @@ static void senseless_standings_are_refused(void **state)
         {SH_LIFE_READY, UINT32_MAX, 0, "ranges of grains that are no set"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const sh_standing sent = some_standing();
-        sh_standing_write(&body, &sent);
+        const sh_heartbeat sent = some_heartbeat();
+        sh_heartbeat_write(&body, &sent);
         body.body.life = cases[i].life;
         body.body.held[1]->count = cases[i].grains;
         body.body.rate = cases[i].rate;
         if (cases[i].message == NULL)
-            assert_ok(sh_standing_read(&back, &body.body));
+            assert_ok(sh_heartbeat_read(&back, &body.body));
         else
-            assert_fails(sh_standing_read(&back, &body.body), SH_FORMAT, cases[i].message);
+            assert_fails(sh_heartbeat_read(&back, &body.body), SH_FORMAT, cases[i].message);
     }
     body.body.n_held = SH_RANGES_MAX + 1;
     body.body.life = SH_LIFE_READY;
-    assert_fails(sh_standing_read(&back, &body.body), SH_FORMAT,
+    assert_fails(sh_heartbeat_read(&back, &body.body), SH_FORMAT,
                  "33 ranges of grains, where 32 are the most");
 }
 

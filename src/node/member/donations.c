@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The list changes on the loop's thread and under the replica's lock, so either is enough to read
- * it. What the step's thread appends to a giver the loop sends on: `pump`, which is posted.
+ * it. What the step's thread appends to a sender the loop sends on: `pump`, which is posted.
  */
 #include "node/member/donations.h"
 
@@ -20,10 +20,10 @@ typedef struct donation {
     uint64_t number; /* of the transfer */
     uint32_t stripe, stripes;
     char identity[SH_LINK_IDENTITY];
-    sh_channel *channel; /* NULL before the taker has come, and after its end */
-    sh_giver *giver;     /* NULL before it has come */
-    uint32_t sending;    /* frames that the channel has */
-    atomic_bool over;    /* it failed, or the taker went; a taker does not come twice */
+    sh_channel *channel;       /* NULL before the receiver has come, and after its end */
+    sh_replica_sender *sender; /* NULL before it has come */
+    uint32_t sending;          /* frames that the channel has */
+    atomic_bool over;          /* it failed, or the receiver went; a receiver does not come twice */
 } donation;
 
 struct sh_donations {
@@ -57,7 +57,7 @@ void sh_donations_begin(sh_donations *donations, const sh_workbench *bench)
     donations->spoils = bench->flip.in_gifts;
 }
 
-/* The channel goes; what it had of the giver is free again. */
+/* The channel goes; what it had of the sender is free again. */
 static void hang_up(donation *one)
 {
     if (one->channel == NULL)
@@ -80,7 +80,7 @@ static void end(donation *one)
         at = &(*at)->next;
     *at = one->next;
     sh_replica_unlock(donations->replica);
-    sh_giver_free(one->giver);
+    sh_replica_sender_free(one->sender);
     free(one);
 }
 
@@ -91,9 +91,9 @@ static void pump_one(donation *one)
         sh_frame head;
         const void *body;
         sh_replica_lock(one->of->replica);
-        sh_giver_fill(one->giver);
+        sh_replica_sender_fill(one->sender);
         sh_replica_unlock(one->of->replica);
-        sh_status status = sh_giver_next(one->giver, &head, &body);
+        sh_status status = sh_replica_sender_next(one->sender, &head, &body);
         if (status == SH_OK && body == NULL)
             return;
         if (status == SH_OK)
@@ -122,7 +122,7 @@ static void on_sent(void *context, sh_channel *channel, const sh_frame *head)
     (void)channel;
     (void)head;
     one->sending--;
-    sh_giver_done(one->giver);
+    sh_replica_sender_done(one->sender);
     pump_one(one);
 }
 
@@ -137,7 +137,7 @@ static void on_close(void *context, sh_channel *channel, sh_status why, const ch
     one->over = true;
 }
 
-static const sh_channel_events taker_events = {.on_sent = on_sent, .on_close = on_close};
+static const sh_channel_events receiver_events = {.on_sent = on_sent, .on_close = on_close};
 
 bool sh_donations_accept(sh_donations *donations, sh_channel *channel, const char *identity)
 {
@@ -147,13 +147,14 @@ bool sh_donations_accept(sh_donations *donations, sh_channel *channel, const cha
     if (one == NULL || one->channel != NULL || one->over)
         return false;
     sh_replica_lock(donations->replica);
-    const sh_status status = sh_giver_new(&one->giver, &(sh_giver_options){
-                                                           .replica = donations->replica,
-                                                           .transfer = (uint32_t)one->number,
-                                                           .stripe = one->stripe,
-                                                           .stripes = one->stripes,
-                                                           .spoils = donations->spoils,
-                                                       });
+    const sh_status status =
+        sh_replica_sender_new(&one->sender, &(sh_replica_sender_options){
+                                                .replica = donations->replica,
+                                                .transfer = (uint32_t)one->number,
+                                                .stripe = one->stripe,
+                                                .stripes = one->stripes,
+                                                .spoils = donations->spoils,
+                                            });
     sh_replica_unlock(donations->replica);
     if (status != SH_OK) {
         sh_log(SH_LOG_WARN, "transfer.refused", "transfer=%llu reason=\"%s\"",
@@ -162,7 +163,7 @@ bool sh_donations_accept(sh_donations *donations, sh_channel *channel, const cha
         return false;
     }
     one->channel = channel;
-    sh_channel_own(channel, &taker_events, one);
+    sh_channel_own(channel, &receiver_events, one);
     pump_one(one);
     return true;
 }
@@ -172,7 +173,7 @@ static void open_one(sh_donations *donations, const sh_transfer *transfer, uint3
 {
     donation *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL || donations->door == NULL) {
-        free(fresh); /* the taker will not get in, and say so */
+        free(fresh); /* the receiver will not get in, and say so */
         return;
     }
     *fresh = (donation){.of = donations,
@@ -229,28 +230,28 @@ void sh_donations_span(sh_donations *donations, uint32_t index, const sh_span *s
         return;
     const sh_sum_layout *layout = sh_sum_layout_of(donations->replica->sum);
     const sh_sum_bucket *of = &layout->buckets[index];
-    /* A span shorter than its bucket: sh_giver_passed takes all of it. */
+    /* A span shorter than its bucket: sh_replica_sender_passed takes all of it. */
     if (index >= layout->bucket_count || span->count < of->elements)
         return;
     for (donation *each = donations->first; each != NULL; each = each->next)
-        if (each->giver != NULL && !each->over)
-            sh_giver_span(each->giver, of->first_element, of->elements, span->total);
+        if (each->sender != NULL && !each->over)
+            sh_replica_sender_span(each->sender, of->first_element, of->elements, span->total);
     pump_soon(donations);
 }
 
 void sh_donations_passed(sh_donations *donations, const sh_stage_outcome *outcome)
 {
     for (donation *each = donations->first; each != NULL; each = each->next)
-        if (each->giver != NULL && !each->over)
-            sh_giver_passed(each->giver, outcome);
+        if (each->sender != NULL && !each->over)
+            sh_replica_sender_passed(each->sender, outcome);
     pump_soon(donations);
 }
 
 void sh_donations_restarted(sh_donations *donations)
 {
     for (donation *each = donations->first; each != NULL; each = each->next)
-        if (each->giver != NULL && !each->over)
-            sh_giver_restarted(each->giver);
+        if (each->sender != NULL && !each->over)
+            sh_replica_sender_restarted(each->sender);
     pump_soon(donations);
 }
 

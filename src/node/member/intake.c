@@ -26,7 +26,7 @@ typedef struct stream {
 struct sh_intake {
     sh_intake_options options;
     uint64_t number;
-    sh_taker *taker;
+    sh_replica_receiver *receiver;
     bool live;
     bool once, kept;   /* it stops when all is here; it has stopped */
     bool told, failed; /* told: of `position` */
@@ -55,7 +55,7 @@ static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head
     (void)channel;
     if (from->of->failed || from->of->kept)
         return SH_FLOW_REFUSE;
-    if (sh_taker_frame(from->of->taker, from->index, head, sink) == SH_OK)
+    if (sh_replica_receiver_frame(from->of->receiver, from->index, head, sink) == SH_OK)
         return SH_FLOW_TAKE;
     fail(from->of, sh_message());
     return SH_FLOW_REFUSE;
@@ -65,7 +65,7 @@ static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head
  * quarter of that is over, or when it was far from right. */
 static void tell_left(sh_intake *intake)
 {
-    const size_t left = sh_taker_left_bytes(intake->taker);
+    const size_t left = sh_replica_receiver_left_bytes(intake->receiver);
     const uint64_t now_ns = sh_clock_now_ns(sh_clock_system());
     if (intake->first_ns == 0) {
         intake->first_ns = now_ns;
@@ -89,15 +89,15 @@ static void on_done(void *context, sh_channel *channel, const sh_frame *head)
     (void)channel;
     if (intake->failed || intake->kept)
         return;
-    if (sh_taker_done(intake->taker, from->index, head) != SH_OK) {
+    if (sh_replica_receiver_done(intake->receiver, from->index, head) != SH_OK) {
         fail(intake, sh_message());
         return;
     }
     if (intake->live && !intake->told)
         tell_left(intake);
-    if (!sh_taker_complete(intake->taker))
+    if (!sh_replica_receiver_complete(intake->receiver))
         return;
-    const sh_position position = sh_taker_position(intake->taker);
+    const sh_position position = sh_replica_receiver_position(intake->receiver);
     if (intake->told && sh_position_same(position, intake->position))
         return;
     intake->told = true;
@@ -168,12 +168,13 @@ sh_status sh_intake_start(sh_intake **intake, const sh_intake_options *options)
     fresh->live = transfer->live;
     fresh->once = transfer->once;
     sh_status status;
-    SH_TRY_DONE(sh_taker_new(
-        &fresh->taker, &(sh_taker_options){.replica = options->bench->replica,
-                                           .job = &options->bench->job,
-                                           .schedule = sh_trainer_schedule(options->bench->trainer),
-                                           .transfer = (uint32_t)transfer->number,
-                                           .streams = transfer->donor_count}));
+    SH_TRY_DONE(sh_replica_receiver_new(
+        &fresh->receiver,
+        &(sh_replica_receiver_options){.replica = options->bench->replica,
+                                       .job = &options->bench->job,
+                                       .schedule = sh_trainer_schedule(options->bench->trainer),
+                                       .transfer = (uint32_t)transfer->number,
+                                       .streams = transfer->donor_count}));
     for (uint32_t i = 0; i < transfer->donor_count; i++) {
         stream *one = &fresh->streams[i];
         *one = (stream){.of = fresh,
@@ -210,6 +211,6 @@ void sh_intake_stop(sh_intake *intake)
         sh_timer_free(intake->streams[i].retry);
         sh_key_wipe(&intake->streams[i].route, sizeof intake->streams[i].route);
     }
-    sh_taker_free(intake->taker);
+    sh_replica_receiver_free(intake->receiver);
     free(intake);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A replica that this device takes from others: a taker (train/taker) and a channel to each donor.
+ * A replica that this device takes from others: a receiver (train/replica_receiver) and a channel
+ * to each donor.
  *
  *     SH_TRY(sh_intake_start(&intake, &options));
  *     ... on_position, each time that the replica is whole ...
@@ -13,7 +14,7 @@
 
 #include "net/channel.h"
 #include "node/mail/orders.h"
-#include "train/taker.h"
+#include "train/replica_receiver.h"
 #include "train/workbench.h"
 
 typedef struct sh_intake sh_intake;

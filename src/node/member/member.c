@@ -20,7 +20,7 @@
 struct sh_member {
     sh_member_options options;
     sh_channel *channel; /* to the coordinator; NULL once it is gone */
-    sh_station *station;
+    sh_agent *agent;
     sh_listener *listener;
     sh_supply *supply;     /* of the data; NULL where this device does not give them */
     sh_delivery *delivery; /* to it; NULL where it has them */
@@ -64,7 +64,7 @@ static void lose_coordinator(sh_member *member, sh_status why, const char *reaso
 {
     if (member->delivery != NULL && !sh_delivery_is_whole(member->delivery))
         end_delivery(member, SH_PEER_LOST, "the coordinator is lost");
-    sh_station_abandon(member->station);
+    sh_agent_abandon(member->agent);
     sh_mailbox_tell(member->options.mailbox, SH_MAIL_LOST, why, reason);
 }
 
@@ -98,7 +98,7 @@ static bool is_able(const sh_member *member)
 {
     return member->options.may_lead && member->legacy.chain.count > 0 &&
            (member->delivery == NULL || sh_delivery_is_whole(member->delivery)) &&
-           sh_station_is_whole(member->station);
+           sh_agent_is_whole(member->agent);
 }
 
 static const sh_channel_events caller_events = {.on_close = NULL};
@@ -133,16 +133,16 @@ static void on_accept(void *context, sh_channel *channel, const char *identity)
         tell_whereabouts(member, channel);
         return;
     }
-    if (!sh_station_accept(member->station, channel, identity) &&
+    if (!sh_agent_accept(member->agent, channel, identity) &&
         !sh_supply_accept(member->supply, channel, identity))
         sh_channel_close(channel);
 }
 
-static void on_standing(void *context, const sh_standing *standing)
+static void on_heartbeat(void *context, const sh_heartbeat *heartbeat)
 {
     sh_member *member = context;
-    sh_standing whole = *standing;
-    sh_standing_message body;
+    sh_heartbeat whole = *heartbeat;
+    sh_heartbeat_message body;
     Shoal__Message message = SH_MESSAGE_INIT(NOTICE, notice, &body.body);
     watch_coordinator(member);
     if (!member->welcomed || member->closing)
@@ -155,11 +155,11 @@ static void on_standing(void *context, const sh_standing *standing)
     const sh_channel_stats fetched = sh_delivery_stats(member->delivery);
     sh_channel_stats_add(&all, fetched);
     whole.notice.doing.progress += fetched.received_bytes >> BLOCK_BITS;
-    all.traffic.busy_ns = standing->traffic.busy_ns; /* of links alone */
+    all.traffic.busy_ns = heartbeat->traffic.busy_ns; /* of links alone */
     whole.done.bytes_sent = all.sent_bytes;
     whole.done.bytes_received = all.received_bytes;
     sh_telemetry_network(member->telemetry, &all);
-    sh_standing_write(&body, &whole);
+    sh_heartbeat_write(&body, &whole);
     send_message(member, &message);
 }
 
@@ -195,7 +195,7 @@ static void on_open(void *context, sh_channel *channel)
     }
     snprintf(own->host, sizeof own->host, "%s", host);
     own->port = sh_listener_port(member->listener);
-    sh_station_set_door(member->station, member->listener);
+    sh_agent_set_door(member->agent, member->listener);
     Shoal__Hello hello = SHOAL__HELLO__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(HELLO, hello, &hello);
     hello.version = (char *)(uintptr_t)sh_version();
@@ -227,7 +227,7 @@ static sh_status move(sh_member *member, uint32_t device, const char *host, uint
     if (host[0] == '\0' || strlen(host) >= sizeof door.host || port == 0 || port > UINT16_MAX)
         return sh_fail(SH_FORMAT, "a coordinator that cannot be reached");
     snprintf(door.host, sizeof door.host, "%s", host);
-    sh_station_abandon(member->station);
+    sh_agent_abandon(member->agent);
     tell_moved(member, &door);
     return SH_OK;
 }
@@ -356,7 +356,7 @@ static sh_status handle_message(sh_member *member, const Shoal__Message *message
         return take_welcome(member, message);
     case SHOAL__MESSAGE__BODY_ORDER:
         SH_TRY(sh_orders_read(&orders, message->order, member->legacy.device));
-        sh_station_follow(member->station, &orders);
+        sh_agent_follow(member->agent, &orders);
         sh_key_wipe(&orders, sizeof orders);
         return SH_OK;
     case SHOAL__MESSAGE__BODY_BEAT:
@@ -491,18 +491,17 @@ sh_status sh_member_connect(sh_member **member, const sh_member_options *options
     fresh->legacy.token = *options->token;
     memcpy(fresh->legacy.key, options->key, SH_KEY_BYTES);
     request asked = {.member = fresh};
-    asked.status =
-        sh_station_new(&fresh->station, &(sh_station_options){.loop = options->loop,
-                                                              .mailbox = options->mailbox,
-                                                              .on_standing = on_standing,
-                                                              .context = fresh});
+    asked.status = sh_agent_new(&fresh->agent, &(sh_agent_options){.loop = options->loop,
+                                                                   .mailbox = options->mailbox,
+                                                                   .on_heartbeat = on_heartbeat,
+                                                                   .context = fresh});
     if (asked.status == SH_OK)
         sh_loop_call(options->loop, do_connect, &asked);
     else
         snprintf(asked.text, sizeof asked.text, "%s", sh_message());
     fresh->options.token = NULL;
     if (asked.status != SH_OK) {
-        sh_station_close(fresh->station);
+        sh_agent_close(fresh->agent);
         sh_key_free(fresh, sizeof *fresh);
         return sh_fail(asked.status, "%s", asked.text);
     }
@@ -556,7 +555,7 @@ void sh_member_ready(sh_member *member, sh_workbench *bench, const char *first_g
                             .first_grain = first_grain});
     if (member->supply != supply) /* there is no door any more */
         sh_supply_free(supply);
-    sh_station_begin(member->station, member->legacy.device, bench, whole);
+    sh_agent_begin(member->agent, member->legacy.device, bench, whole);
 }
 
 static void do_fail(void *context)
@@ -574,9 +573,9 @@ void sh_member_fail(sh_member *member, const char *reason)
     sh_loop_call(member->options.loop, do_fail, &(request){.member = member, .reason = reason});
 }
 
-sh_station *sh_member_station(const sh_member *member)
+sh_agent *sh_member_agent(const sh_member *member)
 {
-    return member->station;
+    return member->agent;
 }
 
 static void do_copy(void *context)
@@ -600,11 +599,11 @@ static void do_detach(void *context)
 static void do_part(void *context)
 {
     sh_member *member = context;
-    sh_station_set_door(member->station, NULL);
+    sh_agent_set_door(member->agent, NULL);
     sh_listener_close(member->listener);
     member->listener = NULL;
     if (member->welcomed)
-        sh_station_report(member->station);
+        sh_agent_report(member->agent);
     member->closing = true;
     if (member->channel != NULL)
         sh_channel_flush_close(member->channel);
@@ -634,7 +633,7 @@ void sh_member_close(sh_member *member)
            sh_mailbox_wait(member->options.mailbox, &mail, NULL, GOODBYE_MS) == SH_OK)
         sh_mail_drop(&mail);
     sh_loop_call(loop, do_close, member);
-    sh_station_close(member->station);
+    sh_agent_close(member->agent);
     sh_supply_free(member->supply);
     sh_key_free(member, sizeof *member);
 }

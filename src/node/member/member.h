@@ -5,7 +5,7 @@
  *     SH_TRY(sh_member_connect(&member, &options));
  *     ... the mailbox gets WELCOME ...
  *     sh_member_ready(member, bench, first_grain, NULL);
- *     ... the step's thread does what sh_member_station says, until END comes ...
+ *     ... the step's thread does what sh_member_agent says, until END comes ...
  *     sh_member_close(member);
  *
  * Threads: one caller, not the loop's. Inside, everything happens on the loop's thread.
@@ -15,8 +15,8 @@
 
 #include "node/delivery/delivery.h"
 #include "node/mail/mailbox.h"
+#include "node/member/agent.h"
 #include "node/member/legacy.h"
-#include "node/member/station.h"
 #include "node/record/telemetry.h"
 #include "shoal/train.h"
 
@@ -62,7 +62,7 @@ void sh_member_step(sh_member *member, const sh_step_times *times);
 void sh_member_fail(sh_member *member, const char *reason);
 
 /* This device's place in the job; borrowed until close. */
-sh_station *sh_member_station(const sh_member *member);
+sh_agent *sh_member_agent(const sh_member *member);
 
 /* What this device knows for the time after the coordinator; the caller wipes it. */
 void sh_member_legacy(sh_member *member, sh_legacy *legacy);

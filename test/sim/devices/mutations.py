@@ -22,12 +22,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 # name, file below src, what stands there, what stands there instead
 MUTATIONS = [
     ("stages are not told to those that join", "node/member/donations.c",
-     "            sh_giver_passed(each->giver, outcome);", "            (void)outcome;"),
+     "            sh_replica_sender_passed(each->sender, outcome);", "            (void)outcome;"),
     ("what waits to be given is not sent on", "node/member/donations.c",
      "    one->sending--;", ""),
-    ("an order does not wake the step's thread", "node/member/station.c",
-     "    const bool tell = station->waiting;\n    station->waiting = false;",
-     "    const bool tell = false;\n    station->waiting = false;"),
+    ("an order does not wake the step's thread", "node/member/agent.c",
+     "    const bool tell = agent->waiting;\n    agent->waiting = false;",
+     "    const bool tell = false;\n    agent->waiting = false;"),
     ("a replica that has come is not told of", "node/member/intake.c",
      "    intake->options.on_position(intake->options.context, intake->number, position);", "    (void)position;"),
     ("a halt does not break a round off", "node/member/rings.c",

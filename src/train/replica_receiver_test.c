@@ -2,10 +2,10 @@
 /*
  * A hand-over from end to end: donors train equal replicas, each at its own pace and by a stand-in
  * for the trainer that updates whole tensors; frames travel in pieces that a seed chooses. Wherever
- * the taker says that it is complete, its replica must be the donors' at that position, bit for
+ * the receiver says that it is complete, its replica must be the donors' at that position, bit for
  * bit.
  */
-#include "train/taker.h"
+#include "train/replica_receiver.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,10 +13,10 @@
 
 #include "base/random.h"
 #include "base/test.h"
-#include "train/giver.h"
 #include "train/norm.h"
+#include "train/replica_receiver_fixture.h"
+#include "train/replica_sender.h"
 #include "train/statistic.h"
-#include "train/taker_fixture.h"
 
 enum { DONORS_MAX = 4, POSITIONS_MAX = 128, STEPS = 7, EPOCH_STEPS = 3, BATCH = 8 };
 
@@ -136,10 +136,10 @@ static print print_of(const sh_replica *replica)
 struct donor {
     sh_replica *replica;
     sh_position position;
-    bool summed;     /* the stage's sum is there */
-    uint32_t told;   /* buckets of it */
-    sh_giver *giver; /* NULL before it begins */
-    bool in_flight;  /* the body of `head` is on its way into `sink` */
+    bool summed;               /* the stage's sum is there */
+    uint32_t told;             /* buckets of it */
+    sh_replica_sender *sender; /* NULL before it begins */
+    bool in_flight;            /* the body of `head` is on its way into `sink` */
     sh_frame head;
     const void *body;
     sh_sink sink;
@@ -155,7 +155,7 @@ struct world {
     struct donor donors[DONORS_MAX];
     uint32_t donor_count;
     sh_replica *taken;
-    sh_taker *taker;
+    sh_replica_receiver *receiver;
     struct {
         sh_position position;
         print print;
@@ -190,16 +190,16 @@ static struct world *new_world(const course_case *is, uint32_t donors, uint64_t 
     assert_ok(sh_rate_parse(&world->rate, world->job.schedule, 0));
     world->random = sh_random_for(seed, SH_RANDOM_TEST, 0, 0);
     world->donor_count = donors;
-    sh_job other = world->job; /* the taker begins with other weights */
+    sh_job other = world->job; /* the receiver begins with other weights */
     other.seed++;
     assert_ok(sh_replica_new(&world->taken, &other, &is->problem));
-    assert_ok(
-        sh_taker_new(&world->taker, &(sh_taker_options){.replica = world->taken,
-                                                        .job = &world->job,
-                                                        .schedule = &world->schedule,
-                                                        .transfer = 7,
-                                                        .streams = donors,
-                                                        .chunk_elements = is->chunk_elements}));
+    assert_ok(sh_replica_receiver_new(
+        &world->receiver, &(sh_replica_receiver_options){.replica = world->taken,
+                                                         .job = &world->job,
+                                                         .schedule = &world->schedule,
+                                                         .transfer = 7,
+                                                         .streams = donors,
+                                                         .chunk_elements = is->chunk_elements}));
     for (uint32_t i = 0; i < donors; i++) {
         assert_ok(sh_replica_new(&world->donors[i].replica, &world->job, &is->problem));
         world->donors[i].position.phase = 1;
@@ -212,10 +212,10 @@ static struct world *new_world(const course_case *is, uint32_t donors, uint64_t 
 static void free_world(struct world *world)
 {
     for (uint32_t i = 0; i < world->donor_count; i++) {
-        sh_giver_free(world->donors[i].giver);
+        sh_replica_sender_free(world->donors[i].sender);
         sh_replica_free(world->donors[i].replica);
     }
-    sh_taker_free(world->taker);
+    sh_replica_receiver_free(world->receiver);
     sh_replica_free(world->taken);
     free(world->gradients);
     free(world);
@@ -343,8 +343,8 @@ static void pass(struct world *world, struct donor *donor, sh_passed passed, uin
                      donor->position.steps);
     donor->position = outcome.after = sh_replica_position(donor->replica);
     donor->summed = false;
-    if (donor->giver != NULL)
-        sh_giver_passed(donor->giver, &outcome);
+    if (donor->sender != NULL)
+        sh_replica_sender_passed(donor->sender, &outcome);
     arrive(world, donor);
 }
 
@@ -355,8 +355,8 @@ static void restart(struct world *world, struct donor *donor, uint32_t phase, bo
     if (phase == SH_PHASE_VALIDATION)
         sh_best_forget(&donor->replica->best);
     donor->summed = false;
-    if (donor->giver != NULL && tell)
-        sh_giver_restarted(donor->giver);
+    if (donor->sender != NULL && tell)
+        sh_replica_sender_restarted(donor->sender);
     arrive(world, donor);
 }
 
@@ -392,9 +392,9 @@ static void advance(struct world *world, struct donor *donor)
         compute_sum(world, donor);
     } else if (donor->told < layout->bucket_count && sh_random_below(&world->random, 8) > 0) {
         const sh_sum_bucket *told = &layout->buckets[donor->told++];
-        if (donor->giver != NULL)
-            sh_giver_span(donor->giver, told->first_element, told->elements,
-                          totals_of(donor, told->first_element));
+        if (donor->sender != NULL)
+            sh_replica_sender_span(donor->sender, told->first_element, told->elements,
+                                   totals_of(donor, told->first_element));
     } else {
         end_attempt(world, donor); /* sometimes with buckets that only the outcome tells of */
     }
@@ -409,21 +409,21 @@ static void begin_to_give(struct world *world, uint32_t index)
 {
     struct donor *donor = &world->donors[index];
     arrive(world, donor);
-    assert_ok(
-        sh_giver_new(&donor->giver, &(sh_giver_options){.replica = donor->replica,
-                                                        .transfer = 7,
-                                                        .stripe = index,
-                                                        .stripes = world->donor_count,
-                                                        .chunk_elements = world->is->chunk_elements,
-                                                        .window_bytes = 8192,
-                                                        .limit_bytes = (size_t)1 << 26}));
+    assert_ok(sh_replica_sender_new(
+        &donor->sender, &(sh_replica_sender_options){.replica = donor->replica,
+                                                     .transfer = 7,
+                                                     .stripe = index,
+                                                     .stripes = world->donor_count,
+                                                     .chunk_elements = world->is->chunk_elements,
+                                                     .window_bytes = 8192,
+                                                     .limit_bytes = (size_t)1 << 26}));
 }
 
 static void check_complete(struct world *world)
 {
-    if (!sh_taker_complete(world->taker))
+    if (!sh_replica_receiver_complete(world->receiver))
         return;
-    const sh_position position = sh_taker_position(world->taker);
+    const sh_position position = sh_replica_receiver_position(world->receiver);
     if (world->seen_complete > 0 && sh_position_same(world->last_complete, position))
         return;
     world->seen_complete++;
@@ -439,21 +439,21 @@ static bool deliver(struct world *world, uint32_t index)
     struct donor *donor = &world->donors[index];
     if (!donor->in_flight) {
         unsigned char wire[SH_FRAME_BYTES];
-        assert_ok(sh_giver_next(donor->giver, &donor->head, &donor->body));
+        assert_ok(sh_replica_sender_next(donor->sender, &donor->head, &donor->body));
         if (donor->body == NULL)
             return false;
         sh_frame_encode(wire, &donor->head);
         assert_ok(sh_frame_decode(&donor->head, wire));
-        assert_ok(sh_taker_frame(world->taker, index, &donor->head, &donor->sink));
+        assert_ok(sh_replica_receiver_frame(world->receiver, index, &donor->head, &donor->sink));
         assert_int_equal(donor->sink.adds, 0);
         assert_int_equal(donor->sink.bytes, donor->head.bytes);
-        assert_false(sh_taker_complete(world->taker));
+        assert_false(sh_replica_receiver_complete(world->receiver));
         donor->in_flight = true;
         return true;
     }
     memcpy(donor->sink.data, donor->body, donor->sink.bytes);
-    assert_ok(sh_taker_done(world->taker, index, &donor->head));
-    sh_giver_done(donor->giver);
+    assert_ok(sh_replica_receiver_done(world->receiver, index, &donor->head));
+    sh_replica_sender_done(donor->sender);
     donor->in_flight = false;
     check_complete(world);
     return true;
@@ -464,11 +464,11 @@ static bool is_over(struct world *world)
 {
     for (uint32_t i = 0; i < world->donor_count; i++) {
         const struct donor *donor = &world->donors[i];
-        if (!is_at_end(donor) || donor->giver == NULL || donor->in_flight ||
-            sh_giver_queued_bytes(donor->giver) > 0)
+        if (!is_at_end(donor) || donor->sender == NULL || donor->in_flight ||
+            sh_replica_sender_queued_bytes(donor->sender) > 0)
             return false;
     }
-    return sh_taker_left_bytes(world->taker) == 0;
+    return sh_replica_receiver_left_bytes(world->receiver) == 0;
 }
 
 /* Everything in an order that the seed chooses. */
@@ -480,19 +480,19 @@ static void run_world(struct world *world)
         struct donor *donor = &world->donors[index];
         if (sh_random_below(&world->random, 40) < haste && !is_at_end(donor))
             advance(world, donor);
-        if (donor->giver == NULL) {
+        if (donor->sender == NULL) {
             if (sh_random_below(&world->random, 10) == 0)
                 begin_to_give(world, index);
             continue;
         }
         if (sh_random_below(&world->random, 2) > 0)
-            sh_giver_fill(donor->giver);
+            sh_replica_sender_fill(donor->sender);
         for (uint32_t n = sh_random_below(&world->random, 16); n > 0; n--)
             deliver(world, index);
     }
 }
 
-static void the_taker_ends_as_the_donors(void **state)
+static void the_receiver_ends_as_the_donors(void **state)
 {
     (void)state;
     uint32_t redone = 0, aborted = 0, followed = 0;
@@ -504,11 +504,11 @@ static void the_taker_ends_as_the_donors(void **state)
             for (uint64_t seed = 1; seed <= (cases[i].problem.height > 4 ? 2 : 40); seed++) {
                 struct world *world = new_world(&cases[i], donors, seed * 100 + donors);
                 run_world(world);
-                if (!sh_taker_complete(world->taker))
+                if (!sh_replica_receiver_complete(world->receiver))
                     fail_msg("case %zu, %u donors, seed %d: not complete", i, donors, (int)seed);
-                assert_int_equal(sh_taker_left_bytes(world->taker), 0);
-                assert_true(
-                    sh_position_same(sh_taker_position(world->taker), (sh_position){STEPS, 1}));
+                assert_int_equal(sh_replica_receiver_left_bytes(world->receiver), 0);
+                assert_true(sh_position_same(sh_replica_receiver_position(world->receiver),
+                                             (sh_position){STEPS, 1}));
                 assert_string_equal(print_of(world->taken).hex,
                                     print_of(world->donors[0].replica).hex);
                 redone += world->redone;
@@ -525,7 +525,7 @@ static void the_taker_ends_as_the_donors(void **state)
 static void deliver_all(struct world *world, uint32_t index)
 {
     do
-        sh_giver_fill(world->donors[index].giver);
+        sh_replica_sender_fill(world->donors[index].sender);
     while (deliver(world, index));
 }
 
@@ -539,23 +539,25 @@ static void donors_may_stand_still(void **state)
             advance(world, &world->donors[i]);
         begin_to_give(world, i);
     }
-    assert_true(sh_position_same(sh_taker_position(world->taker), (sh_position){0, 0}));
+    assert_true(
+        sh_position_same(sh_replica_receiver_position(world->receiver), (sh_position){0, 0}));
     for (uint32_t i = 0; i < 3; i++) {
-        assert_false(sh_taker_complete(world->taker));
-        assert_true(sh_taker_left_bytes(world->taker) > 0);
+        assert_false(sh_replica_receiver_complete(world->receiver));
+        assert_true(sh_replica_receiver_left_bytes(world->receiver) > 0);
         deliver_all(world, i);
     }
-    assert_true(sh_taker_complete(world->taker));
-    assert_int_equal(sh_taker_left_bytes(world->taker), 0);
-    assert_true(sh_position_same(sh_taker_position(world->taker), (sh_position){1, 1}));
+    assert_true(sh_replica_receiver_complete(world->receiver));
+    assert_int_equal(sh_replica_receiver_left_bytes(world->receiver), 0);
+    assert_true(
+        sh_position_same(sh_replica_receiver_position(world->receiver), (sh_position){1, 1}));
     assert_string_equal(print_of(world->taken).hex, print_of(world->donors[2].replica).hex);
 
     for (uint32_t i = 0; i < 3; i++) {
         while (world->donors[i].position.steps < 2)
             advance(world, &world->donors[i]);
         deliver_all(world, i);
-        assert_int_equal(sh_taker_complete(world->taker), i == 2);
-        assert_int_equal(sh_taker_position(world->taker).steps, i < 2 ? 1 : 2);
+        assert_int_equal(sh_replica_receiver_complete(world->receiver), i == 2);
+        assert_int_equal(sh_replica_receiver_position(world->receiver).steps, i < 2 ? 1 : 2);
     }
     assert_string_equal(print_of(world->taken).hex, print_of(world->donors[0].replica).hex);
     free_world(world);
@@ -573,14 +575,15 @@ static void donors_that_differ_are_found(void **state)
         else
             donor->replica->best.value = 8;
         begin_to_give(world, 0);
-        assert_ok(sh_giver_new(&donor->giver, &(sh_giver_options){.replica = donor->replica,
-                                                                  .transfer = 7,
-                                                                  .stripe = 1,
-                                                                  .stripes = 2,
-                                                                  .chunk_elements = 5}));
+        assert_ok(sh_replica_sender_new(&donor->sender,
+                                        &(sh_replica_sender_options){.replica = donor->replica,
+                                                                     .transfer = 7,
+                                                                     .stripe = 1,
+                                                                     .stripes = 2,
+                                                                     .chunk_elements = 5}));
         assert_true(deliver(world, 0) && deliver(world, 0) && deliver(world, 1));
         memcpy(donor->sink.data, donor->body, donor->sink.bytes);
-        assert_fails(sh_taker_done(world->taker, 1, &donor->head), SH_MISMATCH,
+        assert_fails(sh_replica_receiver_done(world->receiver, 1, &donor->head), SH_MISMATCH,
                      "the state from donor 1: differs from donor 0 at step 0");
         free_world(world);
     }
@@ -597,9 +600,9 @@ static void donors_keep_to_their_stripes(void **state)
         deliver_all(world, i);
     }
     const sh_frame ours = {.kind = SH_FRAME_SUM, .bytes = 20, .view = 7, .attempt = 1};
-    assert_fails(sh_taker_frame(world->taker, 1, &ours, &sink), SH_FORMAT,
+    assert_fails(sh_replica_receiver_frame(world->receiver, 1, &ours, &sink), SH_FORMAT,
                  "the state from donor 1: a sum of chunk 0, which has not come in this stream");
-    assert_ok(sh_taker_frame(world->taker, 0, &ours, &sink));
+    assert_ok(sh_replica_receiver_frame(world->receiver, 0, &ours, &sink));
     free_world(world);
 }
 
@@ -618,18 +621,18 @@ struct record {
     uint32_t count;
 };
 
-static void keep_frames(struct record *record, sh_giver *giver)
+static void keep_frames(struct record *record, sh_replica_sender *sender)
 {
     for (;;) {
         struct frame *to = &record->frames[record->count];
         const void *body;
-        assert_ok(sh_giver_next(giver, &to->head, &body));
+        assert_ok(sh_replica_sender_next(sender, &to->head, &body));
         if (body == NULL)
             return;
         assert_in_range(to->head.bytes, 1, BODY_MAX);
         to->body = calloc(1, BODY_MAX);
         memcpy(to->body, body, to->head.bytes);
-        sh_giver_done(giver);
+        sh_replica_sender_done(sender);
         record->count++;
         assert_true(record->count < FRAMES_MAX);
     }
@@ -654,15 +657,15 @@ static struct world *record_stream(struct record *record)
     donor->replica->steps = 5; /* the others see step 5 first */
     donor->position.steps = 5;
     begin_to_give(world, 0);
-    sh_giver_fill(donor->giver);
+    sh_replica_sender_fill(donor->sender);
     compute_sum(world, donor);
-    sh_giver_span(donor->giver, 0, donor->replica->summed_count, totals_of(donor, 0));
+    sh_replica_sender_span(donor->sender, 0, donor->replica->summed_count, totals_of(donor, 0));
     pass(world, donor, SH_PASSED_REDO, 2, 1);
-    sh_giver_span(donor->giver, 0, donor->replica->summed_count, totals_of(donor, 0));
+    sh_replica_sender_span(donor->sender, 0, donor->replica->summed_count, totals_of(donor, 0));
     apply_step(world, donor, 0.5);
     pass(world, donor, SH_PASSED_APPLY, 0, 0.5);
     pass(world, donor, SH_PASSED_VALIDATE, 1, 1);
-    keep_frames(record, donor->giver);
+    keep_frames(record, donor->sender);
     assert_int_equal(record->count, 15);
     return world;
 }
@@ -711,28 +714,30 @@ static sh_frame spoil(const struct damage *damage, const struct record *record,
     return head;
 }
 
-static sh_status feed(sh_taker *taker, const sh_frame *head, const unsigned char *body)
+static sh_status feed(sh_replica_receiver *receiver, const sh_frame *head,
+                      const unsigned char *body)
 {
     sh_sink sink;
-    SH_TRY(sh_taker_frame(taker, 0, head, &sink));
+    SH_TRY(sh_replica_receiver_frame(receiver, 0, head, &sink));
     assert_int_equal(sink.bytes, head->bytes);
     memcpy(sink.data, body, sink.bytes);
-    return sh_taker_done(taker, 0, head);
+    return sh_replica_receiver_done(receiver, 0, head);
 }
 
-static sh_taker *new_taker(struct world *world, const sh_job *job, const sh_schedule *schedule)
+static sh_replica_receiver *new_receiver(struct world *world, const sh_job *job,
+                                         const sh_schedule *schedule)
 {
-    sh_taker *taker;
+    sh_replica_receiver *receiver;
     sh_replica_free(world->taken);
     assert_ok(sh_replica_new(&world->taken, &world->job, &world->is->problem));
-    assert_ok(
-        sh_taker_new(&taker, &(sh_taker_options){.replica = world->taken,
-                                                 .job = job,
-                                                 .schedule = schedule,
-                                                 .transfer = 7,
-                                                 .streams = 1,
-                                                 .chunk_elements = world->is->chunk_elements}));
-    return taker;
+    assert_ok(sh_replica_receiver_new(
+        &receiver, &(sh_replica_receiver_options){.replica = world->taken,
+                                                  .job = job,
+                                                  .schedule = schedule,
+                                                  .transfer = 7,
+                                                  .streams = 1,
+                                                  .chunk_elements = world->is->chunk_elements}));
+    return receiver;
 }
 
 static void damaged_frames_are_refused(void **state)
@@ -742,38 +747,38 @@ static void damaged_frames_are_refused(void **state)
     struct world *world = record_stream(&record);
     for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
         unsigned char body[BODY_MAX];
-        sh_taker *taker = new_taker(world, &world->job, &world->schedule);
+        sh_replica_receiver *receiver = new_receiver(world, &world->job, &world->schedule);
         for (uint32_t f = 0; f < damages[i].at; f++)
-            assert_ok(feed(taker, &record.frames[f].head, record.frames[f].body));
+            assert_ok(feed(receiver, &record.frames[f].head, record.frames[f].body));
         const sh_frame head = spoil(&damages[i], &record, body);
-        assert_fails(feed(taker, &head, body), damages[i].code, damages[i].message);
-        sh_taker_free(taker);
+        assert_fails(feed(receiver, &head, body), damages[i].code, damages[i].message);
+        sh_replica_receiver_free(receiver);
     }
 
     /* The same stream, whole; then a job that does not clip, and one that is shorter. */
-    sh_taker *taker = new_taker(world, &world->job, &world->schedule);
+    sh_replica_receiver *receiver = new_receiver(world, &world->job, &world->schedule);
     for (uint32_t f = 0; f < record.count; f++) {
-        assert_int_equal(sh_taker_complete(taker), f > 7);
-        assert_ok(feed(taker, &record.frames[f].head, record.frames[f].body));
+        assert_int_equal(sh_replica_receiver_complete(receiver), f > 7);
+        assert_ok(feed(receiver, &record.frames[f].head, record.frames[f].body));
     }
     assert_string_equal(print_of(world->taken).hex, print_of(world->donors[0].replica).hex);
-    sh_taker_free(taker);
+    sh_replica_receiver_free(receiver);
     sh_job other = world->job;
     sh_schedule shorter = world->schedule;
     other.clip_norm = 0;
     shorter.total_steps = 5;
     for (int which = 0; which < 2; which++) {
-        taker = which == 0 ? new_taker(world, &other, &world->schedule)
-                           : new_taker(world, &world->job, &shorter);
+        receiver = which == 0 ? new_receiver(world, &other, &world->schedule)
+                              : new_receiver(world, &world->job, &shorter);
         for (uint32_t f = 0; f < 13; f++)
-            assert_ok(feed(taker, &record.frames[f].head, record.frames[f].body));
+            assert_ok(feed(receiver, &record.frames[f].head, record.frames[f].body));
         if (which == 0)
-            assert_fails(feed(taker, &record.frames[13].head, record.frames[13].body), SH_CORRUPT,
-                         "a factor of clipping of 0.5 in a job that does not clip");
+            assert_fails(feed(receiver, &record.frames[13].head, record.frames[13].body),
+                         SH_CORRUPT, "a factor of clipping of 0.5 in a job that does not clip");
         else
-            assert_fails(feed(taker, &record.frames[13].head, record.frames[13].body), SH_FORMAT,
+            assert_fails(feed(receiver, &record.frames[13].head, record.frames[13].body), SH_FORMAT,
                          "step 6 of a job of 5 steps");
-        sh_taker_free(taker);
+        sh_replica_receiver_free(receiver);
     }
     for (uint32_t f = 0; f < record.count; f++)
         free(record.frames[f].body);
@@ -783,7 +788,7 @@ static void damaged_frames_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_taker_ends_as_the_donors),
+        cmocka_unit_test(the_receiver_ends_as_the_donors),
         cmocka_unit_test(donors_may_stand_still),
         cmocka_unit_test(donors_that_differ_are_found),
         cmocka_unit_test(donors_keep_to_their_stripes),

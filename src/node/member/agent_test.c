@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A station that has no orders yet, with a real loop: what its standing says of a thread that
+/* An agent that has no orders yet, with a real loop: what its heartbeat says of a thread that
  * waits. */
-#include "node/member/station.h"
+#include "node/member/agent.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,26 +12,26 @@ static struct scene {
     sh_loop *loop;
     sh_mailbox *mailbox;
     sh_workbench *bench;
-    sh_station *station;
+    sh_agent *agent;
 
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t changed;
     sh_activity activity;
-    uint32_t told; /* standings since the activity changed */
+    uint32_t told; /* heartbeats since the activity changed */
 } scene;
 
-static void on_standing(void *context, const sh_standing *standing)
+static void on_heartbeat(void *context, const sh_heartbeat *heartbeat)
 {
     (void)context;
     pthread_mutex_lock(&scene.lock);
-    const bool same = standing->notice.doing.activity == scene.activity;
+    const bool same = heartbeat->notice.doing.activity == scene.activity;
     scene.told = same ? scene.told + 1 : 1;
-    scene.activity = standing->notice.doing.activity;
+    scene.activity = heartbeat->notice.doing.activity;
     pthread_cond_broadcast(&scene.changed);
     pthread_mutex_unlock(&scene.lock);
 }
 
-/* Waits until so many standings in a row have said this. */
+/* Waits until so many heartbeats in a row have said this. */
 static void hear(sh_activity activity, uint32_t times)
 {
     pthread_mutex_lock(&scene.lock);
@@ -55,18 +55,18 @@ static int open_scene(void **state)
     assert_ok(sh_workbench_start(scene.bench, 1, 0));
     assert_ok(sh_loop_start(&scene.loop));
     assert_ok(sh_mailbox_new(&scene.mailbox));
-    assert_ok(sh_station_new(&scene.station, &(sh_station_options){.loop = scene.loop,
-                                                                   .mailbox = scene.mailbox,
-                                                                   .on_standing = on_standing}));
-    sh_station_watch(scene.station, scene.bench);
-    sh_station_begin(scene.station, 1, scene.bench, true);
+    assert_ok(sh_agent_new(&scene.agent, &(sh_agent_options){.loop = scene.loop,
+                                                             .mailbox = scene.mailbox,
+                                                             .on_heartbeat = on_heartbeat}));
+    sh_agent_watch(scene.agent, scene.bench);
+    sh_agent_begin(scene.agent, 1, scene.bench, true);
     return 0;
 }
 
 static int close_scene(void **state)
 {
     (void)state;
-    sh_station_close(scene.station);
+    sh_agent_close(scene.agent);
     sh_loop_stop(scene.loop);
     sh_mailbox_free(scene.mailbox);
     sh_workbench_close(scene.bench);
@@ -79,7 +79,7 @@ static int close_scene(void **state)
 static void a_thread_that_hangs_while_it_waits_does_not_count_as_waiting(void **state)
 {
     (void)state;
-    assert_int_equal(sh_station_take(scene.station).kind, SH_TASK_WAIT);
+    assert_int_equal(sh_agent_take(scene.agent).kind, SH_TASK_WAIT);
     hear(SH_ACTIVITY_COMPUTES, 3);
 }
 
@@ -87,9 +87,8 @@ static void *wait_for_a_task(void *argument)
 {
     sh_mail mail;
     (void)argument;
-    return sh_station_wait(scene.station, &mail, NULL) == SH_OK && mail.kind == SH_MAIL_TASK
-               ? &scene
-               : NULL;
+    return sh_agent_wait(scene.agent, &mail, NULL) == SH_OK && mail.kind == SH_MAIL_TASK ? &scene
+                                                                                         : NULL;
 }
 
 /* Longer than a call takes to come. An order ends the wait. */
@@ -98,7 +97,7 @@ static void a_thread_that_waits_answers_calls_until_there_is_a_task(void **state
     (void)state;
     pthread_t thread;
     void *found;
-    assert_int_equal(sh_station_take(scene.station).kind, SH_TASK_WAIT);
+    assert_int_equal(sh_agent_take(scene.agent).kind, SH_TASK_WAIT);
     hear(SH_ACTIVITY_COMPUTES, 1); /* it was called */
     assert_int_equal(pthread_create(&thread, NULL, wait_for_a_task, NULL), 0);
     hear(SH_ACTIVITY_WAITS, 20);

@@ -4,7 +4,7 @@
  * what is taken stays within its sink, and a replica that is called complete is one that could have
  * been trained.
  */
-#include "train/taker.h"
+#include "train/replica_receiver.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -39,20 +39,21 @@ static sh_job small_job(uint32_t wire)
     return job;
 }
 
-static void check_complete(const sh_taker *taker, const sh_replica *replica)
+static void check_complete(const sh_replica_receiver *receiver, const sh_replica *replica)
 {
     float envelopes[TENSORS];
     int32_t exponents[TENSORS];
-    if (!sh_taker_complete(taker))
+    if (!sh_replica_receiver_complete(receiver))
         return;
-    must(replica->steps == sh_taker_position(taker).steps && replica->steps <= STEPS);
+    must(replica->steps == sh_replica_receiver_position(receiver).steps && replica->steps <= STEPS);
     must(isfinite(replica->epoch.loss) && replica->epoch.samples <= SAMPLES);
-    must(sh_taker_left_bytes(taker) == 0);
+    must(sh_replica_receiver_left_bytes(receiver) == 0);
     sh_sum_state_get(replica->sum, envelopes, exponents);
     must(sh_sum_state_set(replica->sum, envelopes, exponents) == SH_OK);
 }
 
-static sh_status feed(sh_taker *taker, const sh_replica *replica, const uint8_t *data, size_t size)
+static sh_status feed(sh_replica_receiver *receiver, const sh_replica *replica, const uint8_t *data,
+                      size_t size)
 {
     while (size > SH_FRAME_BYTES) {
         sh_frame head;
@@ -61,16 +62,16 @@ static sh_status feed(sh_taker *taker, const sh_replica *replica, const uint8_t 
         SH_TRY(sh_frame_decode(&head, data + 1));
         data += 1 + SH_FRAME_BYTES;
         size -= 1 + SH_FRAME_BYTES;
-        SH_TRY(sh_taker_frame(taker, stream, &head, &sink));
+        SH_TRY(sh_replica_receiver_frame(receiver, stream, &head, &sink));
         must(sink.adds == 0 && sink.bytes == head.bytes && sink.data != NULL);
-        must(!sh_taker_complete(taker));
+        must(!sh_replica_receiver_complete(receiver));
         const size_t got = size < sink.bytes ? size : sink.bytes;
         memset(sink.data, 0, sink.bytes); /* what is missing at the end of the input */
         memcpy(sink.data, data, got);
         data += got;
         size -= got;
-        SH_TRY(sh_taker_done(taker, stream, &head));
-        check_complete(taker, replica);
+        SH_TRY(sh_replica_receiver_done(receiver, stream, &head));
+        check_complete(receiver, replica);
     }
     return SH_OK;
 }
@@ -81,20 +82,21 @@ static void take_over(sh_replica **kept, uint32_t wire, const uint8_t *data, siz
     const sh_problem problem = {1, 2, 2, 2, SH_TARGET_CLASS};
     const sh_job job = small_job(wire);
     const sh_schedule schedule = sh_schedule_of(&job, SAMPLES);
-    sh_taker *taker;
+    sh_replica_receiver *receiver;
     if (*kept == NULL)
         must(sh_replica_new(kept, &job, &problem) == SH_OK && (*kept)->summed == TENSORS);
     sh_replica *replica = *kept;
-    replica->steps = 0; /* the rest is the taker's to fill */
-    must(sh_taker_new(&taker, &(sh_taker_options){.replica = replica,
-                                                  .job = &job,
-                                                  .schedule = &schedule,
-                                                  .transfer = 7,
-                                                  .streams = STREAMS,
-                                                  .chunk_elements = 7}) == SH_OK);
-    if (feed(taker, replica, data, size) != SH_OK)
+    replica->steps = 0; /* the rest is the receiver's to fill */
+    must(sh_replica_receiver_new(&receiver, &(sh_replica_receiver_options){.replica = replica,
+                                                                           .job = &job,
+                                                                           .schedule = &schedule,
+                                                                           .transfer = 7,
+                                                                           .streams = STREAMS,
+                                                                           .chunk_elements = 7}) ==
+         SH_OK);
+    if (feed(receiver, replica, data, size) != SH_OK)
         must(sh_message()[0] != '\0');
-    sh_taker_free(taker);
+    sh_replica_receiver_free(receiver);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

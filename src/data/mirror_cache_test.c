@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "data/shelf.h"
+#include "data/mirror_cache.h"
 
 #include <fcntl.h>
 
@@ -46,11 +46,11 @@ static void make_mirror(fixture *s, uint8_t seed, int age)
     static uint8_t bytes[MIRROR_BYTES];
     static const char marks[] = "\1\1\1\1\1\1\1\1";
     sh_manifest *m = manifest_of(seed);
-    sh_shelf shelf;
-    assert_ok(sh_shelf_open(&shelf, m, 0));
-    assert_int_equal(pwrite(shelf.content, bytes, sizeof bytes, 0), sizeof bytes);
-    assert_int_equal(pwrite(shelf.marks, marks, 8, 0), 8);
-    sh_shelf_close(&shelf);
+    sh_mirror_cache cache;
+    assert_ok(sh_mirror_cache_open(&cache, m, 0));
+    assert_int_equal(pwrite(cache.content, bytes, sizeof bytes, 0), sizeof bytes);
+    assert_int_equal(pwrite(cache.marks, marks, 8, 0), 8);
+    sh_mirror_cache_close(&cache);
     set_age(s, m, age);
     sh_manifest_free(m);
 }
@@ -70,27 +70,27 @@ static void what_was_written_is_found_again(void **state)
     fixture s;
     fixture_new(&s);
     sh_manifest *m = manifest_of(1);
-    sh_shelf one, two;
+    sh_mirror_cache one, two;
     char byte = 0;
     assert_false(is_there(&s, 1));
-    assert_ok(sh_shelf_open(&one, m, 0));
+    assert_ok(sh_mirror_cache_open(&one, m, 0));
     assert_int_equal(pwrite(one.content, "x", 1, 5 * 4096), 1);
     assert_int_equal(pwrite(one.marks, "\1", 1, 5), 1);
-    assert_ok(sh_shelf_open(&two, m, 0)); /* while the other has it open */
+    assert_ok(sh_mirror_cache_open(&two, m, 0)); /* while the other has it open */
     assert_int_equal(pread(two.content, &byte, 1, 5 * 4096), 1);
     assert_int_equal(byte, 'x');
-    sh_shelf_close(&one);
-    sh_shelf_close(&two);
-    sh_shelf_close(&two); /* is fine */
+    sh_mirror_cache_close(&one);
+    sh_mirror_cache_close(&two);
+    sh_mirror_cache_close(&two); /* is fine */
     assert_true(is_there(&s, 1));
-    assert_ok(sh_shelf_open(&one, m, 0));
+    assert_ok(sh_mirror_cache_open(&one, m, 0));
     assert_int_equal(pread(one.marks, &byte, 1, 5), 1);
     assert_int_equal(byte, 1);
     struct stat about;
     assert_int_equal(fstat(one.content, &about), 0);
     assert_int_equal(about.st_size, MIRROR_BYTES);
     assert_true(about.st_blocks * 512 < MIRROR_BYTES / 4); /* sparse */
-    sh_shelf_close(&one);
+    sh_mirror_cache_close(&one);
     sh_manifest_free(m);
     fixture_remove(&s);
 }
@@ -112,16 +112,16 @@ static void damaged_files_are_made_good(void **state)
         else
             assert_int_equal(unlink(fixture_path(&s, name)), 0);
         assert_int_equal(is_there(&s, 1), i != 1);
-        sh_shelf shelf;
+        sh_mirror_cache cache;
         struct stat about;
         uint8_t marks[64], expected[64] = {0};
         memset(expected, 1, i < 2 ? 8 : 0); /* of another size they mean nothing */
-        assert_ok(sh_shelf_open(&shelf, m, 0));
-        assert_int_equal(fstat(shelf.content, &about), 0);
+        assert_ok(sh_mirror_cache_open(&cache, m, 0));
+        assert_int_equal(fstat(cache.content, &about), 0);
         assert_int_equal(about.st_size, MIRROR_BYTES);
-        assert_int_equal(pread(shelf.marks, marks, 64, 0), 64);
+        assert_int_equal(pread(cache.marks, marks, 64, 0), 64);
         assert_memory_equal(marks, expected, 64);
-        sh_shelf_close(&shelf);
+        sh_mirror_cache_close(&cache);
         assert_true(is_there(&s, 1));
     }
     sh_manifest_free(m);
@@ -137,17 +137,17 @@ static void the_least_recently_used_go_first(void **state)
     make_mirror(&s, 2, 300);
     make_mirror(&s, 3, 200);
     sh_manifest *m = manifest_of(4);
-    sh_shelf shelf;
-    assert_ok(sh_shelf_open(&shelf, m, 3 * MIRROR_BYTES + 65536)); /* the disk rounds up */
+    sh_mirror_cache cache;
+    assert_ok(sh_mirror_cache_open(&cache, m, 3 * MIRROR_BYTES + 65536)); /* the disk rounds up */
     assert_true(is_there(&s, 1));
     assert_false(is_there(&s, 2));
     assert_true(is_there(&s, 3));
     assert_true(is_there(&s, 4));
-    sh_shelf_close(&shelf);
-    assert_ok(sh_shelf_open(&shelf, m, MIRROR_BYTES));
+    sh_mirror_cache_close(&cache);
+    assert_ok(sh_mirror_cache_open(&cache, m, MIRROR_BYTES));
     assert_false(is_there(&s, 1));
     assert_false(is_there(&s, 3));
-    sh_shelf_close(&shelf);
+    sh_mirror_cache_close(&cache);
     sh_manifest_free(m);
     fixture_remove(&s);
 }
@@ -159,22 +159,23 @@ static void a_limit_that_cannot_be_kept_removes_nothing(void **state)
     fixture_new(&s);
     make_mirror(&s, 1, 100);
     sh_manifest *busy = manifest_of(2), *m = manifest_of(3);
-    sh_shelf used, shelf;
-    assert_fails(sh_shelf_open(&shelf, m, MIRROR_BYTES - 1), SH_NO_SPACE,
+    sh_mirror_cache used, cache;
+    assert_fails(sh_mirror_cache_open(&cache, m, MIRROR_BYTES - 1), SH_NO_SPACE,
                  "/cache/shoal/mirrors: the data set needs 262144 bytes, the limit of the cache is "
                  "262143 and mirrors in use take 0");
     char found[256];
     assert_int_equal(fixture_count(&s, "cache/shoal/mirrors", "", found), 2); /* mirror and lock */
-    assert_ok(sh_shelf_open(&used, busy, 0)); /* counts in full though nothing of it is here */
-    set_age(&s, busy, 1000);                  /* and is not removed, however old */
-    assert_fails(sh_shelf_open(&shelf, m, 2 * MIRROR_BYTES - 1), SH_NO_SPACE,
+    assert_ok(
+        sh_mirror_cache_open(&used, busy, 0)); /* counts in full though nothing of it is here */
+    set_age(&s, busy, 1000);                   /* and is not removed, however old */
+    assert_fails(sh_mirror_cache_open(&cache, m, 2 * MIRROR_BYTES - 1), SH_NO_SPACE,
                  "mirrors in use take 262144; raise --cache");
     assert_true(is_there(&s, 1));
-    assert_ok(sh_shelf_open(&shelf, m, 2 * MIRROR_BYTES));
+    assert_ok(sh_mirror_cache_open(&cache, m, 2 * MIRROR_BYTES));
     assert_false(is_there(&s, 1));
     assert_true(is_there(&s, 2)); /* in use */
-    sh_shelf_close(&shelf);
-    sh_shelf_close(&used);
+    sh_mirror_cache_close(&cache);
+    sh_mirror_cache_close(&used);
     sh_manifest_free(busy);
     sh_manifest_free(m);
     fixture_remove(&s);
@@ -191,23 +192,25 @@ static void a_small_disk_is_told(void **state)
     make_mirror(&s, 1, 100);
     make_mirror(&s, 2, 200);
     sh_manifest *m = manifest_of(3);
-    sh_shelf shelf, other;
-    assert_ok(sh_shelf_open(&shelf, m, 0)); /* what fits is kept */
+    sh_mirror_cache cache, other;
+    assert_ok(sh_mirror_cache_open(&cache, m, 0)); /* what fits is kept */
     assert_true(is_there(&s, 1));
     assert_false(is_there(&s, 2));
-    assert_ok(sh_shelf_make_room(&shelf, MIRROR_BYTES));
+    assert_ok(sh_mirror_cache_make_room(&cache, MIRROR_BYTES));
     assert_false(is_there(&s, 1));
-    assert_fails(sh_shelf_make_room(&shelf, MIRROR_BYTES), SH_NO_SPACE,
+    assert_fails(sh_mirror_cache_make_room(&cache, MIRROR_BYTES), SH_NO_SPACE,
                  "/cache/shoal/mirrors: the disk is too full for the data set: 262144 more bytes "
                  "are needed, ");
     assert_true(is_there(&s, 3)); /* in use, and never its own room */
     static uint8_t bytes[2 * MIRROR_BYTES];
     fixture_write(&s, "cache/large", bytes, sizeof bytes);
     sh_manifest *late = manifest_of(4);
-    assert_fails(sh_shelf_open(&other, late, 0), SH_NO_SPACE, "262144 more bytes are needed, ");
-    assert_fails(sh_shelf_open(&other, late, 0), SH_NO_SPACE, "name another folder with XDG_CACHE");
+    assert_fails(sh_mirror_cache_open(&other, late, 0), SH_NO_SPACE,
+                 "262144 more bytes are needed, ");
+    assert_fails(sh_mirror_cache_open(&other, late, 0), SH_NO_SPACE,
+                 "name another folder with XDG_CACHE");
     assert_false(is_there(&s, 4));
-    sh_shelf_close(&shelf);
+    sh_mirror_cache_close(&cache);
     sh_manifest_free(m);
     sh_manifest_free(late);
     scratch_unmount(folder);
@@ -223,16 +226,17 @@ static void without_a_cache_files_have_no_name(void **state)
     assert_int_equal(chmod(fixture_path(&s, "cache"), 0700), 0);
     assert_int_equal(setenv("XDG_CACHE_HOME", "/proc/nowhere", 1), 0);
     sh_manifest *m = manifest_of(1);
-    sh_shelf shelf;
-    assert_ok(sh_shelf_open(&shelf, m, 0));
+    sh_mirror_cache cache;
+    assert_ok(sh_mirror_cache_open(&cache, m, 0));
     struct stat about;
-    assert_int_equal(fstat(shelf.content, &about), 0);
+    assert_int_equal(fstat(cache.content, &about), 0);
     assert_int_equal(about.st_size, MIRROR_BYTES);
     assert_int_equal(about.st_nlink, 0);
     assert_int_equal(fixture_count(&s, "tmp", "", found), 0);
-    assert_fails(sh_shelf_make_room(&shelf, 5), SH_NO_SPACE, "/tmp: the disk is too full");
-    sh_shelf_close(&shelf);
-    assert_fails(sh_shelf_open(&shelf, m, 1000), SH_NO_SPACE, "the limit of the cache is 1000");
+    assert_fails(sh_mirror_cache_make_room(&cache, 5), SH_NO_SPACE, "/tmp: the disk is too full");
+    sh_mirror_cache_close(&cache);
+    assert_fails(sh_mirror_cache_open(&cache, m, 1000), SH_NO_SPACE,
+                 "the limit of the cache is 1000");
     sh_manifest_free(m);
     fixture_remove(&s);
 }

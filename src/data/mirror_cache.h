@@ -3,11 +3,11 @@
  * The files of a mirror in the cache folder, its place among the mirrors of other data sets, and
  * the room that all of them may take.
  *
- *     sh_shelf shelf;
- *     SH_TRY(sh_shelf_open(&shelf, manifest, limit_bytes));
- *     pwrite(shelf.content, bytes, count, sh_shelf_offset(manifest, block));
- *     pwrite(shelf.marks, "\1", 1, block);
- *     sh_shelf_close(&shelf);
+ *     sh_mirror_cache cache;
+ *     SH_TRY(sh_mirror_cache_open(&cache, manifest, limit_bytes));
+ *     pwrite(cache.content, bytes, count, sh_mirror_cache_offset(manifest, block));
+ *     pwrite(cache.marks, "\1", 1, block);
+ *     sh_mirror_cache_close(&cache);
  *
  * In CACHE/mirrors/ROOT (the manifest's root) lie
  *
@@ -19,22 +19,22 @@
  * and in CACHE/mirrors a `lock` that is held while mirrors are opened or removed. Where no cache
  * folder can be written, content and marks are files without a name, gone when they are closed.
  *
- * Threads: a shelf is one caller's; processes and threads may open the same mirror at once.
+ * Threads: a cache is one caller's; processes and threads may open the same mirror at once.
  */
-#ifndef SHOAL_DATA_SHELF_H
-#define SHOAL_DATA_SHELF_H
+#ifndef SHOAL_DATA_MIRROR_CACHE_H
+#define SHOAL_DATA_MIRROR_CACHE_H
 
 #include "base/cache.h"
 #include "data/manifest.h"
 
-typedef struct sh_shelf {
+typedef struct sh_mirror_cache {
     int content, marks;
     int lock;                 /* -1 where it has no name */
     char path[SH_CACHE_PATH]; /* of the folder with all mirrors; for messages */
     char root[SH_DIGEST_TEXT];
-} sh_shelf;
+} sh_mirror_cache;
 
-static inline uint64_t sh_shelf_offset(const sh_manifest *manifest, uint32_t block)
+static inline uint64_t sh_mirror_cache_offset(const sh_manifest *manifest, uint32_t block)
 {
     return (uint64_t)block * manifest->block_bytes;
 }
@@ -46,17 +46,18 @@ static inline uint64_t sh_shelf_offset(const sh_manifest *manifest, uint32_t blo
  * fits on the disk. Fails with SH_NO_SPACE before anything is removed where that cannot be, naming
  * the folder, what is needed and what there is; SH_PERMISSION, SH_IO.
  */
-sh_status sh_shelf_open(sh_shelf *shelf, const sh_manifest *manifest,
-                        uint64_t limit_bytes) SHOAL_CHECKED;
+sh_status sh_mirror_cache_open(sh_mirror_cache *cache, const sh_manifest *manifest,
+                               uint64_t limit_bytes) SHOAL_CHECKED;
 
 /*
  * After a write that found the disk full, with `missing_bytes` still to come: removes the least
  * recently used mirror that nobody has open, and the write may be tried again. SH_NO_SPACE where
  * there is none.
  */
-sh_status sh_shelf_make_room(const sh_shelf *shelf, uint64_t missing_bytes) SHOAL_CHECKED;
+sh_status sh_mirror_cache_make_room(const sh_mirror_cache *cache,
+                                    uint64_t missing_bytes) SHOAL_CHECKED;
 
-/* Notes when it was used. A shelf of which nothing is open has -1 in all three. */
-void sh_shelf_close(sh_shelf *shelf);
+/* Notes when it was used. A cache of which nothing is open has -1 in all three. */
+void sh_mirror_cache_close(sh_mirror_cache *cache);
 
 #endif

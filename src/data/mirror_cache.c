@@ -8,7 +8,7 @@
  * when their holder dies, however it dies. A removal that is cut off leaves a folder with fewer
  * files, which is a mirror of which less is there.
  */
-#include "data/shelf.h"
+#include "data/mirror_cache.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -195,16 +195,17 @@ static sh_status fail_disk(const char *path, uint64_t needed, uint64_t available
 }
 
 /* Makes room for the whole data set: other mirrors go until it fits. */
-static sh_status make_room(const sh_shelf *shelf, int folder, uint64_t all, uint64_t limit_bytes)
+static sh_status make_room(const sh_mirror_cache *cache, int folder, uint64_t all,
+                           uint64_t limit_bytes)
 {
     struct stat about;
-    if (fstat(shelf->content, &about) != 0)
-        return sh_fail_errno(errno, "%s: cannot examine the mirror", shelf->path);
+    if (fstat(cache->content, &about) != 0)
+        return sh_fail_errno(errno, "%s: cannot examine the mirror", cache->path);
     const uint64_t held = (uint64_t)about.st_blocks * SECTOR, missing = all > held ? all - held : 0;
-    const char *path = shelf->path;
+    const char *path = cache->path;
     others list = {0};
     sh_status status;
-    SH_TRY_DONE(sh_fail_in(list_others(&list, folder, shelf->root), "%s", path));
+    SH_TRY_DONE(sh_fail_in(list_others(&list, folder, cache->root), "%s", path));
     if (limit_bytes > 0 && (all > limit_bytes || list.busy_bytes > limit_bytes - all))
         SH_TRY_DONE(fail_limit(path, all, limit_bytes, list.busy_bytes));
     uint64_t available = free_bytes(folder);
@@ -224,66 +225,68 @@ done:
 }
 
 /* Gives both files their full sizes; marks of another size mean nothing. */
-static sh_status size_files(const sh_shelf *shelf, const sh_manifest *manifest)
+static sh_status size_files(const sh_mirror_cache *cache, const sh_manifest *manifest)
 {
     struct stat about;
-    if (fstat(shelf->marks, &about) != 0 ||
-        (about.st_size != (off_t)manifest->blocks && ftruncate(shelf->marks, 0) != 0) ||
-        ftruncate(shelf->marks, (off_t)manifest->blocks) != 0 ||
-        ftruncate(shelf->content, (off_t)sh_shelf_offset(manifest, manifest->blocks)) != 0)
-        return sh_fail_errno(errno, "%s: cannot make the mirror", shelf->path);
+    if (fstat(cache->marks, &about) != 0 ||
+        (about.st_size != (off_t)manifest->blocks && ftruncate(cache->marks, 0) != 0) ||
+        ftruncate(cache->marks, (off_t)manifest->blocks) != 0 ||
+        ftruncate(cache->content, (off_t)sh_mirror_cache_offset(manifest, manifest->blocks)) != 0)
+        return sh_fail_errno(errno, "%s: cannot make the mirror", cache->path);
     return SH_OK;
 }
 
-/* Opens the files in the mirror's folder; `shelf` has what is open, also on failure. */
-static sh_status open_named(sh_shelf *shelf, int folder, const sh_manifest *manifest,
+/* Opens the files in the mirror's folder; `cache` has what is open, also on failure. */
+static sh_status open_named(sh_mirror_cache *cache, int folder, const sh_manifest *manifest,
                             uint64_t limit_bytes)
 {
     const int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
-    const bool made = mkdirat(folder, shelf->root, 0700) == 0;
+    const bool made = mkdirat(folder, cache->root, 0700) == 0;
     if (!made && errno != EEXIST)
-        return sh_fail_errno(errno, "%s: cannot make the mirror", shelf->path);
-    const int mirror = sh_cache_folder(folder, shelf->path, shelf->root);
+        return sh_fail_errno(errno, "%s: cannot make the mirror", cache->path);
+    const int mirror = sh_cache_folder(folder, cache->path, cache->root);
     if (mirror < 0)
-        return errno == EPERM ? fail_others(shelf->path, shelf->root)
-                              : sh_fail_errno(errno, "%s: cannot open the mirror", shelf->path);
+        return errno == EPERM ? fail_others(cache->path, cache->root)
+                              : sh_fail_errno(errno, "%s: cannot open the mirror", cache->path);
     sh_status status;
-    shelf->lock = sh_cache_lock(mirror, LOCK_SH);
-    if (shelf->lock >= 0)
-        shelf->content = openat(mirror, CONTENT, flags, 0600);
-    if (shelf->content >= 0)
-        shelf->marks = openat(mirror, MARKS, flags, 0600);
-    if (shelf->marks < 0)
-        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot make the mirror", shelf->path));
-    SH_TRY_DONE(make_room(shelf, folder, manifest->content_bytes, limit_bytes));
-    status = size_files(shelf, manifest);
+    cache->lock = sh_cache_lock(mirror, LOCK_SH);
+    if (cache->lock >= 0)
+        cache->content = openat(mirror, CONTENT, flags, 0600);
+    if (cache->content >= 0)
+        cache->marks = openat(mirror, MARKS, flags, 0600);
+    if (cache->marks < 0)
+        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot make the mirror", cache->path));
+    SH_TRY_DONE(make_room(cache, folder, manifest->content_bytes, limit_bytes));
+    status = size_files(cache, manifest);
 done:
     close(mirror);
     if (status != SH_OK && made)
-        remove_mirror(folder, shelf->root);
+        remove_mirror(folder, cache->root);
     return status;
 }
 
-static sh_status open_unnamed(sh_shelf *shelf, const sh_manifest *manifest, uint64_t limit_bytes)
+static sh_status open_unnamed(sh_mirror_cache *cache, const sh_manifest *manifest,
+                              uint64_t limit_bytes)
 {
     const char *folder = NULL;
     if (limit_bytes > 0 && manifest->content_bytes > limit_bytes)
         return fail_limit("the cache", manifest->content_bytes, limit_bytes, 0);
-    SH_TRY(sh_cache_unnamed(&shelf->content, &folder, "the copy of the data set"));
-    SH_TRY(sh_cache_unnamed(&shelf->marks, &folder, "the copy of the data set"));
-    snprintf(shelf->path, sizeof shelf->path, "%s", folder);
-    const uint64_t available = free_bytes(shelf->content);
+    SH_TRY(sh_cache_unnamed(&cache->content, &folder, "the copy of the data set"));
+    SH_TRY(sh_cache_unnamed(&cache->marks, &folder, "the copy of the data set"));
+    snprintf(cache->path, sizeof cache->path, "%s", folder);
+    const uint64_t available = free_bytes(cache->content);
     if (manifest->content_bytes > available)
-        return fail_disk(shelf->path, manifest->content_bytes, available);
+        return fail_disk(cache->path, manifest->content_bytes, available);
     sh_log(SH_LOG_WARN, "data.cache_missing",
            "bytes=%" PRIu64 " folder=%s remedy=\"set XDG_CACHE_HOME to a folder of yours\"",
            manifest->content_bytes, folder);
-    return size_files(shelf, manifest);
+    return size_files(cache, manifest);
 }
 
-sh_status sh_shelf_open(sh_shelf *shelf, const sh_manifest *manifest, uint64_t limit_bytes)
+sh_status sh_mirror_cache_open(sh_mirror_cache *cache, const sh_manifest *manifest,
+                               uint64_t limit_bytes)
 {
-    sh_shelf fresh = {.content = -1, .marks = -1, .lock = -1};
+    sh_mirror_cache fresh = {.content = -1, .marks = -1, .lock = -1};
     memcpy(fresh.root, manifest->root, sizeof fresh.root);
     mirrors all;
     bool none;
@@ -296,27 +299,27 @@ sh_status sh_shelf_open(sh_shelf *shelf, const sh_manifest *manifest, uint64_t l
         mirrors_close(&all);
     }
     if (status != SH_OK) {
-        sh_shelf_close(&fresh);
+        sh_mirror_cache_close(&fresh);
         return status;
     }
     if (fresh.lock >= 0)
         (void)futimens(fresh.lock, NULL);
-    *shelf = fresh;
+    *cache = fresh;
     return SH_OK;
 }
 
-sh_status sh_shelf_make_room(const sh_shelf *shelf, uint64_t missing_bytes)
+sh_status sh_mirror_cache_make_room(const sh_mirror_cache *cache, uint64_t missing_bytes)
 {
     mirrors all;
     char path[SH_CACHE_PATH];
-    bool none = shelf->lock < 0;
+    bool none = cache->lock < 0;
     if (!none)
         SH_TRY(mirrors_open(&all, path, &none));
     if (none)
-        return fail_disk(shelf->path, missing_bytes, free_bytes(shelf->content));
+        return fail_disk(cache->path, missing_bytes, free_bytes(cache->content));
     others list = {0};
     sh_status status;
-    SH_TRY_DONE(sh_fail_in(list_others(&list, all.folder, shelf->root), "%s", path));
+    SH_TRY_DONE(sh_fail_in(list_others(&list, all.folder, cache->root), "%s", path));
     other *o = oldest(&list);
     if (o == NULL)
         SH_TRY_DONE(fail_disk(path, missing_bytes, free_bytes(all.folder)));
@@ -327,15 +330,15 @@ done:
     return status;
 }
 
-void sh_shelf_close(sh_shelf *shelf)
+void sh_mirror_cache_close(sh_mirror_cache *cache)
 {
-    if (shelf->content >= 0)
-        close(shelf->content);
-    if (shelf->marks >= 0)
-        close(shelf->marks);
-    if (shelf->lock >= 0) {
-        (void)futimens(shelf->lock, NULL);
-        close(shelf->lock);
+    if (cache->content >= 0)
+        close(cache->content);
+    if (cache->marks >= 0)
+        close(cache->marks);
+    if (cache->lock >= 0) {
+        (void)futimens(cache->lock, NULL);
+        close(cache->lock);
     }
-    shelf->content = shelf->marks = shelf->lock = -1;
+    cache->content = cache->marks = cache->lock = -1;
 }

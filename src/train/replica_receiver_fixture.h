@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests of the taker: what can be wrong in a stream of its frames, and what is said of each.
- * The stream, with the numbers of its frames, is drawn in taker_test.c.
+ * For tests of the receiver: what can be wrong in a stream of its frames, and what is said of each.
+ * The stream, with the numbers of its frames, is drawn in replica_receiver_test.c.
  */
-#ifndef SHOAL_TRAIN_TAKER_FIXTURE_H
-#define SHOAL_TRAIN_TAKER_FIXTURE_H
+#ifndef SHOAL_TRAIN_REPLICA_RECEIVER_FIXTURE_H
+#define SHOAL_TRAIN_REPLICA_RECEIVER_FIXTURE_H
 
 #include <stdint.h>
 

@@ -9,7 +9,7 @@
  * and first of all the TAIL that says what p is. Each stream has the exponents of its own position,
  * so its part of the weights is updated as its donor did, whatever the other streams bring.
  */
-#include "train/taker.h"
+#include "train/replica_receiver.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ typedef struct stream_state {
     unsigned char *body;  /* of a tail */
 } stream_state;
 
-struct sh_taker {
+struct sh_replica_receiver {
     sh_replica *replica;
     double lr;
     bool clips;
@@ -40,13 +40,14 @@ struct sh_taker {
     stream_state streams[];
 };
 
-sh_status sh_taker_new(sh_taker **taker, const sh_taker_options *options)
+sh_status sh_replica_receiver_new(sh_replica_receiver **receiver,
+                                  const sh_replica_receiver_options *options)
 {
     assert(options->streams > 0 && options->streams <= SH_TRANSFER_STREAMS_MAX);
     sh_status status;
-    const size_t bytes = sizeof(sh_taker) + options->streams * sizeof(stream_state);
+    const size_t bytes = sizeof(sh_replica_receiver) + options->streams * sizeof(stream_state);
     const sh_job outer = sh_job_outer(options->job);
-    sh_taker *fresh = calloc(1, bytes);
+    sh_replica_receiver *fresh = calloc(1, bytes);
     if (fresh == NULL)
         return sh_fail_memory(bytes, "taking a replica over");
     fresh->replica = options->replica;
@@ -76,47 +77,47 @@ sh_status sh_taker_new(sh_taker **taker, const sh_taker_options *options)
     }
     if (!complete)
         SH_TRY_DONE(sh_fail_memory(3 * sh_tail_bytes(tensors), "taking a replica over"));
-    *taker = fresh;
+    *receiver = fresh;
     return SH_OK;
 done:
-    sh_taker_free(fresh);
+    sh_replica_receiver_free(fresh);
     return status;
 }
 
-void sh_taker_free(sh_taker *taker)
+void sh_replica_receiver_free(sh_replica_receiver *receiver)
 {
-    if (taker == NULL)
+    if (receiver == NULL)
         return;
-    for (uint32_t i = 0; i < taker->stream_count; i++) {
-        stream_state *stream = &taker->streams[i];
+    for (uint32_t i = 0; i < receiver->stream_count; i++) {
+        stream_state *stream = &receiver->streams[i];
         free(stream->now.envelopes);
         free(stream->now.exponents);
         free(stream->coming.envelopes);
         free(stream->coming.exponents);
         free(stream->body);
     }
-    sh_chunks_release(&taker->chunks);
-    free(taker->has_sum);
-    free(taker->scales);
-    free(taker);
+    sh_chunks_release(&receiver->chunks);
+    free(receiver->has_sum);
+    free(receiver->scales);
+    free(receiver);
 }
 
 /* Room for the sum of a chunk. */
-static void *sums_of(const sh_taker *taker, const sh_chunk *chunk)
+static void *sums_of(const sh_replica_receiver *receiver, const sh_chunk *chunk)
 {
-    const sh_sum *sum = taker->replica->sum;
+    const sh_sum *sum = receiver->replica->sum;
     return (unsigned char *)sh_sum_total(sum).accumulator +
            sh_layout_offset(sh_sum_layout_of(sum), chunk->first_element);
 }
 
 /* Whether the frame belongs to this hand-over and to where the stream stands. */
-static sh_status check_place(const sh_taker *taker, const stream_state *stream,
+static sh_status check_place(const sh_replica_receiver *receiver, const stream_state *stream,
                              const sh_frame *head)
 {
     const sh_position position = stream->now.after;
-    if (head->view != taker->transfer)
+    if (head->view != receiver->transfer)
         return sh_fail(SH_FORMAT, "a frame of hand-over %lu in hand-over %lu",
-                       (unsigned long)head->view, (unsigned long)taker->transfer);
+                       (unsigned long)head->view, (unsigned long)receiver->transfer);
     if (!stream->begun)
         return head->kind == SH_FRAME_TAIL
                    ? SH_OK
@@ -131,12 +132,12 @@ static sh_status check_place(const sh_taker *taker, const stream_state *stream,
     return SH_OK;
 }
 
-static sh_status find_sink(const sh_taker *taker, const stream_state *stream, const sh_frame *head,
-                           sh_sink *sink)
+static sh_status find_sink(const sh_replica_receiver *receiver, const stream_state *stream,
+                           const sh_frame *head, sh_sink *sink)
 {
     const unsigned bucket = head->bucket;
     sh_sink found = {0};
-    SH_TRY(check_place(taker, stream, head));
+    SH_TRY(check_place(receiver, stream, head));
     switch (head->kind) {
     case SH_FRAME_STATE: {
         if (stream->next == stream->end)
@@ -144,8 +145,8 @@ static sh_status find_sink(const sh_taker *taker, const stream_state *stream, co
         if (bucket != stream->next || head->hop != stream->array)
             return sh_fail(SH_FORMAT, "chunk %u, array %u, where chunk %u, array %u comes next",
                            bucket, (unsigned)head->hop, stream->next, stream->array);
-        const sh_chunk *chunk = &taker->chunks.items[stream->next];
-        found.data = sh_chunk_data(taker->replica, chunk, stream->array);
+        const sh_chunk *chunk = &receiver->chunks.items[stream->next];
+        found.data = sh_chunk_data(receiver->replica, chunk, stream->array);
         found.bytes = chunk->elements * sizeof(float);
         break;
     }
@@ -155,14 +156,14 @@ static sh_status find_sink(const sh_taker *taker, const stream_state *stream, co
         if (bucket < stream->first || bucket >= stream->next)
             return sh_fail(SH_FORMAT, "a sum of chunk %u, which has not come in this stream",
                            bucket);
-        const sh_chunk *chunk = &taker->chunks.items[bucket];
+        const sh_chunk *chunk = &receiver->chunks.items[bucket];
         if (chunk->frozen)
             return sh_fail(SH_FORMAT, "a sum of chunk %u, which is frozen", bucket);
         if (head->hop != 0)
             return sh_fail(SH_FORMAT, "a sum of chunk %u with an array", bucket);
-        if (taker->has_sum[bucket])
+        if (receiver->has_sum[bucket])
             return sh_fail(SH_FORMAT, "another sum of chunk %u in one stage", bucket);
-        found.data = sums_of(taker, chunk);
+        found.data = sums_of(receiver, chunk);
         found.bytes = sh_chunk_sum_bytes(chunk);
         break;
     }
@@ -170,7 +171,7 @@ static sh_status find_sink(const sh_taker *taker, const stream_state *stream, co
         if (bucket != 0 || head->hop != 0)
             return sh_fail(SH_FORMAT, "a tail with the fields of a chunk");
         found.data = stream->body;
-        found.bytes = sh_tail_bytes(taker->chunks.tensors);
+        found.bytes = sh_tail_bytes(receiver->chunks.tensors);
         break;
     default:
         return sh_fail(SH_FORMAT, "a frame of kind %u in a hand-over", (unsigned)head->kind);
@@ -185,12 +186,13 @@ static sh_status in_stream(sh_status status, uint32_t stream)
     return sh_fail_in(status, "the state from donor %u", stream);
 }
 
-sh_status sh_taker_frame(sh_taker *taker, uint32_t index, const sh_frame *head, sh_sink *sink)
+sh_status sh_replica_receiver_frame(sh_replica_receiver *receiver, uint32_t index,
+                                    const sh_frame *head, sh_sink *sink)
 {
-    assert(index < taker->stream_count && !taker->streams[index].busy);
-    stream_state *stream = &taker->streams[index];
+    assert(index < receiver->stream_count && !receiver->streams[index].busy);
+    stream_state *stream = &receiver->streams[index];
     sh_sink found;
-    SH_TRY(in_stream(find_sink(taker, stream, head, &found), index));
+    SH_TRY(in_stream(find_sink(receiver, stream, head, &found), index));
     if (head->bytes != found.bytes)
         return in_stream(sh_fail(SH_FORMAT, "a body of %lu bytes, where %zu were expected",
                                  (unsigned long)head->bytes, found.bytes),
@@ -202,23 +204,23 @@ sh_status sh_taker_frame(sh_taker *taker, uint32_t index, const sh_frame *head, 
 }
 
 /* A step of all that the stream has brought. */
-static sh_status apply(sh_taker *taker, const stream_state *stream, double clip)
+static sh_status apply(sh_replica_receiver *receiver, const stream_state *stream, double clip)
 {
-    sh_replica *replica = taker->replica;
+    sh_replica *replica = receiver->replica;
     const uint64_t steps = stream->now.after.steps;
     for (uint32_t i = stream->first; i < stream->next; i++)
-        if (!taker->chunks.items[i].frozen && !taker->has_sum[i])
+        if (!receiver->chunks.items[i].frozen && !receiver->has_sum[i])
             return sh_fail(SH_FORMAT, "a step was applied and the sum of chunk %u is missing", i);
     SH_TRY(sh_sum_state_set(replica->sum, stream->now.envelopes, stream->now.exponents));
-    const double lr = sh_rate_at(&taker->rate, taker->lr, &taker->schedule, steps);
+    const double lr = sh_rate_at(&receiver->rate, receiver->lr, &receiver->schedule, steps);
     for (uint32_t t = 0; t < replica->summed; t++)
-        taker->scales[t] = sh_sum_scale(replica->sum, t);
+        receiver->scales[t] = sh_sum_scale(replica->sum, t);
     const sh_replica_step step = {
         sh_optimizer_step_of(&replica->settings, lr, clip, steps + 1),
-        taker->scales,
+        receiver->scales,
     };
     for (uint32_t i = stream->first; i < stream->next; i++) {
-        const sh_chunk *chunk = &taker->chunks.items[i];
+        const sh_chunk *chunk = &receiver->chunks.items[i];
         if (!chunk->frozen)
             sh_replica_update(replica, &step, chunk->first_element,
                               chunk->first_element + chunk->elements,
@@ -229,9 +231,10 @@ static sh_status apply(sh_taker *taker, const stream_state *stream, double clip)
 
 /* Whether two tails say the same of the sum and the epoch; exponents count if `exponents`. The best
  * validation is not compared: VALIDATE and ABORT change it. */
-static bool is_same(const sh_taker *taker, const sh_tail *a, const sh_tail *b, bool exponents)
+static bool is_same(const sh_replica_receiver *receiver, const sh_tail *a, const sh_tail *b,
+                    bool exponents)
 {
-    const size_t tensors = taker->chunks.tensors;
+    const size_t tensors = receiver->chunks.tensors;
     return memcmp(a->envelopes, b->envelopes, tensors * sizeof *a->envelopes) == 0 &&
            (!exponents ||
             memcmp(a->exponents, b->exponents, tensors * sizeof *a->exponents) == 0) &&
@@ -240,7 +243,7 @@ static bool is_same(const sh_taker *taker, const sh_tail *a, const sh_tail *b, b
 }
 
 /* Whether the tail can be of this job, at this place of the stream. */
-static sh_status check_tail(const sh_taker *taker, const stream_state *stream)
+static sh_status check_tail(const sh_replica_receiver *receiver, const stream_state *stream)
 {
     const sh_tail *tail = &stream->coming;
     if ((uint32_t)tail->before.steps != stream->head.step ||
@@ -253,43 +256,43 @@ static sh_status check_tail(const sh_taker *taker, const stream_state *stream)
         return sh_fail(SH_FORMAT, "a tail from step %llu in a stream that is at step %llu",
                        (unsigned long long)tail->before.steps,
                        (unsigned long long)stream->now.after.steps);
-    if (tail->after.steps > taker->schedule.total_steps)
+    if (tail->after.steps > receiver->schedule.total_steps)
         return sh_fail(SH_FORMAT, "step %llu of a job of %llu steps",
                        (unsigned long long)tail->after.steps,
-                       (unsigned long long)taker->schedule.total_steps);
-    if (tail->clip < 1 && !taker->clips)
+                       (unsigned long long)receiver->schedule.total_steps);
+    if (tail->clip < 1 && !receiver->clips)
         return sh_fail(SH_CORRUPT, "a factor of clipping of %g in a job that does not clip",
                        tail->clip);
-    if (tail->epoch.samples > taker->schedule.samples)
+    if (tail->epoch.samples > receiver->schedule.samples)
         return sh_fail(SH_CORRUPT, "%llu samples of an epoch that has %lu",
                        (unsigned long long)tail->epoch.samples,
-                       (unsigned long)taker->schedule.samples);
+                       (unsigned long)receiver->schedule.samples);
     /* Only a step changes more than exponents, and only a redo those. */
     if ((tail->passed == SH_PASSED_REDO || tail->passed == SH_PASSED_VALIDATE ||
          tail->passed == SH_PASSED_ABORT) &&
-        !is_same(taker, &stream->now, tail, tail->passed != SH_PASSED_REDO))
+        !is_same(receiver, &stream->now, tail, tail->passed != SH_PASSED_REDO))
         return sh_fail(SH_CORRUPT, "totals that changed without a step");
-    return sh_sum_state_set(taker->replica->sum, tail->envelopes, tail->exponents);
+    return sh_sum_state_set(receiver->replica->sum, tail->envelopes, tail->exponents);
 }
 
 /* A stream's tail has come. */
-static sh_status pass_stage(sh_taker *taker, stream_state *stream)
+static sh_status pass_stage(sh_replica_receiver *receiver, stream_state *stream)
 {
-    SH_TRY(sh_tail_decode(&stream->coming, stream->body, taker->chunks.tensors));
-    SH_TRY(check_tail(taker, stream));
+    SH_TRY(sh_tail_decode(&stream->coming, stream->body, receiver->chunks.tensors));
+    SH_TRY(check_tail(receiver, stream));
     if (stream->coming.passed == SH_PASSED_APPLY)
-        SH_TRY(apply(taker, stream, stream->coming.clip));
+        SH_TRY(apply(receiver, stream, stream->coming.clip));
     if (stream->coming.passed == SH_PASSED_LAP)
         stream->next = stream->first;
-    memset(taker->has_sum + stream->first, 0, stream->end - stream->first);
+    memset(receiver->has_sum + stream->first, 0, stream->end - stream->first);
     const sh_tail before = stream->now;
     stream->now = stream->coming;
     stream->coming = before;
     stream->begun = true;
-    for (uint32_t i = 0; i < taker->stream_count; i++) {
-        const stream_state *other = &taker->streams[i];
+    for (uint32_t i = 0; i < receiver->stream_count; i++) {
+        const stream_state *other = &receiver->streams[i];
         if (other->begun && sh_position_same(other->now.after, stream->now.after) &&
-            !(is_same(taker, &other->now, &stream->now, true) &&
+            !(is_same(receiver, &other->now, &stream->now, true) &&
               sh_best_same(&other->now.best, &stream->now.best)))
             return sh_fail(SH_MISMATCH, "differs from donor %u at step %llu", i,
                            (unsigned long long)stream->now.after.steps);
@@ -297,13 +300,14 @@ static sh_status pass_stage(sh_taker *taker, stream_state *stream)
     return SH_OK;
 }
 
-sh_status sh_taker_done(sh_taker *taker, uint32_t index, const sh_frame *head)
+sh_status sh_replica_receiver_done(sh_replica_receiver *receiver, uint32_t index,
+                                   const sh_frame *head)
 {
-    stream_state *stream = &taker->streams[index];
-    sh_replica *replica = taker->replica;
+    stream_state *stream = &receiver->streams[index];
+    sh_replica *replica = receiver->replica;
     assert(stream->busy && memcmp(head, &stream->head, sizeof *head) == 0);
     if (head->kind == SH_FRAME_STATE) {
-        const sh_chunk *chunk = &taker->chunks.items[stream->next];
+        const sh_chunk *chunk = &receiver->chunks.items[stream->next];
         float *data = sh_chunk_data(replica, chunk, stream->array);
         sh_words_copy(data, data, chunk->elements, sizeof *data);
         if (++stream->array == chunk->arrays) {
@@ -311,18 +315,18 @@ sh_status sh_taker_done(sh_taker *taker, uint32_t index, const sh_frame *head)
             stream->next++;
         }
     } else if (head->kind == SH_FRAME_SUM) {
-        const sh_chunk *chunk = &taker->chunks.items[head->bucket];
-        void *sums = sums_of(taker, chunk);
+        const sh_chunk *chunk = &receiver->chunks.items[head->bucket];
+        void *sums = sums_of(receiver, chunk);
         sh_words_copy(sums, sums, chunk->elements, chunk->word_bytes);
-        taker->has_sum[head->bucket] = true;
+        receiver->has_sum[head->bucket] = true;
     } else {
-        SH_TRY(in_stream(pass_stage(taker, stream), index));
+        SH_TRY(in_stream(pass_stage(receiver, stream), index));
     }
     stream->busy = false;
-    if (!sh_taker_complete(taker))
+    if (!sh_replica_receiver_complete(receiver))
         return SH_OK;
     /* The replica is whole: sets what it has beside the weights. */
-    const sh_tail *tail = &taker->streams[0].now;
+    const sh_tail *tail = &receiver->streams[0].now;
     replica->steps = tail->after.steps;
     replica->phase = tail->after.phase;
     replica->epoch = tail->epoch;
@@ -330,33 +334,33 @@ sh_status sh_taker_done(sh_taker *taker, uint32_t index, const sh_frame *head)
     return sh_sum_state_set(replica->sum, tail->envelopes, tail->exponents);
 }
 
-bool sh_taker_complete(const sh_taker *taker)
+bool sh_replica_receiver_complete(const sh_replica_receiver *receiver)
 {
-    for (uint32_t i = 0; i < taker->stream_count; i++) {
-        const stream_state *stream = &taker->streams[i];
+    for (uint32_t i = 0; i < receiver->stream_count; i++) {
+        const stream_state *stream = &receiver->streams[i];
         if (!stream->begun || stream->busy || stream->next < stream->end ||
-            !sh_position_same(stream->now.after, taker->streams[0].now.after))
+            !sh_position_same(stream->now.after, receiver->streams[0].now.after))
             return false;
     }
     return true;
 }
 
-sh_position sh_taker_position(const sh_taker *taker)
+sh_position sh_replica_receiver_position(const sh_replica_receiver *receiver)
 {
-    sh_position least = taker->streams[0].now.after;
-    for (uint32_t i = 1; i < taker->stream_count; i++)
-        if (sh_position_before(taker->streams[i].now.after, least))
-            least = taker->streams[i].now.after;
+    sh_position least = receiver->streams[0].now.after;
+    for (uint32_t i = 1; i < receiver->stream_count; i++)
+        if (sh_position_before(receiver->streams[i].now.after, least))
+            least = receiver->streams[i].now.after;
     return least;
 }
 
-size_t sh_taker_left_bytes(const sh_taker *taker)
+size_t sh_replica_receiver_left_bytes(const sh_replica_receiver *receiver)
 {
     size_t bytes = 0;
-    for (uint32_t i = 0; i < taker->stream_count; i++) {
-        const stream_state *stream = &taker->streams[i];
+    for (uint32_t i = 0; i < receiver->stream_count; i++) {
+        const stream_state *stream = &receiver->streams[i];
         for (uint32_t c = stream->next; c < stream->end; c++)
-            bytes += (size_t)taker->chunks.items[c].elements * taker->chunks.items[c].arrays *
+            bytes += (size_t)receiver->chunks.items[c].elements * receiver->chunks.items[c].arrays *
                      sizeof(float);
     }
     return bytes;

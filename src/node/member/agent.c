@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The participant stands between two threads, under `lock`. Who brings an event posts a *look* to
+ * the loop if something may be due there: links to make, rings to end, a transfer, a notice. The
+ * step's thread hears by mail, once for any number of events. Most stages change only the position,
+ * which goes with the next heartbeat.
+ */
+#include "node/member/agent.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "node/member/donations.h"
+#include "node/member/intake.h"
+#include "node/member/rings.h"
+
+struct sh_agent {
+    sh_agent_options options;
+    uint32_t device;
+    sh_workbench *bench; /* NULL before it is prepared */
+    sh_rings *rings;
+
+    /* The loop's. */
+    sh_timer *heartbeat;
+    sh_donations *donations;
+    sh_intake *intake;
+    uint64_t taken; /* the transfer of the intake */
+    sh_orders orders;
+    uint32_t opened;         /* the newest ring whose door was opened */
+    uint64_t sent;           /* serial of the notice that went last */
+    uint64_t beats;          /* heartbeats so far */
+    sh_channel_stats closed; /* of intakes that are gone */
+    bool settled;            /* none comes any more */
+
+    pthread_mutex_t lock; /* guards all below */
+    sh_participant participant;
+    sh_trainer_work work, before; /* since this agent began; what the trainer had done by then */
+    sh_speed told;                /* in the notice that went last */
+    const sh_lanes *lanes;        /* that are watched; NULL before there are any */
+    bool waiting;                 /* the step's thread waits, and was not told of news yet */
+    bool called;                  /* it is to show that it could go on, and has not yet */
+    bool looking;                 /* a look is on its way */
+    bool closing;                 /* none goes any more */
+};
+
+static void look_soon(sh_agent *agent);
+
+/* Takes an event of the loop's side in. */
+static void handle(sh_agent *agent, const sh_participant_event *event)
+{
+    pthread_mutex_lock(&agent->lock);
+    sh_participant_handle(&agent->participant, event);
+    const bool tell = agent->waiting;
+    agent->waiting = false;
+    pthread_mutex_unlock(&agent->lock);
+    if (tell)
+        sh_mailbox_tell(agent->options.mailbox, SH_MAIL_TASK, SH_OK, "");
+    look_soon(agent);
+}
+
+/* ---- the loop's side ------------------------------------------------------------------------- */
+
+static void on_linked(void *context, uint32_t ring)
+{
+    handle(context, &(sh_participant_event){SH_PARTICIPANT_LINKED, .view = ring});
+}
+
+static void on_broken(void *context, uint32_t ring, uint32_t peer)
+{
+    handle(context,
+           &(sh_participant_event){SH_PARTICIPANT_LINK_BROKEN, .view = ring, .peer = peer});
+}
+
+/* Grains of the stage at a position, where that is a training's. */
+static uint32_t grains_at(const sh_agent *agent, sh_position position)
+{
+    const sh_schedule *schedule = sh_trainer_schedule(agent->bench->trainer);
+    const bool here = sh_position_same(position, sh_replica_position(agent->bench->replica));
+    if (position.phase == SH_PHASE_VALIDATION || position.steps >= schedule->total_steps ||
+        (here && sh_trainer_is_over(agent->bench->trainer)))
+        return 0;
+    return sh_schedule_batch(schedule, position.steps).grains;
+}
+
+static void on_position(void *context, uint64_t transfer, sh_position position)
+{
+    sh_agent *agent = context;
+    handle(agent,
+           &(sh_participant_event){SH_PARTICIPANT_FETCHED, .transfer = transfer,
+                                   .position = position, .grains = grains_at(agent, position)});
+}
+
+static void on_left(void *context, uint64_t transfer, uint32_t left_ms)
+{
+    handle(context, &(sh_participant_event){SH_PARTICIPANT_FETCHING, .transfer = transfer,
+                                            .left_ms = left_ms});
+}
+
+static void on_failed(void *context, uint64_t transfer)
+{
+    handle(context, &(sh_participant_event){SH_PARTICIPANT_FETCH_FAILED, .transfer = transfer});
+}
+
+static void end_intake(sh_agent *agent)
+{
+    if (agent->intake == NULL)
+        return;
+    const sh_channel_stats stats = sh_intake_stats(agent->intake);
+    sh_channel_stats_add(&agent->closed, stats);
+    sh_intake_stop(agent->intake);
+    agent->intake = NULL;
+}
+
+/* Takes from others what the participant takes, and nothing else. */
+static void take_from_others(sh_agent *agent, uint64_t number)
+{
+    const sh_directive *directive = &agent->orders.directive;
+    if (agent->intake != NULL && agent->taken != number)
+        end_intake(agent);
+    if (agent->intake != NULL || number == 0 || agent->settled)
+        return;
+    for (uint32_t i = 0; i < directive->transfer_count; i++) {
+        const sh_transfer *transfer = &directive->transfers[i];
+        if (transfer->number != number || transfer->receiver != agent->device)
+            continue;
+        agent->taken = number;
+        if (sh_intake_start(&agent->intake, &(sh_intake_options){.loop = agent->options.loop,
+                                                                 .bench = agent->bench,
+                                                                 .transfer = transfer,
+                                                                 .routes = agent->orders.donors[i],
+                                                                 .on_position = on_position,
+                                                                 .on_left = on_left,
+                                                                 .on_failed = on_failed,
+                                                                 .context = agent}) != SH_OK)
+            on_failed(agent, number);
+        return;
+    }
+    on_failed(agent, number); /* the transfer is over */
+}
+
+#define CHUNK_BITS 14 /* a replica that comes gets on by so many bytes */
+
+/* What this device does now. Under the lock. */
+static sh_doing doing_now(const sh_agent *agent, uint64_t taken_bytes)
+{
+    sh_doing doing = {.activity = SH_ACTIVITY_COMPUTES, .progress = taken_bytes >> CHUNK_BITS};
+    if (agent->lanes != NULL)
+        doing.progress += sh_lanes_progress(agent->lanes);
+    if (agent->participant.fetching != 0)
+        doing.activity = SH_ACTIVITY_TAKES;
+    else if ((agent->waiting && !agent->called) || agent->lanes == NULL ||
+             sh_rings_wait(agent->rings))
+        doing.activity = SH_ACTIVITY_WAITS;
+    else if (sh_lanes_are_reading(agent->lanes))
+        doing.activity = SH_ACTIVITY_READS;
+    return doing;
+}
+
+/* The figures of the process are read from files, so before the lock that each stage takes. */
+void sh_agent_report(sh_agent *agent)
+{
+    sh_channel_stats stats = agent->closed; /* of all rings and transfers so far */
+    sh_channel_stats_add(&stats, sh_donations_stats(agent->donations));
+    sh_channel_stats_add(&stats, sh_rings_stats(agent->rings));
+    uint64_t taken_bytes = agent->closed.received_bytes;
+    if (agent->intake != NULL) {
+        const sh_channel_stats taking = sh_intake_stats(agent->intake);
+        sh_channel_stats_add(&stats, taking);
+        taken_bytes += taking.received_bytes;
+    }
+    uint32_t stuck_peer = 0;
+    const uint32_t stuck_ms = sh_rings_stuck_ms(agent->rings, &stuck_peer);
+    sh_heartbeat heartbeat = {
+        .opened = agent->opened,
+        .done = {.cpu_seconds = sh_process_cpu_seconds(),
+                 .peak_rss_bytes = sh_process_peak_rss_bytes(),
+                 .bytes_sent = stats.sent_bytes,
+                 .bytes_received = stats.received_bytes},
+        .traffic = stats.traffic,
+    };
+    pthread_mutex_lock(&agent->lock);
+    heartbeat.notice = agent->participant.notice;
+    heartbeat.notice.doing = doing_now(agent, taken_bytes);
+    heartbeat.notice.doing.stuck_ms = stuck_ms;
+    heartbeat.notice.doing.stuck_peer = stuck_peer;
+    agent->told = heartbeat.notice.speed;
+    heartbeat.done.grains = agent->work.grains;
+    heartbeat.done.samples = agent->work.samples;
+    pthread_mutex_unlock(&agent->lock);
+    agent->sent = heartbeat.notice.serial;
+    agent->options.on_heartbeat(agent->options.context, &heartbeat);
+}
+
+/* Does what the participant wants of the loop. */
+static void look(void *context)
+{
+    sh_agent *agent = context;
+    pthread_mutex_lock(&agent->lock);
+    agent->looking = false;
+    const bool aborted = sh_rings_abort_idle(agent->rings, &agent->participant);
+    const uint32_t view = sh_participant_link(&agent->participant);
+    const uint64_t fetching = agent->participant.fetching;
+    const uint64_t serial = agent->participant.notice.serial;
+    const bool tell = aborted && agent->waiting;
+    pthread_mutex_unlock(&agent->lock);
+    if (tell) /* to close what was aborted */
+        sh_mailbox_tell(agent->options.mailbox, SH_MAIL_TASK, SH_OK, "");
+    if (view != 0 && agent->opened != view) {
+        if (sh_rings_open(agent->rings, &agent->orders, agent->device) == SH_OK) {
+            agent->opened = view;
+            agent->sent = 0; /* the coordinator is to know */
+        } else {
+            sh_log(SH_LOG_WARN, "ring.failed", "view=%u reason=\"%s\"", view, sh_message());
+            on_broken(agent, view, agent->device);
+        }
+    }
+    if (view != 0 && agent->opened == view)
+        sh_rings_connect(agent->rings, &agent->orders);
+    if (agent->bench != NULL) {
+        sh_donations_follow(agent->donations, &agent->orders, agent->device);
+        take_from_others(agent, fetching);
+    }
+    if (serial != agent->sent)
+        sh_agent_report(agent);
+}
+
+static void look_soon(sh_agent *agent)
+{
+    pthread_mutex_lock(&agent->lock);
+    const bool post = !agent->looking && !agent->closing;
+    agent->looking = true;
+    pthread_mutex_unlock(&agent->lock);
+    if (post && sh_loop_post(agent->options.loop, look, agent) != SH_OK) {
+        pthread_mutex_lock(&agent->lock);
+        agent->looking = false; /* the next heartbeat looks */
+        pthread_mutex_unlock(&agent->lock);
+    }
+}
+
+#define CALL_BEATS 10 /* heartbeats between two calls */
+
+/* Has the step's thread show that it could go on: it is woken where it waits. It is back before the
+ * next heartbeat, unless it hangs; then the coordinator sees that long before others wait for it.
+ */
+static void call_waiter(sh_agent *agent)
+{
+    pthread_mutex_lock(&agent->lock);
+    const bool tell = agent->waiting && !agent->called;
+    agent->called = agent->called || tell;
+    pthread_mutex_unlock(&agent->lock);
+    if (tell)
+        sh_mailbox_tell(agent->options.mailbox, SH_MAIL_CALL, SH_OK, "");
+    sh_rings_call(agent->rings);
+}
+
+static void beat(void *context)
+{
+    sh_agent *agent = context;
+    agent->sent = 0;
+    look(agent);
+    if (++agent->beats % CALL_BEATS == 0)
+        call_waiter(agent);
+}
+
+void sh_agent_abandon(sh_agent *agent)
+{
+    handle(agent, &(sh_participant_event){.kind = SH_PARTICIPANT_ABANDONED});
+    end_intake(agent);
+}
+
+void sh_agent_set_door(sh_agent *agent, sh_listener *door)
+{
+    sh_rings_set_door(agent->rings, door);
+    sh_donations_set_door(agent->donations, door);
+}
+
+bool sh_agent_accept(sh_agent *agent, sh_channel *channel, const char *identity)
+{
+    return sh_rings_accept(agent->rings, channel, identity) ||
+           sh_donations_accept(agent->donations, channel, identity);
+}
+
+void sh_agent_follow(sh_agent *agent, const sh_orders *orders)
+{
+    if (orders->directive.serial < agent->orders.directive.serial)
+        return;
+    agent->orders = *orders;
+    handle(agent,
+           &(sh_participant_event){SH_PARTICIPANT_DIRECTIVE, .directive = &orders->directive});
+}
+
+/* ---- the step's side ------------------------------------------------------------------------- */
+
+/* The ring has a bucket's sum. Runs on the loop. */
+static void on_span(void *context, uint32_t index, const sh_span *span)
+{
+    const sh_agent *agent = context;
+    if (span->word != SH_WORD_U64) /* the trailer's */
+        sh_donations_span(agent->donations, index, span);
+}
+
+sh_task sh_agent_take(sh_agent *agent)
+{
+    sh_replica *replica = agent->bench->replica;
+    sh_replica_lock(replica); /* nobody else who has it sees the replica handed over */
+    pthread_mutex_lock(&agent->lock);
+    const uint64_t fetched = agent->participant.fetching;
+    const sh_task task = sh_participant_take(&agent->participant);
+    agent->waiting = task.kind == SH_TASK_WAIT;
+    const bool handed_over = fetched != agent->participant.fetching;
+    pthread_mutex_unlock(&agent->lock);
+    sh_replica_unlock(replica);
+    if (handed_over) /* the replica is the loop's no more, or becomes it */
+        sh_loop_call(agent->options.loop, look, agent);
+    sh_rings_sweep(agent->rings);
+    return task;
+}
+
+static void answer(sh_agent *agent)
+{
+    pthread_mutex_lock(&agent->lock);
+    agent->called = false;
+    pthread_mutex_unlock(&agent->lock);
+}
+
+sh_status sh_agent_wait(sh_agent *agent, sh_mail *mail, const sh_stop *stop)
+{
+    do {
+        answer(agent);
+        SH_TRY(sh_mailbox_wait(agent->options.mailbox, mail, stop, 0));
+    } while (mail->kind == SH_MAIL_CALL);
+    return SH_OK;
+}
+
+sh_engine *sh_agent_engine(sh_agent *agent, uint32_t ring)
+{
+    sh_engine *engine = sh_rings_engine(agent->rings, ring);
+    if (engine != NULL)
+        sh_engine_watch(engine, &(sh_engine_watcher){on_span, agent});
+    return engine;
+}
+
+void sh_agent_restarted(sh_agent *agent)
+{
+    sh_replica_lock(agent->bench->replica);
+    sh_donations_restarted(agent->donations);
+    sh_replica_unlock(agent->bench->replica);
+}
+
+void sh_agent_tell(sh_agent *agent, const sh_participant_event *event)
+{
+    const sh_trainer_work work = sh_trainer_work_done(agent->bench->trainer);
+    if (event->kind == SH_PARTICIPANT_STOPPED || event->kind == SH_PARTICIPANT_DIFFERED ||
+        event->kind == SH_PARTICIPANT_NOT_FINITE)
+        sh_agent_restarted(agent); /* what receivers have of the stage is void */
+    pthread_mutex_lock(&agent->lock);
+    const sh_notice before = agent->participant.notice;
+    sh_participant_handle(&agent->participant, event);
+    agent->work =
+        (sh_trainer_work){work.grains - agent->before.grains, work.samples - agent->before.samples};
+    const sh_notice *after = &agent->participant.notice;
+    /* Whether it changes more than the position and what is known of the speed. */
+    const bool look = event->kind != SH_PARTICIPANT_PASSED || before.view != after->view ||
+                      before.life != after->life || before.leaving != after->leaving ||
+                      sh_speed_differs(&agent->told, &after->speed);
+    pthread_mutex_unlock(&agent->lock);
+    if (look)
+        look_soon(agent);
+}
+
+void sh_agent_passed(sh_agent *agent, const sh_stage_outcome *outcome)
+{
+    sh_donations_passed(agent->donations, outcome);
+    if (outcome->passed == SH_PASSED_REDO) {
+        pthread_mutex_lock(&agent->lock);
+        sh_participant_handle(
+            &agent->participant,
+            &(sh_participant_event){.kind = SH_PARTICIPANT_REDONE, .position = outcome->after});
+        pthread_mutex_unlock(&agent->lock);
+    }
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+/* A call from the step's thread, carried out on the loop's. */
+typedef struct request {
+    sh_agent *agent;
+    uint32_t device;
+    sh_workbench *bench;
+    bool whole;
+    sh_status status;
+} request;
+
+static void do_start(void *context)
+{
+    request *asked = context;
+    sh_agent *agent = asked->agent;
+    asked->status = sh_timer_new(&agent->heartbeat, agent->options.loop, beat, agent);
+    if (asked->status == SH_OK)
+        asked->status = sh_timer_start(agent->heartbeat, SH_HEARTBEAT_MS, SH_HEARTBEAT_MS);
+}
+
+sh_status sh_agent_new(sh_agent **agent, const sh_agent_options *options)
+{
+    sh_agent *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "a device's place in the job");
+    fresh->options = *options;
+    pthread_mutex_init(&fresh->lock, NULL);
+    sh_participant_init(&fresh->participant, 0);
+    request asked = {.agent = fresh};
+    sh_status status;
+    SH_TRY_DONE(sh_rings_new(
+        &fresh->rings, options->loop,
+        &(sh_rings_events){.on_linked = on_linked, .on_broken = on_broken, .context = fresh}));
+    SH_TRY_DONE(sh_donations_new(&fresh->donations, options->loop));
+    sh_loop_call(options->loop, do_start, &asked);
+    SH_TRY_DONE(asked.status);
+    *agent = fresh;
+    return SH_OK;
+done:
+    sh_agent_close(fresh);
+    return sh_fail(status, "a device's place in the job: the loop has no timer for it");
+}
+
+/* Orders may have come before this device was prepared. */
+static void do_begin(void *context)
+{
+    request *asked = context;
+    sh_agent *agent = asked->agent;
+    const sh_position position = sh_replica_position(asked->bench->replica);
+    agent->device = asked->device;
+    agent->bench = asked->bench;
+    sh_agent_watch(agent, asked->bench);
+    sh_donations_begin(agent->donations, asked->bench);
+    pthread_mutex_lock(&agent->lock);
+    agent->before = sh_trainer_work_done(asked->bench->trainer);
+    const uint64_t said = agent->participant.notice.serial; /* while it was being prepared */
+    sh_participant_init(&agent->participant, asked->device);
+    agent->participant.notice.serial += said;
+    if (agent->orders.directive.serial > 0)
+        sh_participant_handle(&agent->participant,
+                              &(sh_participant_event){SH_PARTICIPANT_DIRECTIVE,
+                                                      .directive = &agent->orders.directive});
+    pthread_mutex_unlock(&agent->lock);
+    handle(agent, &(sh_participant_event){SH_PARTICIPANT_PREPARED, .whole = asked->whole,
+                                          .position = position,
+                                          .grains = asked->whole ? grains_at(agent, position) : 0});
+}
+
+void sh_agent_watch(sh_agent *agent, const sh_workbench *bench)
+{
+    pthread_mutex_lock(&agent->lock);
+    agent->lanes = bench == NULL ? NULL : sh_trainer_lanes(bench->trainer);
+    pthread_mutex_unlock(&agent->lock);
+}
+
+void sh_agent_begin(sh_agent *agent, uint32_t device, sh_workbench *bench, bool whole)
+{
+    sh_loop_call(agent->options.loop, do_begin,
+                 &(request){.agent = agent, .device = device, .bench = bench, .whole = whole});
+}
+
+static void do_settle(void *context)
+{
+    sh_agent *agent = context;
+    agent->settled = true;
+    end_intake(agent);
+}
+
+bool sh_agent_is_whole(sh_agent *agent)
+{
+    pthread_mutex_lock(&agent->lock);
+    const sh_participant *participant = &agent->participant;
+    const bool whole = participant->notice.whole && participant->fetching == 0;
+    pthread_mutex_unlock(&agent->lock);
+    return whole;
+}
+
+bool sh_agent_settle(sh_agent *agent)
+{
+    sh_loop_call(agent->options.loop, do_settle, agent);
+    return sh_agent_is_whole(agent);
+}
+
+static void do_close(void *context)
+{
+    sh_agent *agent = context;
+    pthread_mutex_lock(&agent->lock);
+    agent->closing = true; /* links may still break, and those who hear of it are gone */
+    pthread_mutex_unlock(&agent->lock);
+    sh_timer_free(agent->heartbeat);
+    end_intake(agent);
+    if (agent->donations != NULL)
+        sh_donations_close(agent->donations);
+}
+
+void sh_agent_close(sh_agent *agent)
+{
+    if (agent == NULL)
+        return;
+    sh_loop_call(agent->options.loop, do_close, agent);
+    sh_rings_free(agent->rings);
+    sh_donations_free(agent->donations);
+    sh_key_wipe(&agent->orders, sizeof agent->orders);
+    pthread_mutex_destroy(&agent->lock);
+    free(agent);
+}
