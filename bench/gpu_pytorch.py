@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images a second of PyTorch on a GPU, forward and backward, for bench/gpu_speed.c: samples and weights in its memory.
 
-    gpu_pytorch.py lenet 1 28 10 256
+    gpu_pytorch.py lenet 1 28 10 64 256
 """
 import json
 import sys
@@ -132,20 +132,25 @@ def measure(model, x, labels):
     return steps * len(x) / (time.monotonic() - start)
 
 
-def main():
-    name, channels, size, classes, batch = sys.argv[1], *map(int, sys.argv[2:6])
-    torch.backends.cudnn.benchmark = True
+def row(name, channels, size, classes, batch):
     x = torch.rand(batch, channels, size, size, device="cuda")
     labels = torch.randint(0, classes, (batch,), device="cuda")
-    row = {"torch": torch.__version__, "device": torch.cuda.get_device_name(), "model": name, "image": size, "batch": batch}
+    made = {"torch": torch.__version__, "device": torch.cuda.get_device_name(), "model": name, "image": size, "batch": batch}
     for kind, tf32 in (("float32", False), ("tf32", True)):
         torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = tf32
         rates = []
         for layout in (torch.contiguous_format, torch.channels_last):
             model = MODELS[name](channels, classes).cuda().train().to(memory_format=layout)
             rates.append(measure(model, x.contiguous(memory_format=layout), labels))
-        row[kind] = round(max(rates))
-    print(json.dumps(row), flush=True)
+        made[kind] = round(max(rates))
+    return made
+
+
+def main():
+    name, channels, size, classes = sys.argv[1], *map(int, sys.argv[2:5])
+    torch.backends.cudnn.benchmark = True
+    for batch in sys.argv[5:]:
+        print(json.dumps(row(name, channels, size, classes, int(batch))), flush=True)
 
 
 main()

@@ -3,10 +3,10 @@
  * How many images a second a GPU computes: forward, backward and the gradients' sums as integers,
  * with samples and weights in its memory.
  *
- *     gpu_speed MODEL CHANNELS HEIGHT WIDTH CLASSES BATCH GRAIN [kernels]
+ *     gpu_speed MODEL CHANNELS HEIGHT WIDTH CLASSES BATCH GRAIN [kernels|launches]
  *
- * Prints a line of JSON; with `kernels` also what each kind of kernel takes when each is waited
- * for.
+ * Prints a line of JSON; with `kernels` also the time and rate of each kernel, and with `launches`
+ * those of each launch, when each launch is waited for.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,30 +62,68 @@ static void set_weights(sh_gpu_program *program, const sh_graph *graph, sh_gpu *
     free(weights);
 }
 
-/* Sums up by kernel; prints each with its share. */
-static void print_kernels(sh_gpu_program *program, uint32_t grains, const float *units)
+/* The operations of all grains that one launch of a node does. The launches of a node that has
+ * several share its operations: the first one counts. */
+static double flops_of(const sh_graph *graph, const sh_gpu_time *times, size_t launch,
+                       uint32_t grains)
+{
+    if (launch > 0 && times[launch - 1].node == times[launch].node)
+        return 0;
+    return sh_graph_cost(graph, &graph->nodes[times[launch].node]).flops * grains;
+}
+
+static void print_launches(const sh_graph *graph, const sh_gpu_time *times, size_t count,
+                           uint32_t grains)
+{
+    for (size_t i = 0; i < count; i++) {
+        const sh_node *node = &graph->nodes[times[i].node];
+        const sh_shape *x = &graph->values[node->in[0]].type.shape,
+                       *y = &graph->values[node->out[0]].type.shape;
+        printf("  %-24s", times[i].kernel);
+        for (size_t d = 0; d < x->rank; d++)
+            printf("%s%zu", d == 0 ? " " : "x", x->dim[d]);
+        for (size_t d = 0; d < y->rank; d++)
+            printf("%s%zu", d == 0 ? " -> " : "x", y->dim[d]);
+        printf(" %.3f ms, %.2f TFLOP/s\n", (double)times[i].ns * 1e-6,
+               flops_of(graph, times, i, grains) / (double)times[i].ns * 1e-3);
+    }
+}
+
+/* Sums up by kernel; prints each with its share and its rate. */
+static void print_kernels(const sh_graph *graph, sh_gpu_time *times, size_t count, uint32_t grains)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < count; i++)
+        all += times[i].ns;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t ns = 0, launches = 0;
+        double flops = 0;
+        for (size_t k = i; k < count && times[i].kernel != NULL; k++)
+            if (times[k].kernel != NULL && strcmp(times[k].kernel, times[i].kernel) == 0) {
+                ns += times[k].ns;
+                flops += flops_of(graph, times, k, grains);
+                launches++;
+                if (k > i)
+                    times[k].kernel = NULL;
+            }
+        if (launches > 0)
+            printf("  %-24s %4llu launches %10.3f ms %5.1f %% %7.2f TFLOP/s\n", times[i].kernel,
+                   (unsigned long long)launches, (double)ns * 1e-6, 100 * (double)ns / (double)all,
+                   flops / (double)ns * 1e-3);
+    }
+}
+
+static void print_profile(sh_gpu_program *program, const sh_graph *graph, uint32_t grains,
+                          const float *units, bool each)
 {
     const size_t launches = sh_gpu_program_launches(program);
     sh_gpu_time *times = calloc(launches, sizeof *times);
-    uint64_t all = 0;
     if (times == NULL)
         exit(1);
     must(sh_gpu_program_measure(program, grains, units, sh_clock_system(), times));
-    for (size_t i = 0; i < launches; i++)
-        all += times[i].ns;
-    for (size_t i = 0; i < launches; i++) {
-        uint64_t ns = 0, count = 0;
-        for (size_t k = 0; k < launches && times[i].ns > 0; k++)
-            if (k >= i && strcmp(times[k].kernel, times[i].kernel) == 0) {
-                ns += times[k].ns;
-                count++;
-                if (k > i)
-                    times[k].ns = 0;
-            }
-        if (count > 0)
-            printf("  %-24s %4llu launches %10.3f ms %5.1f %%\n", times[i].kernel,
-                   (unsigned long long)count, (double)ns * 1e-6, 100 * (double)ns / (double)all);
-    }
+    if (each)
+        print_launches(graph, times, launches, grains);
+    print_kernels(graph, times, launches, grains);
     free(times);
 }
 
@@ -139,7 +177,7 @@ int main(int argc, char **argv)
            sh_gpu_program_launches(program), sh_gpu_program_bytes(program),
            (double)(compiled - begin) * 1e-9);
     if (argc > 8)
-        print_kernels(program, grains, units);
+        print_profile(program, graph, grains, units, strcmp(argv[8], "launches") == 0);
     free(units);
     sh_gpu_program_free(program);
     sh_gpu_kernels_free(kernels);

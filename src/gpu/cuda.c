@@ -347,23 +347,22 @@ static sh_status launch(sh_gpu_kernel *base, const uint32_t grid[3], const uint3
 {
     const cuda_kernel *kernel = (const cuda_kernel *)(const void *)base;
     const cuda_gpu *gpu = gpu_of(base->gpu);
-    union {
-        CUdeviceptr address;
-        uint64_t number;
-    } values[SH_GPU_ARGUMENTS_MAX];
-    void *pointers[SH_GPU_ARGUMENTS_MAX];
+    CUdeviceptr addresses[SH_GPU_ARGUMENTS_MAX];
+    const void *pointers[SH_GPU_ARGUMENTS_MAX];
     for (uint32_t i = 0; i < count; i++) {
-        pointers[i] = &values[i];
+        size_t bytes;
         if (arguments[i].kind != SH_GPU_POINTER)
-            memcpy(&values[i], &arguments[i].u64, sh_gpu_argument_bytes(&arguments[i]));
-        else
-            values[i].address =
-                arguments[i].range.memory == NULL ? 0 : address_of(arguments[i].range);
+            pointers[i] = sh_gpu_argument_value(&arguments[i], &bytes);
+        else {
+            addresses[i] = arguments[i].range.memory == NULL ? 0 : address_of(arguments[i].range);
+            pointers[i] = &addresses[i];
+        }
     }
     SH_TRY(enter(gpu));
     return judge(gpu,
                  gpu->cu.cuLaunchKernel(kernel->handle, grid[0], grid[1], grid[2], group[0],
-                                        group[1], group[2], 0, gpu->stream, pointers, NULL),
+                                        group[1], group[2], 0, gpu->stream, (void **)pointers,
+                                        NULL),
                  base->name);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Graphics processors, each through the driver that its owner has: NVIDIA's (cuda.c) or one of
- * OpenCL (opencl.c).
+ * Graphics processors, through NVIDIA's driver (cuda.c) or one of OpenCL (opencl.c).
  *
  *     SH_TRY(sh_gpu_open(&gpu, 0));
  *     SH_TRY(sh_gpu_module_new(&module, gpu, &(sh_gpu_source){.opencl = text, .ptx = ptx}));
@@ -14,17 +13,16 @@
  *     SH_TRY(sh_gpu_read(values, x));
  *     SH_TRY(sh_gpu_finish(gpu));                     // now the values are there
  *
- * What a GPU is told to do it does in order, and mostly later: writes, clears, launches and reads
- * only queue, and their failure may be told by any later call, sh_gpu_finish at the latest. After a
- * failure other than SH_NO_MEMORY of sh_gpu_memory_new a GPU is of no more use: close it. A driver
- * is loaded when the GPUs are first counted, described or opened, and not before.
+ * A GPU works in order and later than it is told: writes, clears, launches and reads only queue.
+ * Any later call may report their failure, sh_gpu_finish at the latest. After a failure, except
+ * SH_NO_MEMORY of sh_gpu_memory_new, close the GPU. Drivers are loaded when GPUs are first counted,
+ * described or opened.
  *
- * Failures: SH_UNSUPPORTED where there is no driver or the GPU cannot compute what is needed,
- * SH_PERMISSION where the system keeps the GPU from the user, SH_NO_MEMORY where the GPU's memory
- * is exhausted, SH_IO where the GPU was lost or failed; each names the GPU and what it was doing.
+ * Failures: SH_UNSUPPORTED: no driver, or the GPU cannot compute what is needed. SH_PERMISSION: the
+ * system denies access. SH_NO_MEMORY: the GPU's memory is exhausted. SH_IO: the GPU was lost or
+ * failed. Each message names the GPU and what it was doing.
  *
- * Threads: counting and describing from any; a GPU and all that was made on it are of one thread at
- * a time (caller locks), which need not be the same.
+ * Threads: any for counting and describing; caller locks for a GPU and all that was made on it.
  */
 #ifndef SHOAL_GPU_DEVICE_H
 #define SHOAL_GPU_DEVICE_H
@@ -59,10 +57,8 @@ typedef struct sh_gpu_description {
     char why_not[192]; /* "" where it is usable */
 } sh_gpu_description;
 
-/*
- * The GPUs of this machine, numbered from 0: those of NVIDIA's driver first, then OpenCL's others,
- * processors last. Describing one that there is not is SH_NOT_FOUND and says what each driver said.
- */
+/* The GPUs of this machine, numbered from 0: those of NVIDIA's driver first, then OpenCL's others,
+ * processors last. Describing a missing one is SH_NOT_FOUND with what each driver said. */
 uint32_t sh_gpu_count(void);
 sh_status sh_gpu_describe(sh_gpu_description *description, uint32_t number) SHOAL_CHECKED;
 
@@ -70,7 +66,7 @@ sh_status sh_gpu_describe(sh_gpu_description *description, uint32_t number) SHOA
 sh_status sh_gpu_open(sh_gpu **gpu, uint32_t number) SHOAL_CHECKED;
 void sh_gpu_close(sh_gpu *gpu);
 
-/* Its description, as when it was opened; borrowed until sh_gpu_close. */
+/* Its description when it was opened; borrowed until sh_gpu_close. */
 const sh_gpu_description *sh_gpu_describe_open(const sh_gpu *gpu);
 
 /* The same kernels in the two languages of drivers; NULL: none in that one. */
@@ -79,10 +75,8 @@ typedef struct sh_gpu_source {
     const char *ptx;    /* ends with a zero byte */
 } sh_gpu_source;
 
-/*
- * Compiles kernels, which may take seconds. SH_FORMAT has the first lines of what the compiler
- * said. Owned; the source is not needed any more. NULL is fine.
- */
+/* Compiles kernels, which may take seconds. SH_FORMAT has the first lines of the compiler's
+ * message. Owned; the source may go afterwards. NULL is fine. */
 sh_status sh_gpu_module_new(sh_gpu_module **module, sh_gpu *gpu,
                             const sh_gpu_source *source) SHOAL_CHECKED;
 void sh_gpu_module_free(sh_gpu_module *module);
@@ -94,7 +88,7 @@ sh_status sh_gpu_kernel_get(sh_gpu_kernel **kernel, sh_gpu_module *module,
 /* The most work items that a group of this kernel may have. */
 uint32_t sh_gpu_kernel_items(const sh_gpu_kernel *kernel);
 
-/* A block of the GPU's memory, of any content. Owned; free it when nothing queued uses it. NULL is
+/* A block of the GPU's memory, uninitialised. Owned; free it when nothing queued uses it. NULL is
  * fine. */
 sh_status sh_gpu_memory_new(sh_gpu_memory **memory, sh_gpu *gpu, size_t bytes) SHOAL_CHECKED;
 void sh_gpu_memory_free(sh_gpu_memory *memory);
@@ -105,8 +99,8 @@ typedef struct sh_gpu_range {
     size_t offset, bytes;
 } sh_gpu_range;
 
-/* Queues: copies `range.bytes` from or to the host's memory, which is borrowed until the next
- * sh_gpu_finish; fills with zeros (bytes: a multiple of 4). */
+/* Queue: copy from or to the host's memory, which is borrowed until the next sh_gpu_finish; fill
+ * with zeros (bytes: a multiple of 4). */
 sh_status sh_gpu_write(sh_gpu_range range, const void *host) SHOAL_CHECKED;
 sh_status sh_gpu_read(void *host, sh_gpu_range range) SHOAL_CHECKED;
 sh_status sh_gpu_clear(sh_gpu_range range) SHOAL_CHECKED;
@@ -114,12 +108,15 @@ sh_status sh_gpu_clear(sh_gpu_range range) SHOAL_CHECKED;
 /* The argument for one parameter of a kernel: a value of the parameter's size, or a pointer to the
  * first byte of a range. The kernel touches nothing outside the range. */
 typedef struct sh_gpu_argument {
-    enum { SH_GPU_POINTER, SH_GPU_U32, SH_GPU_F32, SH_GPU_U64 } kind;
+    enum { SH_GPU_POINTER, SH_GPU_U32, SH_GPU_F32, SH_GPU_STRUCT } kind;
     union {
         sh_gpu_range range; /* memory NULL: a null pointer */
         uint32_t u32;
         float f32;
-        uint64_t u64;
+        struct {
+            const void *at;
+            size_t bytes;
+        } value; /* borrowed until the launch returns */
     };
 } sh_gpu_argument;
 
@@ -135,16 +132,18 @@ static inline sh_gpu_argument sh_gpu_f32(float value)
 {
     return (sh_gpu_argument){.kind = SH_GPU_F32, .f32 = value};
 }
+static inline sh_gpu_argument sh_gpu_struct(const void *at, size_t bytes)
+{
+    return (sh_gpu_argument){.kind = SH_GPU_STRUCT, .value = {at, bytes}};
+}
 
-/*
- * Queues a kernel: grid[0] * grid[1] * grid[2] groups, each of group[0] * group[1] * group[2] work
- * items (at most sh_gpu_kernel_items); grid[1] and grid[2] have 16 bits. Where a number is 0 it
- * does nothing. All is copied.
- */
+/* Queues a kernel: grid[0] * grid[1] * grid[2] groups, each of group[0] * group[1] * group[2] work
+ * items (at most sh_gpu_kernel_items); grid[1] and grid[2] have 16 bits. Does nothing where a
+ * number is 0. Everything is copied. */
 sh_status sh_gpu_launch(sh_gpu_kernel *kernel, const uint32_t grid[3], const uint32_t group[3],
                         const sh_gpu_argument *arguments, uint32_t count) SHOAL_CHECKED;
 
-/* Waits until everything queued is done, and tells what failed of it. */
+/* Waits until everything queued is done, and reports what failed of it. */
 sh_status sh_gpu_finish(sh_gpu *gpu) SHOAL_CHECKED;
 
 #endif

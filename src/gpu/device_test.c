@@ -145,7 +145,8 @@ static void groups_and_items_have_three_sides(void **state)
     assert_ok(sh_gpu_memory_new(&memory, gpu, sizeof got));
     assert_ok(sh_gpu_kernel_get(&kernel, module, "place_of"));
     const sh_gpu_range all = {memory, 0, sizeof got};
-    const sh_gpu_argument step = {.kind = SH_GPU_U64, .u64 = (uint64_t)5 << 32 | 9};
+    const uint64_t number = (uint64_t)5 << 32 | 9;
+    const sh_gpu_argument step = sh_gpu_struct(&number, sizeof number);
     assert_true(sh_gpu_kernel_items(kernel) >= 64);
     assert_ok(sh_gpu_clear(all));
     assert_ok(sh_gpu_launch(kernel, (uint32_t[]){2, 3, 2}, (uint32_t[]){2, 2, 1},

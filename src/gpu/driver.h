@@ -61,19 +61,15 @@ struct sh_gpu_memory {
 const sh_gpu_driver *sh_gpu_cuda(void);
 const sh_gpu_driver *sh_gpu_opencl(void);
 
-/* The size of an argument's value; of a pointer: 0. */
-static inline size_t sh_gpu_argument_bytes(const sh_gpu_argument *argument)
+/* The value of an argument that is no pointer, and its size. */
+static inline const void *sh_gpu_argument_value(const sh_gpu_argument *argument, size_t *bytes)
 {
-    switch (argument->kind) {
-    case SH_GPU_U32:
-    case SH_GPU_F32:
-        return 4;
-    case SH_GPU_U64:
-        return 8;
-    case SH_GPU_POINTER:
-        break;
+    if (argument->kind == SH_GPU_STRUCT) {
+        *bytes = argument->value.bytes;
+        return argument->value.at;
     }
-    return 0;
+    *bytes = sizeof argument->u32;
+    return &argument->u32;
 }
 
 #endif

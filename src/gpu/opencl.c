@@ -453,11 +453,13 @@ static sh_status clear_range(sh_gpu_range range)
 static sh_status set_argument(const opencl_gpu *gpu, const opencl_kernel *kernel, uint32_t index,
                               const sh_gpu_argument *argument)
 {
-    const size_t bytes = sh_gpu_argument_bytes(argument);
     cl_mem buffer = NULL;
-    if (bytes != 0)
-        return judge(gpu, gpu->cl.clSetKernelArg(kernel->handle, index, bytes, &argument->u64),
+    if (argument->kind != SH_GPU_POINTER) {
+        size_t bytes;
+        const void *value = sh_gpu_argument_value(argument, &bytes);
+        return judge(gpu, gpu->cl.clSetKernelArg(kernel->handle, index, bytes, value),
                      kernel->base.name);
+    }
     if (argument->range.memory != NULL && argument->range.bytes != 0)
         SH_TRY(find_buffer(&buffer, argument->range));
     return judge(gpu, gpu->cl.clSetKernelArg(kernel->handle, index, sizeof buffer, &buffer),

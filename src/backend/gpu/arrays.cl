@@ -74,7 +74,7 @@ KERNEL(expand)(WORK, GLOBAL const float *in, GLOBAL float *out)
 
 /* The place of element i of what is reduced, runs of `middle` elements apart: dimensions `extent`,
  * steps `before`. */
-INLINE uint reduced_offset(GLOBAL const sh_gpu_work *w, uint i)
+INLINE uint reduced_offset(const sh_gpu_work *w, uint i)
 {
     uint offset = 0;
     for (uint d = 0; d < SH_GPU_RANK; d++) {
@@ -124,7 +124,7 @@ KERNEL(reduce_grad)
 
 /* Index number i, an int or (function 1) a float cut towards 0; `middle` where it is beyond either
  * end. */
-INLINE uint place_of(GLOBAL const sh_gpu_work *w, GLOBAL const int *indices, uint i)
+INLINE uint place_of(const sh_gpu_work *w, GLOBAL const int *indices, uint i)
 {
     const int bits = indices[i];
     double index = (double)bits;

@@ -163,7 +163,7 @@ INLINE float softplus_of(float x)
     return (x < 0.0f ? 0.0f : x) + log_of(1.0f + exp_of(-magnitude(x)));
 }
 
-INLINE float line_of(GLOBAL const sh_gpu_work *w, float x)
+INLINE float line_of(const sh_gpu_work *w, float x)
 {
     return x * w->numbers[0] + w->numbers[1];
 }

@@ -23,6 +23,7 @@ typedef struct sh_gpu_call {
     const sh_graph *graph;
     const sh_node *node;
     uint32_t units;  /* of the GPU, that work at once: how work is cut depends on it, bits do not */
+    uint32_t tile;   /* for tests: number of the tile to take; SH_GPU_BEST_TILE: the best */
     uint32_t grains; /* 1 where all operands are shared by all */
     sh_type in[SH_MAX_INPUTS], out[SH_MAX_OUTPUTS]; /* of a grain */
     uint32_t step[SH_MAX_INPUTS]; /* elements of each input from a grain to the next; 0: shared */

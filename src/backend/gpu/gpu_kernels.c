@@ -11,6 +11,7 @@
 struct sh_gpu_kernels {
     sh_gpu *gpu;
     sh_gpu_module *module;
+    uint32_t tile;
 };
 
 /* `*text` is owned and ends with a zero byte. */
@@ -63,6 +64,7 @@ sh_status sh_gpu_kernels_new(sh_gpu_kernels **kernels, sh_gpu *gpu)
     if (made == NULL)
         return sh_fail_memory(sizeof *made, "the kernels of a GPU");
     made->gpu = gpu;
+    made->tile = SH_GPU_BEST_TILE;
     const sh_status status = compile(&made->module, gpu);
     if (status != SH_OK) {
         free(made);
@@ -93,4 +95,14 @@ sh_status sh_gpu_kernels_find(sh_gpu_kernel **kernel, sh_gpu_kernels *kernels, c
 sh_gpu *sh_gpu_kernels_device(const sh_gpu_kernels *kernels)
 {
     return kernels->gpu;
+}
+
+void sh_gpu_kernels_force_tile(sh_gpu_kernels *kernels, uint32_t tile)
+{
+    kernels->tile = tile;
+}
+
+uint32_t sh_gpu_kernels_tile(const sh_gpu_kernels *kernels)
+{
+    return kernels->tile;
 }

@@ -25,4 +25,11 @@ sh_status sh_gpu_kernels_find(sh_gpu_kernel **kernel, sh_gpu_kernels *kernels,
                               const char *name) SHOAL_CHECKED;
 sh_gpu *sh_gpu_kernels_device(const sh_gpu_kernels *kernels);
 
+/* For tests: products and convolutions of programs made from now on take this tile of their list
+ * (gpu_products.c) where it has so many. */
+#define SH_GPU_TILES 7
+#define SH_GPU_BEST_TILE UINT32_MAX
+void sh_gpu_kernels_force_tile(sh_gpu_kernels *kernels, uint32_t tile);
+uint32_t sh_gpu_kernels_tile(const sh_gpu_kernels *kernels);
+
 #endif

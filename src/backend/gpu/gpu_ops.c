@@ -162,10 +162,20 @@ static sh_status moments(const sh_gpu_call *call)
         (sh_value_id[]){call->node->in[0], call->node->out[0], call->node->out[1]}, 3);
 }
 
+/* Items make four elements each where four are in one channel. */
+static sh_gpu_work norm_work_by_four(const sh_gpu_call *call)
+{
+    sh_gpu_work work = norm_work(call, &call->in[0].shape);
+    work.each = work.inner % 4 == 0 ? 4 : 1;
+    work.count /= work.each;
+    work.total /= work.each;
+    return work;
+}
+
 static sh_status batch_norm(const sh_gpu_call *call)
 {
     const sh_value_id *in = call->node->in;
-    sh_gpu_work work = norm_work(call, &call->in[0].shape);
+    sh_gpu_work work = norm_work_by_four(call);
     work.has_bias = call->node->input_count > 5;
     const sh_value_id values[7] = {
         in[0], in[1], in[2], in[3], in[4], work.has_bias ? in[5] : SH_NO_VALUE, call->node->out[0]};
@@ -188,7 +198,7 @@ static sh_status batch_norm_sums(const sh_gpu_call *call)
 
 static sh_status batch_norm_grad(const sh_gpu_call *call)
 {
-    const sh_gpu_work work = norm_work(call, &call->in[0].shape);
+    const sh_gpu_work work = norm_work_by_four(call);
     return sh_gpu_append_each(call, "batch_norm_grad", &work, 7);
 }
 

@@ -2,6 +2,7 @@
 /* Each case of op_cases.h on several grains at once: the bits of the processor. */
 #include "backend/gpu/gpu_call.h"
 #include "backend/gpu/gpu_fixture.h"
+#include "backend/gpu/gpu_kernels.h"
 #include "backend/op_subject.h"
 #include "backend/program.h"
 
@@ -142,11 +143,54 @@ static void what_lies_beside_an_image_has_no_influence(void **state)
     }
 }
 
+/* Products and convolutions with several tiles both ways, and chains of many blocks. */
+static void every_tile_has_the_bits_of_the_processor(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {SH_OP_conv2d, {CONV(1, 1, 1, 1)}, .in = {F32(2, 18, 13, 12), F32(140, 18, 3, 3)}},
+        {SH_OP_conv2d, {CONV(2, 1, 1, 1)}, .in = {F32(2, 11, 23, 20), F32(70, 11, 3, 3)}},
+        {SH_OP_conv2d, {CONV(3, 2, 1, 1)}, .in = {F32(1, 5, 31, 17), F32(20, 5, 2, 3)}},
+        {SH_OP_conv2d, {CONV(2, 0, 1, 2)}, .in = {F32(2, 36, 15, 15), F32(34, 18, 1, 1)}},
+        {SH_OP_linear, .in = {F32(70, 150), F32(130, 150)}},
+    };
+    need_gpu();
+    for (uint32_t tile = 0; tile < SH_GPU_TILES; tile++) {
+        sh_gpu_kernels_force_tile(gpu_kernels, tile);
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            subject s = build(&cases[i]);
+            compare(&s, fill_input, i, 2);
+            compare(&s, fill_tiny, i, 2);
+            sh_graph_free(s.graph);
+        }
+    }
+    sh_gpu_kernels_force_tile(gpu_kernels, SH_GPU_BEST_TILE);
+}
+
+/* Weights of few channels, of which each has a chain over thousands of positions. */
+static void long_depthwise_chains_have_the_bits_of_the_processor(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {SH_OP_conv2d, {CONV(1, 1, 1, 3)}, .in = {F32(2, 3, 25, 24), F32(3, 1, 3, 3)}},
+        {SH_OP_conv2d, {CONV(2, 2, 1, 2)}, .in = {F32(3, 2, 41, 30), F32(2, 1, 5, 5)}},
+    };
+    need_gpu();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        subject s = build(&cases[i]);
+        compare(&s, fill_input, i, GRAINS);
+        compare(&s, fill_tiny, i, GRAINS);
+        sh_graph_free(s.graph);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_lies_beside_an_image_has_no_influence),
         cmocka_unit_test(each_operator_has_the_bits_of_the_processor),
+        cmocka_unit_test(every_tile_has_the_bits_of_the_processor),
+        cmocka_unit_test(long_depthwise_chains_have_the_bits_of_the_processor),
     };
     return cmocka_run_group_tests(tests, open_any_gpu, close_gpu);
 }

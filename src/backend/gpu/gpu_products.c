@@ -8,32 +8,38 @@
 
 #define PRODUCT_ITEMS 256 /* as in product.cl and convolution.cl */
 #define SUM_ITEMS 64      /* of bias_grad */
+#define LONG_ITEMS 128    /* of depthwise_grad_weight_long */
+#define LONG_TAPS 16
+#define LONG_CHAIN 512
+#define FEW_ITEMS 128 /* of a unit */
 #define DEPTHWISE_MAX                                                                              \
     64 /* taps each way: beyond, weights' gradients are as of other convolutions */
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* A tile of a product, and what an element of each of its chains takes it, about, in cycles. */
-typedef struct product_tile {
-    const char *product, *grad_weight; /* kernels */
-    uint32_t side, cycles;
-} product_tile;
+/*
+ * A tile, its kernels, and about how many cycles of a multiprocessor an element of its chains
+ * takes: `alone` when it is the only one there, and `busy` beside others. Seen on an NVIDIA H200.
+ */
+typedef struct gpu_tile {
+    const char *kernel, *backward;
+    uint32_t rows, columns, items, alone, busy;
+} gpu_tile;
 
-/* The tiles of which all are done soonest: one after the other on each unit. */
-static const product_tile *product_tile_for(const sh_gpu_call *call, const sh_gpu_work *work,
-                                            uint32_t products)
+/* Of `count` tiles the one by which `products` of them are done soonest, unless a test wants
+ * another. */
+static const gpu_tile *tile_for(const sh_gpu_call *call, const gpu_tile *all, size_t count,
+                                const sh_gpu_work *work, uint32_t products)
 {
-    static const product_tile all[] = {
-        {"product_64", "conv2d_grad_weight_64", 64, 50},
-        {"product_32", "conv2d_grad_weight_32", 32, 14},
-        {"product_16", "conv2d_grad_weight_16", 16, 6},
-    };
-    const product_tile *best = all;
+    const gpu_tile *best = all;
     uint64_t least = UINT64_MAX;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        const uint64_t count =
-            (uint64_t)tiles(work->N, all[i].side) * tiles(work->M, all[i].side) * products;
-        const uint64_t cycles = (count + call->units - 1) / call->units * all[i].cycles;
+    if (call->tile < count)
+        return &all[call->tile];
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t there =
+            (uint64_t)tiles(work->M, all[i].rows) * tiles(work->N, all[i].columns) * products;
+        const uint64_t busy = (there + call->units - 1) / call->units * all[i].busy;
+        const uint64_t cycles = busy > all[i].alone ? busy : all[i].alone;
         if (cycles < least) {
             least = cycles;
             best = &all[i];
@@ -47,9 +53,14 @@ static sh_status product(const sh_gpu_call *call, sh_gpu_work *work, const sh_va
 {
     work->has_bias = values[2] != SH_NO_VALUE;
     const uint32_t batches = work->grains * work->batch;
-    const product_tile *const tile = product_tile_for(call, work, batches);
-    const uint32_t grid[3] = {tiles(work->N, tile->side), tiles(work->M, tile->side), batches};
-    return sh_gpu_append(call, tile->product, work, grid, PRODUCT_ITEMS, values, 4);
+    static const gpu_tile all[] = {
+        {"product_64", NULL, 64, 64, PRODUCT_ITEMS, 90, 80},
+        {"product_32", NULL, 32, 32, PRODUCT_ITEMS, 45, 36},
+        {"product_16", NULL, 16, 16, PRODUCT_ITEMS, 25, 17},
+    };
+    const gpu_tile *const tile = tile_for(call, all, sizeof all / sizeof *all, work, batches);
+    const uint32_t grid[3] = {tiles(work->N, tile->columns), tiles(work->M, tile->rows), batches};
+    return sh_gpu_append(call, tile->kernel, work, grid, tile->items, values, 4);
 }
 
 /* Takes all samples for those of one grain where only input 0 is not shared. */
@@ -180,31 +191,15 @@ static bool is_depthwise(const sh_gpu_work *work)
            work->taps[0] <= DEPTHWISE_MAX && work->taps[1] <= DEPTHWISE_MAX;
 }
 
-typedef struct convolution_tile {
-    const char *forward, *backward; /* kernels */
-    uint32_t channels, positions;
-} convolution_tile;
-
-/* The tile that has few channels too many, or, where there is little to do, the smallest. */
-static const convolution_tile *convolution_tile_for(const sh_gpu_call *call,
-                                                    const sh_gpu_work *work)
-{
-    static const convolution_tile all[] = {
-        {"conv2d_16x256", "conv2d_grad_input_16x256", 16, 256},
-        {"conv2d_32x256", "conv2d_grad_input_32x256", 32, 256},
-        {"conv2d_64x256", "conv2d_grad_input_64x256", 64, 256},
-        {"conv2d_128x128", "conv2d_grad_input_128x128", 128, 128},
-    };
-    static const convolution_tile small = {"conv2d_64x64", "conv2d_grad_input_64x64", 64, 64};
-    const convolution_tile *best = all;
-    for (size_t i = 1; i < sizeof all / sizeof *all; i++)
-        if (tiles(work->M, all[i].channels) * all[i].channels <=
-            tiles(work->M, best->channels) * best->channels)
-            best = &all[i];
-    const uint64_t count = (uint64_t)tiles(work->N, best->positions) *
-                           tiles(work->M, best->channels) * work->grains * work->groups;
-    return best->channels >= 64 && count < 2 * (uint64_t)call->units ? &small : best;
-}
+static const gpu_tile convolution_tiles[] = {
+    {"conv2d_16x256", "conv2d_grad_input_16x256", 16, 256, 256, 158, 125},
+    {"conv2d_16x128", "conv2d_grad_input_16x128", 16, 128, 128, 117, 62},
+    {"conv2d_32x256", "conv2d_grad_input_32x256", 32, 256, 256, 213, 182},
+    {"conv2d_32x64", "conv2d_grad_input_32x64", 32, 64, 128, 127, 55},
+    {"conv2d_64x256", "conv2d_grad_input_64x256", 64, 256, 256, 306, 250},
+    {"conv2d_128x128", "conv2d_grad_input_128x128", 128, 128, 256, 302, 243},
+    {"conv2d_64x64", "conv2d_grad_input_64x64", 64, 64, 256, 155, 85},
+};
 
 /* M channels are made of K in each group, at `positions` of each sample. */
 static sh_status convolve(const sh_gpu_call *call, bool backward, sh_gpu_work *work)
@@ -226,10 +221,12 @@ static sh_status convolve(const sh_gpu_call *call, bool backward, sh_gpu_work *w
     merge(work, &work->samples);
     work->N = work->samples *
               (backward ? work->image[0] * work->image[1] : work->windows[0] * work->windows[1]);
-    const convolution_tile *const tile = convolution_tile_for(call, work);
-    const uint32_t grid[3] = {tiles(work->N, tile->positions), tiles(work->M, tile->channels),
-                              work->grains * work->groups};
-    return sh_gpu_append(call, backward ? tile->backward : tile->forward, work, grid, PRODUCT_ITEMS,
+    const uint32_t products = work->grains * work->groups;
+    const gpu_tile *const tile =
+        tile_for(call, convolution_tiles, sizeof convolution_tiles / sizeof *convolution_tiles,
+                 work, products);
+    const uint32_t grid[3] = {tiles(work->N, tile->columns), tiles(work->M, tile->rows), products};
+    return sh_gpu_append(call, backward ? tile->backward : tile->kernel, work, grid, tile->items,
                          values, 4);
 }
 
@@ -245,6 +242,19 @@ sh_status sh_gpu_lower_conv2d_grad_input(const sh_gpu_call *call)
     return convolve(call, true, &work);
 }
 
+/* An item for each weight; where these are too few for the GPU and chains are long, a group for
+ * each channel. */
+static sh_status depthwise_grad_weight(const sh_gpu_call *call, const sh_gpu_work *work)
+{
+    const uint32_t grid[3] = {work->channels * work->grains,
+                              tiles(work->taps[0] * work->taps[1], LONG_TAPS), 1};
+    if (work->K < LONG_CHAIN || work->total >= FEW_ITEMS * call->units)
+        return sh_gpu_append_each(call, "depthwise_grad_weight", work, 2);
+    return sh_gpu_append(call, "depthwise_grad_weight_long", work, grid, LONG_ITEMS,
+                         (sh_value_id[]){call->node->in[0], call->node->in[1], call->node->out[0]},
+                         3);
+}
+
 sh_status sh_gpu_lower_conv2d_grad_weight(const sh_gpu_call *call)
 {
     const sh_node *node = call->node;
@@ -253,13 +263,19 @@ sh_status sh_gpu_lower_conv2d_grad_weight(const sh_gpu_call *call)
     work.M = work.outputs / work.groups;
     work.N = work.channels / work.groups * work.taps[0] * work.taps[1];
     work.K = work.samples * work.windows[0] * work.windows[1];
-    const product_tile *const tile = product_tile_for(call, &work, work.grains * work.groups);
-    const uint32_t grid[3] = {tiles(work.N, tile->side), tiles(work.M, tile->side),
-                              work.grains * work.groups};
+    static const gpu_tile all[] = {
+        {"conv2d_grad_weight_128", NULL, 128, 128, 256, 269, 249},
+        {"conv2d_grad_weight_64", NULL, 64, 64, 128, 96, 70},
+        {"conv2d_grad_weight_32", NULL, 32, 32, PRODUCT_ITEMS, 48, 36},
+        {"conv2d_grad_weight_16", NULL, 16, 16, PRODUCT_ITEMS, 26, 17},
+    };
+    const uint32_t products = work.grains * work.groups;
+    const gpu_tile *const tile = tile_for(call, all, sizeof all / sizeof *all, &work, products);
+    const uint32_t grid[3] = {tiles(work.N, tile->columns), tiles(work.M, tile->rows), products};
     if (is_depthwise(&work))
-        SH_TRY(sh_gpu_append_each(call, "depthwise_grad_weight", &work, 2));
+        SH_TRY(depthwise_grad_weight(call, &work));
     else
-        SH_TRY(sh_gpu_append(call, tile->grad_weight, &work, grid, PRODUCT_ITEMS, values, 3));
+        SH_TRY(sh_gpu_append(call, tile->kernel, &work, grid, tile->items, values, 3));
     return attributes_of(call)->no_bias ? SH_OK : sum_channels(call, 1, node->out[1]);
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory is four blocks:
+ * Memory is three blocks:
  *
  *     weights   parameters, one after the other
  *     values    what inputs give and nodes make, placed by lifetime; the G grains of a value lie
  *               one behind the other
  *     sums      the gradients as integers, and the facts of each, by parameter
- *     works     what each launch is told (work.h)
  *
  * A value that depends on parameters alone is there once. A reshape has the memory of its input.
  * Launches are made again when a run has another number of grains than the one before: only their
@@ -37,6 +36,7 @@ typedef struct gpu_launch {
     sh_gpu_kernel *kernel;
     const char *name; /* its; static */
     uint32_t node;    /* of the graph */
+    sh_gpu_work work;
     uint32_t grid[3], items;
     sh_value_id values[MAX_VALUES];
     uint32_t value_count;
@@ -56,13 +56,12 @@ struct sh_gpu_program {
     uint32_t grains; /* that the launches are for; 0: none yet */
     value_place *places;
     sh_block_plan *blocks; /* by value; 0 bytes where it has none of its own */
-    sh_gpu_memory *weights, *values, *sums, *works;
+    sh_gpu_memory *weights, *values, *sums;
     sh_gpu_range *weight_ranges; /* by parameter */
     gradient_sum *gradients;     /* by parameter */
     sh_gpu_kernel *add_gradients;
     gpu_launch *launches;
-    sh_gpu_work *work; /* of each launch */
-    size_t launch_count, launch_capacity, work_capacity;
+    size_t launch_count, launch_capacity;
     size_t weight_bytes, value_bytes, sum_bytes;
 };
 
@@ -99,6 +98,7 @@ sh_status sh_gpu_append(const sh_gpu_call *call, const char *kernel, const sh_gp
     gpu_launch launch = {
         .name = kernel,
         .node = (uint32_t)(call->node - call->graph->nodes),
+        .work = *work,
         .grid = {grid[0], grid[1], grid[2]},
         .items = items,
         .value_count = count,
@@ -111,10 +111,7 @@ sh_status sh_gpu_append(const sh_gpu_call *call, const char *kernel, const sh_gp
     memcpy(launch.values, values, count * sizeof *values);
     SH_TRY(sh_array_grow((void **)&program->launches, &program->launch_capacity,
                          program->launch_count + 1, sizeof launch));
-    SH_TRY(sh_array_grow((void **)&program->work, &program->work_capacity,
-                         program->launch_count + 1, sizeof *work));
-    program->launches[program->launch_count] = launch;
-    program->work[program->launch_count++] = *work;
+    program->launches[program->launch_count++] = launch;
     return SH_OK;
 }
 
@@ -139,6 +136,7 @@ static sh_status lower_node(sh_gpu_program *program, const sh_node *node, uint32
                         .graph = program->graph,
                         .node = node,
                         .units = units > 0 ? units : 1,
+                        .tile = sh_gpu_kernels_tile(program->kernels),
                         .grains = made->shared ? 1 : grains};
     for (uint32_t i = 0; i < node->output_count; i++)
         if (node->out[i] != SH_NO_VALUE)
@@ -264,8 +262,6 @@ static sh_status take_memory(sh_gpu_program *program)
     SH_TRY(sh_gpu_memory_new(&program->weights, gpu, program->weight_bytes + SH_GPU_ALIGNMENT));
     SH_TRY(sh_gpu_memory_new(&program->values, gpu, program->value_bytes + SH_GPU_ALIGNMENT));
     SH_TRY(sh_gpu_memory_new(&program->sums, gpu, program->sum_bytes + SH_GPU_ALIGNMENT));
-    SH_TRY(sh_gpu_memory_new(&program->works, gpu,
-                             (program->launch_count + 1) * sizeof *program->work));
     for (size_t p = 0; p < program->graph->parameter_count; p++) {
         program->weight_ranges[p].memory = program->weights;
         program->gradients[p].sum.memory = program->gradients[p].facts.memory = program->sums;
@@ -339,7 +335,6 @@ static sh_status build(sh_gpu_program *program, const sh_graph *graph)
     SH_TRY(place_values(program));
     SH_TRY(sh_gpu_kernels_find(&program->add_gradients, program->kernels, "add_gradients"));
     SH_TRY(make_launches(program, program->most));
-    program->grains = 0; /* the works are not on the GPU yet */
     return take_memory(program);
 }
 
@@ -370,7 +365,6 @@ void sh_gpu_program_free(sh_gpu_program *program)
     sh_gpu_memory_free(program->weights);
     sh_gpu_memory_free(program->values);
     sh_gpu_memory_free(program->sums);
-    sh_gpu_memory_free(program->works);
     if (program->graph != NULL) {
         free(program->graph->values);
         free(program->graph->nodes);
@@ -384,14 +378,12 @@ void sh_gpu_program_free(sh_gpu_program *program)
     free(program->weight_ranges);
     free(program->gradients);
     free(program->launches);
-    free(program->work);
     free(program);
 }
 
 size_t sh_gpu_program_bytes(const sh_gpu_program *program)
 {
-    return program->weight_bytes + program->value_bytes + program->sum_bytes +
-           program->launch_count * sizeof *program->work;
+    return program->weight_bytes + program->value_bytes + program->sum_bytes;
 }
 
 size_t sh_gpu_program_launches(const sh_gpu_program *program)
@@ -418,16 +410,14 @@ sh_status sh_gpu_program_set_input(sh_gpu_program *program, size_t index, uint32
 static sh_status launch(sh_gpu_program *program, size_t number)
 {
     const gpu_launch *l = &program->launches[number];
-    sh_gpu_argument arguments[MAX_VALUES + 2];
-    arguments[0] = sh_gpu_pointer(
-        (sh_gpu_range){program->works, 0, program->launch_count * sizeof *program->work});
-    arguments[1] = sh_gpu_u32((uint32_t)number);
+    sh_gpu_argument arguments[MAX_VALUES + 1];
+    arguments[0] = sh_gpu_struct(&l->work, sizeof l->work);
     for (uint32_t i = 0; i < l->value_count; i++)
-        arguments[2 + i] = sh_gpu_pointer(l->values[i] == SH_NO_VALUE
+        arguments[1 + i] = sh_gpu_pointer(l->values[i] == SH_NO_VALUE
                                               ? (sh_gpu_range){NULL, 0, 0}
                                               : range_of(program, l->values[i], program->grains));
     return sh_gpu_launch(l->kernel, l->grid, (uint32_t[]){l->items, 1, 1}, arguments,
-                         l->value_count + 2);
+                         l->value_count + 1);
 }
 
 static sh_status add_gradient(sh_gpu_program *program, const gradient_sum *gradient, float unit)
@@ -453,17 +443,7 @@ static sh_status add_gradient(sh_gpu_program *program, const gradient_sum *gradi
 static sh_status take_grains(sh_gpu_program *program, uint32_t grains)
 {
     assert(grains > 0 && grains <= program->most);
-    if (grains == program->grains)
-        return SH_OK;
-    SH_TRY(sh_gpu_finish(
-        sh_gpu_kernels_device(program->kernels))); /* until then the works may be read */
-    SH_TRY(make_launches(program, grains));
-    program->grains = 0;
-    SH_TRY(sh_gpu_write(
-        (sh_gpu_range){program->works, 0, program->launch_count * sizeof *program->work},
-        program->work));
-    program->grains = grains;
-    return SH_OK;
+    return grains == program->grains ? SH_OK : make_launches(program, grains);
 }
 
 /* Adds the gradients that are there before launch number `before`. */

@@ -91,15 +91,19 @@ INLINE void add_to(volatile GLOBAL uint *at, uint value)
 #define INFINITE AS_FLOAT(0x7f800000u)
 #define NOT_A_NUMBER AS_FLOAT(0x7fc00000u)
 
-#define WORK GLOBAL const sh_gpu_work *works, const uint number
+/* The first parameter of a kernel: what it is to do. */
+#define WORK const sh_gpu_work work
 
-/* This kernel's work, and one item's element of a grain. */
-#define GRAIN_AND_ELEMENT                                                                          \
-    GLOBAL const sh_gpu_work *const w = works + number;                                            \
+/* One item's element of a grain; returns where there is nothing to do. */
+#define FIND_ELEMENT                                                                               \
     const uint at = GROUP_X * GROUP_ITEMS + ITEM;                                                  \
     if (at >= w->total)                                                                            \
         return;                                                                                    \
     const uint grain = at / w->count, element = at % w->count;
+
+#define GRAIN_AND_ELEMENT                                                                          \
+    const sh_gpu_work *const w = &work;                                                            \
+    FIND_ELEMENT
 
 /* Element number `d` of four, where the compiler knows d. */
 #define NTH(four, d) ((d) == 0 ? (four).x : (d) == 1 ? (four).y : (d) == 2 ? (four).z : (four).w)
@@ -107,6 +111,12 @@ INLINE void add_to(volatile GLOBAL uint *at, uint value)
 /* A loop that is written out, so that arrays of an item stay in registers: `most` is a number, and
  * what is behind `count` disappears where the compiler knows it. */
 #define UP_TO(i, most, count) _Pragma("unroll") for (uint i = 0; i < (most); i++) if (i < (count))
+
+/* a / b for a stride b: mostly 1 or 2, and then no division, which takes a GPU long. */
+INLINE uint by_stride(uint a, uint b)
+{
+    return b == 1 ? a : b == 2 ? a >> 1 : a / b;
+}
 
 INLINE uint least(uint a, uint b)
 {

@@ -15,7 +15,7 @@ typedef struct walk {
     uint inner, image;
 } walk;
 
-INLINE walk walk_from(GLOBAL const sh_gpu_work *w, uint row)
+INLINE walk walk_from(const sh_gpu_work *w, uint row)
 {
     const uint image = w->channels * w->inner;
     walk at;
@@ -42,7 +42,7 @@ INLINE uint walk_on(walk *at)
 }
 
 /* Elements of a chain in a block that begins at row `from` of the chain. */
-INLINE uint chain_length(GLOBAL const sh_gpu_work *w, uint from, uint rows)
+INLINE uint chain_length(const sh_gpu_work *w, uint from, uint rows)
 {
     return from >= rows ? 0 : least(CHAIN_LENGTH, (rows - from + w->chains - 1) / w->chains);
 }
@@ -58,9 +58,8 @@ INLINE double folded(double total, GROUP_MEMORY const float *chain, uint chains)
 #define CHAINS_MAX 512
 
 /* The chains of the block of a channel that begins at row `first`, of x - shift and its square. */
-INLINE void measure(GLOBAL const sh_gpu_work *w, GLOBAL const float *x, float shift, uint first,
-                    uint rows, uint begin, uint stride, GROUP_MEMORY float *sum,
-                    GROUP_MEMORY float *squares)
+INLINE void measure(const sh_gpu_work *w, GLOBAL const float *x, float shift, uint first, uint rows,
+                    uint begin, uint stride, GROUP_MEMORY float *sum, GROUP_MEMORY float *squares)
 {
     BARRIER();
     for (uint t = begin; t < w->chains; t += stride) {
@@ -93,7 +92,7 @@ INLINE void measure(GLOBAL const sh_gpu_work *w, GLOBAL const float *x, float sh
 KERNEL(moments)(WORK, GLOBAL const float *x, GLOBAL float *mean, GLOBAL float *variance)
 {
     GROUP_MEMORY float sum[CHAINS_MAX], squares[CHAINS_MAX];
-    GLOBAL const sh_gpu_work *const w = works + number;
+    const sh_gpu_work *const w = &work;
     const uint rows = w->samples * w->inner, block = CHAIN_LENGTH * w->chains;
     const uint together = w->together, mine = together > 1 ? ITEM / w->chains : 0;
     const uint at = GROUP_X * together + mine; /* of all grains' channels */
@@ -132,21 +131,39 @@ INLINE float norm_scale(float weight, float variance, float epsilon)
     return DIVIDE(weight, SQRT(variance + epsilon));
 }
 
+/*
+ * y = activated(x * scale + shift + residual). An item makes `each` elements that lie side by side
+ * in one channel: four where a channel's image has a multiple of four, else one.
+ */
 KERNEL(batch_norm)
 (WORK, GLOBAL const float *x, GLOBAL const float *mean, GLOBAL const float *variance,
  GLOBAL const float *weight, GLOBAL const float *bias, GLOBAL const float *residual,
  GLOBAL float *y)
 {
     GRAIN_AND_ELEMENT
-    const uint channel = element / w->inner % w->channels;
+    const uint first = element * w->each, channel = first / w->inner % w->channels;
     const float scale = norm_scale(weight[grain * w->step[3] + channel],
                                    variance[grain * w->step[2] + channel], w->number);
     const float shift =
         bias[grain * w->step[4] + channel] - mean[grain * w->step[1] + channel] * scale;
-    float now = x[grain * w->step[0] + element] * scale + shift;
+    x += grain * w->step[0] + first;
+    residual += grain * w->step[5] + first;
+    y += at * w->each;
+    if (w->each == 4) {
+        float4 now = *(GLOBAL const float4 *)x * scale + shift;
+        if (w->has_bias)
+            now = now + *(GLOBAL const float4 *)residual;
+        now.x = activated(w->activation, now.x);
+        now.y = activated(w->activation, now.y);
+        now.z = activated(w->activation, now.z);
+        now.w = activated(w->activation, now.w);
+        *(GLOBAL float4 *)y = now;
+        return;
+    }
+    float now = *x * scale + shift;
     if (w->has_bias)
-        now = now + residual[grain * w->step[5] + element];
-    y[at] = activated(w->activation, now);
+        now = now + *residual;
+    *y = activated(w->activation, now);
 }
 
 /* Chains of all blocks are independent here: an item takes one, whichever block it is of. */
@@ -158,7 +175,7 @@ KERNEL(batch_norm_sums)
  GLOBAL float *dw, GLOBAL float *db, GLOBAL float *parts)
 {
     GROUP_MEMORY float sum[SUMS_ITEMS], product[SUMS_ITEMS];
-    GLOBAL const sh_gpu_work *const w = works + number;
+    const sh_gpu_work *const w = &work;
     const uint rows = w->samples * w->inner, block = CHAIN_LENGTH * w->chains;
     const uint all_chains = (rows + block - 1) / block * w->chains;
     const uint together = w->together, each = SUMS_ITEMS / together, mine = ITEM / each;
@@ -213,20 +230,33 @@ KERNEL(batch_norm_sums)
     parts[w->channels + channel] = (float)((double)scale * products * inverse * inverse / count);
 }
 
+/* `each` elements an item, as in batch_norm. */
 KERNEL(batch_norm_grad)
 (WORK, GLOBAL const float *dy, GLOBAL const float *x, GLOBAL const float *mean,
  GLOBAL const float *variance, GLOBAL const float *weight, GLOBAL const float *bias,
  GLOBAL const float *parts, GLOBAL float *dx)
 {
     GRAIN_AND_ELEMENT
-    const uint channel = element / w->inner % w->channels;
+    const uint first = element * w->each, channel = first / w->inner % w->channels;
     const float center = mean[grain * w->step[2] + channel];
     const float scale = norm_scale(weight[grain * w->step[4] + channel],
                                    variance[grain * w->step[3] + channel], w->number);
     const float shift = bias[grain * w->step[5] + channel] - center * scale;
-    const float now = x[grain * w->step[1] + element];
-    const float d =
-        passes(w->activation, now * scale + shift) ? dy[grain * w->step[0] + element] : 0.0f;
     parts += grain * w->step[6];
-    dx[at] = scale * d - (now - center) * parts[w->channels + channel] - parts[channel];
+    const float of_product = parts[w->channels + channel], of_sum = parts[channel];
+    x += grain * w->step[1] + first;
+    dy += grain * w->step[0] + first;
+    dx += at * w->each;
+    if (w->each == 4) {
+        const float4 now = *(GLOBAL const float4 *)x, y = now * scale + shift;
+        float4 d = *(GLOBAL const float4 *)dy;
+        d.x = passes(w->activation, y.x) ? d.x : 0.0f;
+        d.y = passes(w->activation, y.y) ? d.y : 0.0f;
+        d.z = passes(w->activation, y.z) ? d.z : 0.0f;
+        d.w = passes(w->activation, y.w) ? d.w : 0.0f;
+        *(GLOBAL float4 *)dx = scale * d - (now - center) * of_product - of_sum;
+        return;
+    }
+    const float d = passes(w->activation, *x * scale + shift) ? *dy : 0.0f;
+    *dx = scale * d - (*x - center) * of_product - of_sum;
 }

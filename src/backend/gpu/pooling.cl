@@ -4,7 +4,7 @@
 
 /* The taps [first, end) of a window that lie in the image along one axis; the position of tap 0 may
  * be below zero. */
-INLINE void taps_of(GLOBAL const sh_gpu_work *w, uint axis, uint window, uint *first, uint *end,
+INLINE void taps_of(const sh_gpu_work *w, uint axis, uint window, uint *first, uint *end,
                     uint *origin)
 {
     const uint begin = window * w->stride[axis], padding = w->padding[axis];
@@ -36,12 +36,11 @@ KERNEL(max_pool)(WORK, GLOBAL const float *x, GLOBAL float *y, GLOBAL uchar *cho
 }
 
 /* The windows [first, end) that see a position along one axis. */
-INLINE void windows_of(GLOBAL const sh_gpu_work *w, uint axis, uint position, uint *first,
-                       uint *end)
+INLINE void windows_of(const sh_gpu_work *w, uint axis, uint position, uint *first, uint *end)
 {
     const uint from = position + w->padding[axis]; /* tap 0 of the last window that sees it */
-    *first = from < w->taps[axis] ? 0 : (from - w->taps[axis]) / w->stride[axis] + 1;
-    *end = least(from / w->stride[axis] + 1, w->windows[axis]);
+    *first = from < w->taps[axis] ? 0 : by_stride(from - w->taps[axis], w->stride[axis]) + 1;
+    *end = least(by_stride(from, w->stride[axis]) + 1, w->windows[axis]);
 }
 
 KERNEL(max_pool_grad)(WORK, GLOBAL const float *dy, GLOBAL const uchar *choice, GLOBAL float *dx)
@@ -67,7 +66,7 @@ KERNEL(max_pool_grad)(WORK, GLOBAL const float *dy, GLOBAL const uchar *choice, 
 }
 
 /* Positions [first, end) of a window along one axis, and what it is divided by. */
-INLINE uint covered(GLOBAL const sh_gpu_work *w, uint axis, uint window, uint *first, uint *end)
+INLINE uint covered(const sh_gpu_work *w, uint axis, uint window, uint *first, uint *end)
 {
     const uint begin = window * w->stride[axis], behind = begin + w->taps[axis],
                padding = w->padding[axis];

@@ -1,26 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Products of matrices. A group makes a tile of 16 `each` elements both ways, each of its items
- * `each` times `each` of them: 1, 2 or 4, as it keeps the GPU busy. Tiles of both factors go
- * through group memory BLOCK deep; an element's chain runs through all of them in ascending order,
- * so blocks do not show. While one is multiplied, the next is on its way into registers. What is
- * beyond the end of a chain is never multiplied: a product with 0 would turn -0 to +0.
+ * `each` times `each` of them: 1, 2 or 4, whatever keeps the GPU busy. Tiles of both factors go
+ * through group memory in blocks of the chains, longer ones for small tiles, so that an item always
+ * has eight elements of each factor on their way while the block before is multiplied. An element's
+ * chain runs through all blocks in ascending order, so blocks do not show. What is beyond the end
+ * of a chain is never multiplied: a product with 0 would turn -0 to +0.
  *
  * A line of a tile has its elements along the chain side by side, and 4 more floats that keep lines
  * in different banks of the memory.
  */
 #define PRODUCT_ITEMS 256
-#define BLOCK 32
-#define LINE (BLOCK + 4)
-#define LINES_AT_ONCE (PRODUCT_ITEMS / BLOCK)
+#define BLOCK(side) (2048 / (side))
+#define LINE(side) (BLOCK(side) + 4)
+#define LINES_AT_ONCE(side) (PRODUCT_ITEMS / BLOCK(side))
 
-/* `count` elements of the chains, at most four, from k of the block on. */
-#define MULTIPLY_STEP(count)                                                                       \
+/*
+ * The place of an item in a tile that `rows` by `across` items make. Those 32 that NVIDIA's
+ * processors run as one make a block of 8 by 4, so together they read few different words.
+ */
+INLINE uint row_of_item(const uint rows, const uint across)
+{
+    const uint high = rows < 8 ? rows : 8, wide = 32 / high;
+    return ITEM / 32 / (across / wide) * high + ITEM % 32 / wide;
+}
+INLINE uint column_of_item(const uint rows, const uint across)
+{
+    const uint wide = rows < 8 ? 32 / rows : 4;
+    return ITEM / 32 % (across / wide) * wide + ITEM % wide;
+}
+
+/* `count` elements of the chains, at most four, from `at` of the block on. */
+#define MULTIPLY_STEP(at, count)                                                                   \
     {                                                                                              \
         float4 a_now[4], b_now[4];                                                                 \
         UP_TO (i, 4, each) {                                                                       \
-            a_now[i] = *(GROUP_MEMORY const float4 *)&a_tile[(row + 16 * i) * LINE + k];           \
-            b_now[i] = *(GROUP_MEMORY const float4 *)&b_tile[(column + 16 * i) * LINE + k];        \
+            a_now[i] = *(GROUP_MEMORY const float4 *)&a_tile[(row + 16 * i) * line + (at)];        \
+            b_now[i] = *(GROUP_MEMORY const float4 *)&b_tile[(column + 16 * i) * line + (at)];     \
         }                                                                                          \
         UP_TO (d, 4, count)                                                                        \
             UP_TO (i, 4, each)                                                                     \
@@ -28,25 +44,32 @@
                     sum[i][j] = FMA(NTH(a_now[i], d), NTH(b_now[j], d), sum[i][j]);                \
     }
 
-/* All of a block of `depth`. */
+/* Elements of a block that are multiplied without a question in between. */
+#define STRETCH(each) ((each) == 4 ? 8 : 16)
+
+/* The first `depth` elements of a block. */
 #define MULTIPLY_BLOCK(depth)                                                                      \
     {                                                                                              \
-        for (uint k = 0; k + 4 <= (depth); k += 4)                                                 \
-            MULTIPLY_STEP(4)                                                                       \
-        for (uint k = (depth) / 4 * 4; k < (depth); k += 4)                                        \
-            MULTIPLY_STEP((depth) % 4)                                                             \
+        uint k = 0;                                                                                \
+        for (; k + STRETCH(each) <= (depth); k += STRETCH(each))                                   \
+            UP_TO (part, 4, STRETCH(each) / 4)                                                     \
+                MULTIPLY_STEP(k + 4 * part, 4)                                                     \
+        for (; k + 4 <= (depth); k += 4)                                                           \
+            MULTIPLY_STEP(k, 4)                                                                    \
+        if (k < (depth))                                                                           \
+            MULTIPLY_STEP(k, (depth)-k)                                                            \
     }
 
 /* Groups: tiles along N, tiles along M, products. bias [N]. */
-INLINE void multiply(const uint each, WORK, GLOBAL const float *a, GLOBAL const float *b,
-                     GLOBAL const float *bias, GLOBAL float *c, GROUP_MEMORY float *a_tile,
-                     GROUP_MEMORY float *b_tile)
+INLINE void multiply(const uint each, const sh_gpu_work *w, GLOBAL const float *a,
+                     GLOBAL const float *b, GLOBAL const float *bias, GLOBAL float *c,
+                     GROUP_MEMORY float *a_tile, GROUP_MEMORY float *b_tile)
 {
-    GLOBAL const sh_gpu_work *const w = works + number;
-    const uint M = w->M, N = w->N, K = w->K, side = 16 * each;
+    const uint M = w->M, N = w->N, K = w->K;
+    const uint side = 16 * each, block = BLOCK(side), line = LINE(side);
     const uint grain = GROUP_Z / w->batch, which = GROUP_Z % w->batch;
     const uint top = GROUP_Y * side, left = GROUP_X * side;
-    const uint row = ITEM / 16, column = ITEM % 16;
+    const uint row = row_of_item(16, 16), column = column_of_item(16, 16);
     const bool a_lies = w->a_column == 1, b_lies = w->b_row == 1; /* along the chain */
     float sum[4][4], a_next[8], b_next[8];
     UP_TO (i, 4, each)
@@ -56,28 +79,28 @@ INLINE void multiply(const uint each, WORK, GLOBAL const float *a, GLOBAL const 
     b += grain * w->step[1] + which * K * N;
     bias += grain * w->step[2];
     c += GROUP_Z * M * N;
-    for (uint first = 0; first < K + BLOCK; first += BLOCK) {
-        UP_TO (i, 8, side / LINES_AT_ONCE) {
+    for (uint first = 0; first < K + block; first += block) {
+        UP_TO (i, 8, 8) {
             const uint at = ITEM + i * PRODUCT_ITEMS;
             if (first > 0) {
-                a_tile[(a_lies ? at / BLOCK : at % side) * LINE +
-                       (a_lies ? at % BLOCK : at / side)] = a_next[i];
-                b_tile[(b_lies ? at / BLOCK : at % side) * LINE +
-                       (b_lies ? at % BLOCK : at / side)] = b_next[i];
+                a_tile[(a_lies ? at / block : at % side) * line +
+                       (a_lies ? at % block : at / side)] = a_next[i];
+                b_tile[(b_lies ? at / block : at % side) * line +
+                       (b_lies ? at % block : at / side)] = b_next[i];
             }
         }
         BARRIER();
-        UP_TO (i, 8, side / LINES_AT_ONCE) {
+        UP_TO (i, 8, 8) {
             const uint at = ITEM + i * PRODUCT_ITEMS;
-            const uint m = top + (a_lies ? at / BLOCK : at % side);
-            const uint n = left + (b_lies ? at / BLOCK : at % side);
-            const uint a_k = first + (a_lies ? at % BLOCK : at / side);
-            const uint b_k = first + (b_lies ? at % BLOCK : at / side);
+            const uint m = top + (a_lies ? at / block : at % side);
+            const uint n = left + (b_lies ? at / block : at % side);
+            const uint a_k = first + (a_lies ? at % block : at / side);
+            const uint b_k = first + (b_lies ? at % block : at / side);
             a_next[i] = a_k < K && m < M ? a[m * w->a_row + a_k * w->a_column] : 0.0f;
             b_next[i] = b_k < K && n < N ? b[b_k * w->b_row + n * w->b_column] : 0.0f;
         }
         if (first > 0)
-            MULTIPLY_BLOCK(least(BLOCK, K + BLOCK - first))
+            MULTIPLY_BLOCK(least(block, K + block - first))
         BARRIER();
     }
     UP_TO (i, 4, each)
@@ -93,9 +116,9 @@ INLINE void multiply(const uint each, WORK, GLOBAL const float *a, GLOBAL const 
     (WORK, GLOBAL const float *a, GLOBAL const float *b, GLOBAL const float *bias,                 \
      GLOBAL float *c)                                                                              \
     {                                                                                              \
-        GROUP_MEMORY float a_tile[side * LINE] __attribute__((aligned(16)));                       \
-        GROUP_MEMORY float b_tile[side * LINE] __attribute__((aligned(16)));                       \
-        multiply(side / 16, works, number, a, b, bias, c, a_tile, b_tile);                         \
+        GROUP_MEMORY float a_tile[side * LINE(side)] __attribute__((aligned(16)));                 \
+        GROUP_MEMORY float b_tile[side * LINE(side)] __attribute__((aligned(16)));                 \
+        multiply(side / 16, &work, a, b, bias, c, a_tile, b_tile);                                 \
     }
 
 PRODUCT(16)

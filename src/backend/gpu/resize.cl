@@ -6,7 +6,7 @@ typedef struct taps {
     float weight[4];
 } taps;
 
-INLINE float resize_position(GLOBAL const sh_gpu_work *w, uint axis, uint output)
+INLINE float resize_position(const sh_gpu_work *w, uint axis, uint output)
 {
     const float i = (float)output, scale = w->scale[axis];
     const uint from = w->image[axis], made = w->windows[axis];
@@ -43,7 +43,7 @@ INLINE float cubic_far(float a, float t)
     return ((a * t - 5.0f * a) * t + 8.0f * a) * t - 4.0f * a;
 }
 
-INLINE void resize_taps(GLOBAL const sh_gpu_work *w, uint axis, uint output, taps *made)
+INLINE void resize_taps(const sh_gpu_work *w, uint axis, uint output, taps *made)
 {
     const uint extent = w->image[axis];
     const float p = resize_position(w, axis, output), low = FLOOR(p), d = p - low;

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a kernel is told of its work: the program writes an array of these to the GPU's memory once,
- * and each launch gets the array and a number. The C compiler and the compilers of the kernels read
- * this file.
+ * What a kernel is to do: its first argument, by value. The C compiler and the compilers of the
+ * kernels read this file.
  *
- *     KERNEL(relu)(WORK, GLOBAL const float *x, GLOBAL float *y)      // WORK gives `w`, a pointer
- * to its own
+ *     KERNEL(relu)(WORK, GLOBAL const float *x, GLOBAL float *y)      // WORK: sh_gpu_work work
  *
  * All members have 4 bytes, so that every compiler places them alike. Pairs are height, width.
  * Values of a grain are row-major, as a graph declares them; those of G grains lie one behind the
@@ -62,9 +60,9 @@ typedef struct sh_gpu_work {
     uint32_t M, N, K, batch;
     uint32_t a_row, a_column, b_row, b_column;
 
-    /* Convolutions: elements of the weights from one window place, input channel and output channel
-     * to the next. */
-    uint32_t w_place, w_in, w_out;
+    /* Convolutions: elements of the weights from one window place, input channel, output channel
+     * and group to the next. */
+    uint32_t w_place, w_in, w_out, w_group;
 
     /* Dimensions around the one, or the range, at work. */
     uint32_t outer, middle, inner;
@@ -77,6 +75,7 @@ typedef struct sh_gpu_work {
     uint32_t rank;
 
     uint32_t together; /* channels of a group of work items */
+    uint32_t each;     /* elements of an item, side by side */
     uint32_t chains;   /* of the sums of a channel */
     uint32_t function, activation, training;
     uint32_t layer,
