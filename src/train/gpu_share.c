@@ -2,34 +2,48 @@
 #include "train/gpu_share.h"
 
 #define FOLLOW 0.25 /* of the way to what a step showed */
-#define HOPE 0.01
+#define HOPE 0.002  /* faster, for each step at rest */
 
-uint32_t sh_gpu_share_take(const sh_gpu_share *share, uint32_t left, uint32_t most, uint32_t lanes)
+static double larger(double a, double b)
 {
-    uint32_t count = left;
-    if (lanes > 0 && (share->gpu_ns <= 0 || share->lane_ns <= 0)) {
-        count = left / (lanes + 1);
-        count = count > 0 || left == 0 ? count : 1;
-    } else if (lanes > 0) {
-        const double gpu = 1 / share->gpu_ns, processor = lanes / share->lane_ns;
-        count = (uint32_t)(left * (gpu / (gpu + processor)) + 0.5);
-    }
-    return count < most ? count : most;
+    return a > b ? a : b;
 }
 
-static void follow(double *estimate, uint64_t grains, uint64_t ns)
+uint32_t sh_gpu_share_take(const sh_gpu_share *share, uint32_t left, uint32_t lanes)
 {
+    if (left == 0 || lanes == 0)
+        return left;
+    if (share->gpu_ns <= 0 || share->lane_ns <= 0)
+        return left / (lanes + 1) > 0 ? left / (lanes + 1) : 1;
+    uint32_t best = left;
+    double least = left * share->gpu_ns;
+    for (uint32_t rounds = 1, taken = 0; taken < left; rounds++) { /* each lane takes so many */
+        taken = left - taken < lanes ? left : taken + lanes;
+        const double ns = larger((left - taken) * share->gpu_ns, rounds * share->lane_ns);
+        if (ns < least) {
+            least = ns;
+            best = left - taken;
+        }
+    }
+    return best;
+}
+
+/* One that rested shows its speed anew. */
+static void note(double *estimate, bool *rested, uint64_t grains, uint64_t ns)
+{
+    if (grains == 0 || ns == 0) {
+        *estimate *= 1 - HOPE;
+        *rested = true;
+        return;
+    }
     const double seen = (double)ns / (double)grains;
-    *estimate = *estimate <= 0 ? seen : *estimate + FOLLOW * (seen - *estimate);
+    *estimate = *estimate <= 0 || *rested ? seen : *estimate + FOLLOW * (seen - *estimate);
+    *rested = false;
 }
 
 void sh_gpu_share_note(sh_gpu_share *share, uint64_t gpu_grains, uint64_t gpu_ns,
                        uint64_t lane_grains, uint64_t lane_ns)
 {
-    if (gpu_grains > 0 && gpu_ns > 0)
-        follow(&share->gpu_ns, gpu_grains, gpu_ns);
-    else
-        share->gpu_ns *= 1 - HOPE;
-    if (lane_grains > 0 && lane_ns > 0)
-        follow(&share->lane_ns, lane_grains, lane_ns);
+    note(&share->gpu_ns, &share->gpu_rested, gpu_grains, gpu_ns);
+    note(&share->lane_ns, &share->lanes_rested, lane_grains, lane_ns);
 }

@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many of a step's grains a GPU takes at once, where the same device's processor works on them
- * too: so many that both are done at the same time. Nothing of it reaches the weights.
+ * How many of a step's grains a GPU takes where cores of the same device work on the rest, so that
+ * the step ends as early as it can. Weights do not depend on it.
  *
  *     sh_gpu_share share = {0};
- *     count = sh_gpu_share_take(&share, left, most, cores);
- *     sh_gpu_share_note(&share, count, gpu_ns, cpu_grains, cpu_ns);  // each step
+ *     count = sh_gpu_share_take(&share, left, lanes);
+ *     sh_gpu_share_note(&share, count, gpu_ns, lane_grains, lane_ns);  // each step
  *
  * Threads: caller locks; a value.
  */
 #ifndef SHOAL_TRAIN_GPU_SHARE_H
 #define SHOAL_TRAIN_GPU_SHARE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* Zeroed to begin with. Nanoseconds a grain, of the GPU and of one lane of the processor; 0: not
- * known. Each follows the last steps. */
+/* Zeroed to begin with. Nanoseconds a grain, of the GPU and of one lane; 0: not known. Each follows
+ * the last steps. */
 typedef struct sh_gpu_share {
     double gpu_ns, lane_ns;
+    bool gpu_rested, lanes_rested; /* had no grain in the last step */
 } sh_gpu_share;
 
 /*
- * Of `left` grains, at most `most`, beside `lanes` of the processor. As long as one of the speeds
- * is unknown the GPU takes what a lane would. 0 where the lanes would be done with all before the
- * GPU with one.
+ * Of `left` grains, beside `lanes` of the processor. Grains are whole: if a lane needs longer for
+ * one than the GPU for all, the GPU takes all. While one of the speeds is unknown the GPU takes as
+ * many as a lane, at least one. 0 if the lanes are done sooner alone.
  */
-uint32_t sh_gpu_share_take(const sh_gpu_share *share, uint32_t left, uint32_t most, uint32_t lanes);
+uint32_t sh_gpu_share_take(const sh_gpu_share *share, uint32_t left, uint32_t lanes);
 
-/* What a step took: the GPU for its grains, and the lanes together for theirs. A GPU that took none
- * is hoped to be a little faster, so that it is tried again some time. */
+/* Notes a step: grains and time of the GPU, and of the lanes together. Whoever had no grain is
+ * assumed to be a little faster each time, so that it is tried again after some hundred steps. */
 void sh_gpu_share_note(sh_gpu_share *share, uint64_t gpu_grains, uint64_t gpu_ns,
                        uint64_t lane_grains, uint64_t lane_ns);
 

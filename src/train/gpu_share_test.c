@@ -8,24 +8,24 @@ static void shares_follow_speeds(void **state)
     (void)state;
     static const struct {
         double gpu_ns, lane_ns;
-        uint32_t left, most, lanes, taken;
+        uint32_t left, lanes, taken;
     } cases[] = {
-        {0, 0, 8, 64, 0, 8},        /* no other lane: all */
-        {0, 0, 80, 64, 0, 64},      /* but for what it holds */
-        {0, 0, 9, 64, 2, 3},        /* nothing known: what a lane would take */
-        {100, 0, 9, 64, 2, 3},      /* */
-        {0, 0, 1, 64, 4, 1},        /* at least one, to learn */
-        {0, 0, 0, 64, 4, 0},        /* */
-        {100, 100, 12, 64, 2, 4},   /* as fast as a lane */
-        {100, 1200, 14, 64, 2, 12}, /* 6 times as fast as both */
-        {100, 1200, 14, 10, 2, 10}, /* */
-        {9000, 100, 8, 64, 4, 0},   /* slower with one than they with all */
-        {9000, 100, 400, 64, 4, 1}, /* but not than with very many */
+        {0, 0, 8, 0, 8},          /* no other lane: all */
+        {0, 0, 9, 2, 3},          /* nothing known: what a lane would take */
+        {100, 0, 9, 2, 3},        /* */
+        {0, 0, 1, 4, 1},          /* at least one, to learn */
+        {0, 0, 0, 4, 0},          /* */
+        {100, 100, 12, 2, 4},     /* as fast as a lane */
+        {100, 1200, 14, 2, 12},   /* 6 times as fast as both */
+        {100, 1500, 14, 2, 14},   /* done with all before a lane with one */
+        {100, 1500, 16, 2, 14},   /* but not with two more */
+        {9000, 100, 8, 4, 0},     /* slower with one than they with all */
+        {9000, 100, 401, 4, 1},   /* but not than with very many */
+        {100, 100, 4000, 3, 1000} /* */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const sh_gpu_share share = {cases[i].gpu_ns, cases[i].lane_ns};
-        assert_int_equal(sh_gpu_share_take(&share, cases[i].left, cases[i].most, cases[i].lanes),
-                         cases[i].taken);
+        const sh_gpu_share share = {.gpu_ns = cases[i].gpu_ns, .lane_ns = cases[i].lane_ns};
+        assert_int_equal(sh_gpu_share_take(&share, cases[i].left, cases[i].lanes), cases[i].taken);
     }
 }
 
@@ -35,23 +35,32 @@ static void speeds_follow_steps(void **state)
     sh_gpu_share share = {0};
     sh_gpu_share_note(&share, 4, 400, 2, 2000);
     assert_true(share.gpu_ns == 100 && share.lane_ns == 1000);
-    sh_gpu_share_note(&share, 4, 800, 0, 0);
+    sh_gpu_share_note(&share, 4, 800, 2, 2000);
     assert_true(share.gpu_ns == 125 && share.lane_ns == 1000);
     sh_gpu_share_note(&share, 0, 0, 1, 2000);
-    assert_true(share.gpu_ns < 125 && share.gpu_ns > 123 && share.lane_ns == 1250);
+    assert_true(share.gpu_ns < 125 && share.gpu_ns > 124 && share.lane_ns == 1250);
+    sh_gpu_share_note(&share, 1, 400, 0, 0);
+    assert_true(share.gpu_ns == 400 && share.lane_ns < 1250);
 }
 
-/* One that is too slow for a grain is tried again after some steps. */
-static void a_gpu_gets_another_chance(void **state)
+/* Steps until one that rested works again, from speeds at which it does not. */
+static uint32_t steps_of_rest(double gpu_ns, double lane_ns, bool gpu)
+{
+    sh_gpu_share share = {.gpu_ns = gpu_ns, .lane_ns = lane_ns};
+    for (uint32_t steps = 0; steps < 10000; steps++) {
+        const uint32_t taken = sh_gpu_share_take(&share, 8, 2);
+        if (gpu ? taken > 0 : taken < 8)
+            return steps;
+        sh_gpu_share_note(&share, taken, taken * 100, 8 - taken, (8 - taken) * 100);
+    }
+    return UINT32_MAX;
+}
+
+static void who_rested_gets_another_chance(void **state)
 {
     (void)state;
-    sh_gpu_share share = {900, 100};
-    uint32_t steps = 0;
-    while (sh_gpu_share_take(&share, 8, 64, 2) == 0 && steps < 1000) {
-        sh_gpu_share_note(&share, 0, 0, 8, 800);
-        steps++;
-    }
-    assert_in_range(steps, 10, 100);
+    assert_in_range(steps_of_rest(900, 100, true), 50, 1000);
+    assert_in_range(steps_of_rest(100, 2000, false), 50, 1000);
 }
 
 int main(void)
@@ -59,7 +68,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shares_follow_speeds),
         cmocka_unit_test(speeds_follow_steps),
-        cmocka_unit_test(a_gpu_gets_another_chance),
+        cmocka_unit_test(who_rested_gets_another_chance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,8 @@ enum { MODES = SH_MODEL_EVALUATE + 1 };
 typedef struct gpu_at_work {
     sh_gpu_lane *lanes[MODES]; /* by mode; owned; NULL: it failed, and is used no more */
     sh_gpu_share shares[MODES];
-    uint64_t grains, ns; /* of the turn under way */
+    uint32_t first, count; /* units of the turn that are set apart and not taken yet */
+    uint64_t grains, ns;   /* of the turn under way */
 } gpu_at_work;
 
 struct sh_gpus {
@@ -144,18 +145,39 @@ void sh_gpus_prepare(sh_stage *stage, uint32_t lane)
         put_out(gpu);
 }
 
-/* Takes units for a GPU: [*first, *first + the result) of `todo`. */
-static uint32_t take(sh_stage *stage, const gpu_at_work *gpu, uint32_t *first)
+/* What the GPUs that follow leave is for the lanes; equal GPUs get equal parts. */
+void sh_gpus_begin_turn(sh_stage *stage)
 {
     const uint32_t total = sh_ranges_total(&stage->task.todo);
-    const uint32_t others = sh_lanes_count(stage->lanes) - stage->gpus->count;
-    const uint32_t most = sh_gpu_lane_grains(at_work(stage, gpu));
-    const sh_gpu_share *share = &gpu->shares[stage->task.mode];
-    uint32_t next = atomic_load(&stage->turn.next), count;
-    do {
-        count = sh_gpu_share_take(share, next < total ? total - next : 0, most, others);
-    } while (count > 0 && !atomic_compare_exchange_weak(&stage->turn.next, &next, next + count));
-    *first = next;
+    const uint32_t gpus = stage->gpus == NULL ? 0 : stage->gpus->count;
+    uint32_t next = 0, at_work = 0;
+    for (uint32_t i = 0; i < gpus; i++)
+        at_work += sh_gpus_feeds(stage, i) ? 1 : 0;
+    const uint32_t lanes = sh_lanes_count(stage->lanes) - at_work;
+    for (uint32_t i = 0; i < gpus; i++) {
+        gpu_at_work *gpu = &stage->gpus->items[i];
+        gpu->first = next;
+        gpu->count = 0;
+        if (!sh_gpus_feeds(stage, i))
+            continue;
+        const uint32_t all = sh_gpu_share_take(&gpu->shares[stage->task.mode], total - next, lanes);
+        gpu->count = (all + at_work - 1) / at_work;
+        next += gpu->count;
+        at_work--;
+    }
+    atomic_store(&stage->turn.next, next);
+}
+
+/* Takes units that are set apart for a GPU, as many as it holds: [*first, *first + the result) of
+ * `todo`. */
+static uint32_t take(sh_stage *stage, gpu_at_work *gpu, uint32_t *first)
+{
+    const sh_gpu_lane *own = at_work(stage, gpu);
+    const uint32_t most = own == NULL ? 1 : sh_gpu_lane_grains(own);
+    const uint32_t count = gpu->count < most ? gpu->count : most;
+    *first = gpu->first;
+    gpu->first += count;
+    gpu->count -= count;
     return count;
 }
 
@@ -258,23 +280,36 @@ static uint64_t now(const sh_stage *stage)
     return stage->times.pace_clock == NULL ? 0 : sh_clock_now_ns(stage->times.pace_clock);
 }
 
+/* The units that the GPU does not compute, because it failed or they have too few samples. */
+static sh_status compute_rest(sh_stage *stage, uint32_t lane, uint32_t first, uint32_t taken,
+                              uint32_t samples)
+{
+    const gpu_at_work *gpu = &stage->gpus->items[lane];
+    for (uint32_t i = 0; i < taken; i++) {
+        const uint32_t unit = sh_ranges_at(&stage->task.todo, first + i);
+        if (at_work(stage, gpu) == NULL || !is_whole(stage, unit, samples))
+            SH_TRY(stage->strategy->ops->compute(stage, lane, unit));
+    }
+    return SH_OK;
+}
+
 void sh_gpus_compute(sh_stage *stage, uint32_t lane)
 {
     uint32_t first, taken;
     if (!sh_gpus_feeds(stage, lane))
         return;
     gpu_at_work *gpu = &stage->gpus->items[lane];
-    while (sh_gpus_feeds(stage, lane) && (taken = take(stage, gpu, &first)) > 0) {
+    const uint32_t samples = sh_gpu_lane_samples(at_work(stage, gpu));
+    while ((taken = take(stage, gpu, &first)) > 0) {
         const uint64_t begun = now(stage);
-        const uint32_t samples = sh_gpu_lane_samples(at_work(stage, gpu));
-        sh_status status = compute_whole(stage, lane, first, taken);
-        gpu->ns += now(stage) - begun;
-        gpu->grains += taken;
-        for (uint32_t i = 0; i < taken && status == SH_OK; i++) {
-            const uint32_t unit = sh_ranges_at(&stage->task.todo, first + i);
-            if (at_work(stage, gpu) == NULL || !is_whole(stage, unit, samples))
-                status = stage->strategy->ops->compute(stage, lane, unit);
+        sh_status status = SH_OK;
+        if (at_work(stage, gpu) != NULL) {
+            status = compute_whole(stage, lane, first, taken);
+            gpu->ns += now(stage) - begun;
+            gpu->grains += taken;
         }
+        if (status == SH_OK)
+            status = compute_rest(stage, lane, first, taken, samples);
         if (status != SH_OK)
             sh_stage_note_failure(stage, status);
         sh_lanes_note_turn(stage->lanes);

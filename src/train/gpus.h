@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPUs in a stage. Each has a lane of the device that feeds it: that takes as many
- * grains as the GPU will have done when the others are done with the rest, reads their samples, and
- * adds what the GPU makes of them to the exact sum. The weights are those of the processor, bit for
- * bit.
+ * GPUs in a stage. A lane of the device feeds each of them: it reads the samples of the GPU's
+ * grains, and adds the GPU's integers to the exact sum. The weights are those of the processor, bit
+ * for bit.
  *
- * A GPU adds to the sum only what it has finished, so where it fails its lane computes the same
- * grains and goes on without it. Where more than gradients is wanted of a grain in training, the
- * lane is one like others.
+ * A GPU's grains are set apart before the lanes begin (train/gpu_share), so that no lane starts one
+ * that the GPU would finish sooner. A GPU adds to the sum only what it has finished: if it fails,
+ * its lane computes the same grains and goes on without it. Where a strategy wants more of a grain
+ * than gradients, the lane is one like others.
  *
  * Part of the stage (train/stage.h): that and the trainer include it, nobody else. Threads: the
  * trainer's caller, but where it says any lane.
@@ -41,6 +41,9 @@ bool sh_gpus_feeds(const sh_stage *stage, uint32_t lane);
  * `todo` until no more are left for it. */
 void sh_gpus_prepare(sh_stage *stage, uint32_t lane);
 void sh_gpus_compute(sh_stage *stage, uint32_t lane);
+
+/* Before the turn in which units are computed: sets the GPUs' units apart, from turn.next on. */
+void sh_gpus_begin_turn(sh_stage *stage);
 
 /* Any lane. What it computed by itself, for the GPUs' shares. */
 void sh_gpus_note_lane(sh_stage *stage, uint32_t units, uint64_t ns);

@@ -303,6 +303,7 @@ static sh_status compute_all(sh_stage *stage, sh_engine *engine)
         atomic_store(&spans->left[i], spans->owed[i] * units + 1);
     for (uint32_t i = 0; i < trailer && training; i++)
         sh_stage_pay(stage, i, 1);
+    sh_gpus_begin_turn(stage);
     sh_stage_take_turn(stage, compute, stage);
     sh_gpus_end_turn(stage);
     if (training) { /* how fast the lanes are */
@@ -342,7 +343,6 @@ sh_status sh_stage_reduce(sh_stage *stage, const sh_part *part)
     if (ops->open != NULL)
         ops->open(stage);
     sh_sum_set_step(sum, stage->task.number);
-    atomic_store(&stage->turn.next, 0);
     atomic_store(&stage->turn.lane_busy_ns, 0);
     sh_stage_take_turn(stage, clear, stage);
     SH_TRY(sh_stage_status(stage));
