@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (uint32_t i = 0; i < found.kinds; i++) {
         const sh_inventory_kind *kind = &found.kind[i];
         if (!(kind->flops >= 0 && isfinite(kind->flops) && kind->link >= 0 &&
-              isfinite(kind->link)) ||
+              isfinite(kind->link) && kind->watts >= 0 && isfinite(kind->watts)) ||
             kind->count == 0)
             abort();
         devices += kind->count;

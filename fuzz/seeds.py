@@ -236,7 +236,7 @@ def rates():
 def inventories():
     """Devices on paper (plan/inventory.h)."""
     for number, text in enumerate(("this", "8x pi4@100Mbit", "this@1gbit, 2x12.5gflops@500kbit,pi5", "256xpi5@0.5gbit",
-                                   "pi4@", "0xpi4", "1e9gflops", ",", "2x2x pi4@1mbit@1mbit")):
+                                   "pi4@", "0xpi4", "4x pi5@1gbit/11w,9gflops/0.5w", "pi4/w", "1e9gflops", ",", "2x2x pi4@1mbit@1mbit")):
         yield str(number), text.encode()
 
 

@@ -9,8 +9,8 @@
  *     sh_plan_result_release(&plan);
  *
  * Times come from what sh_bench has measured of this device (bench.h). Nothing is trained. With
- * `on`, the plan also tells how long a step would take on several devices, and with which of them
- * it is the fastest.
+ * `on`, the plan also has the time of a step on several devices, and the devices that are fastest,
+ * need the least energy, or are just enough for a deadline.
  *
  * Threads: the call blocks, and may be made from any thread.
  */
@@ -28,6 +28,9 @@ typedef struct sh_plan_options {
     const char *lanes; /* cores, as sh_lanes_check has them; NULL: all */
     uint64_t memory;   /* most bytes to hold resident; 0: any number */
     const char *on; /* devices, such as "this@1gbit, 8x pi4@100mbit" (docs/planning.md); or NULL */
+    const char
+        *deadline; /* with `on`: choose the fewest devices that end in time, "1.5h"; or NULL */
+    bool energy;   /* with `on`: choose the devices with the least energy (in time) */
 } sh_plan_options;
 
 /* The nodes of one scope of parameters, forward and backward; figures are those of one grain. */
@@ -71,6 +74,14 @@ typedef struct sh_plan_way {
     double step_seconds;
 } sh_plan_way;
 
+/* The devices of `on` that `energy` or `deadline` choose. */
+typedef struct sh_plan_choice {
+    uint32_t devices; /* 0: none end in time */
+    char which[256];  /* "2x pi4, 1x pi5" */
+    double step_seconds;
+    double step_joules; /* all of them, for the whole step; NaN: power not known */
+} sh_plan_choice;
+
 typedef struct sh_plan_result {
     uint32_t lanes;
     char variant[16];
@@ -90,12 +101,15 @@ typedef struct sh_plan_result {
     size_t point_count, best; /* the point with the shortest step */
     sh_plan_way *ways;        /* the fastest first, the job's own not among them */
     size_t way_count;
-    char on_note[160]; /* what is estimated; else empty */
+    sh_plan_choice choice; /* with `energy` or `deadline` */
+    uint64_t steps;        /* of the job; with `on` */
+    char on_note[160];     /* what is estimated; else empty */
 } sh_plan_result;
 
-/* SH_LIMIT where the job does not fit; SH_INVALID and the failures of opening the data say what is
- * wrong with the job, or with `on`. SH_NOT_FOUND: `on` has this device, which was not measured.
- * SH_UNSUPPORTED: `on` with a strategy whose devices do not compute steps together. */
+/* SH_LIMIT: the job does not fit. SH_INVALID, and the failures of opening the data, say what is
+ * wrong with the job, `on` or `deadline`, or whose power `energy` lacks. SH_NOT_FOUND: `on` has
+ * this device, which was not measured. SH_UNSUPPORTED: `on` with a strategy whose devices do not
+ * compute steps together. */
 SHOAL_API sh_status sh_plan(const sh_plan_options *options, sh_plan_result *plan) SHOAL_CHECKED;
 SHOAL_API void sh_plan_result_release(sh_plan_result *plan);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <stdio.h>
 
 #include "base/quantity.h"
@@ -10,8 +11,8 @@
 
 typedef struct plan_values {
     sh_train_options asked; /* first: sh_command_options */
-    const char *on, *json;
-    bool quiet;
+    const char *on, *deadline, *json;
+    bool energy, quiet;
 } plan_values;
 
 #define FIELD(member) offsetof(plan_values, member)
@@ -20,12 +21,33 @@ static const sh_option options[] = {
     {SH_OPTION_TEXT, .name = "on", .value = "DEVICES",
      .help = "predict steps on these devices: 'this@1gbit, 8x pi4@100mbit'", .offset = FIELD(on),
      .help_at = 39},
+    {SH_OPTION_TEXT, .name = "deadline", .value = "TIME",
+     .help = "with --on: the fewest of the devices that end in time, such as 1.5h",
+     .offset = FIELD(deadline), .help_at = 39},
+    {SH_OPTION_FLAG, .name = "energy", .help = "with --on: the devices with the least energy",
+     .offset = FIELD(energy), .help_at = 39},
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",
      .help = "write the plan to FILE ('-': standard output)", .offset = FIELD(json), .help_at = 40},
     {SH_OPTION_FLAG, .name = "quiet", .help = "print nothing but errors", .offset = FIELD(quiet),
      .help_at = 44},
     {.kind = SH_OPTION_END},
 };
+
+static void add_choice(json_t *all, const sh_plan_options *asked, const sh_plan_result *plan)
+{
+    const sh_plan_choice *choice = &plan->choice;
+    if (all == NULL || !(asked->energy || asked->deadline != NULL))
+        return;
+    json_object_set_new(all, "steps", json_integer((json_int_t)plan->steps));
+    json_object_set_new(all, "choice",
+                        choice->devices == 0
+                            ? json_null()
+                            : json_pack("{s:I, s:o, s:o, s:o}", "devices",
+                                        (json_int_t)choice->devices, "which",
+                                        sh_json_text(choice->which), "step_seconds",
+                                        sh_json_number(choice->step_seconds), "step_joules",
+                                        sh_json_number(choice->step_joules)));
+}
 
 static void add_devices(json_t *all, const sh_plan_result *plan)
 {
@@ -98,6 +120,7 @@ static json_t *plan_json(const sh_plan_options *asked, const sh_plan_result *pla
                             "timed", plan->timed, "note", sh_json_text(plan->note), "read_seconds",
                             sh_json_number(plan->read_seconds), "layers", layers, "grains", grains);
     add_devices(all, plan);
+    add_choice(all, asked, plan);
     return all;
 }
 
@@ -186,6 +209,29 @@ static void print_ways(const sh_plan_result *plan, double step_seconds)
     }
 }
 
+/* What --energy and --deadline choose. */
+static void print_choice(const sh_plan_options *asked, const sh_plan_result *plan)
+{
+    const sh_plan_choice *choice = &plan->choice;
+    const double steps = (double)plan->steps;
+    sh_quantity a, b;
+    if (!asked->energy && asked->deadline == NULL)
+        return;
+    if (choice->devices == 0) {
+        printf("enough      none of the devices end %s in %s: the fastest take %s\n",
+               sh_quantity_count(&a, plan->steps, "step"), asked->deadline,
+               sh_quantity_duration(&b, steps * plan->points[plan->best].step_seconds));
+        return;
+    }
+    printf("%-12s%s: %.2f ms a step, %s in %s", asked->energy ? "energy" : "enough", choice->which,
+           choice->step_seconds * 1e3, sh_quantity_count(&a, plan->steps, "step"),
+           sh_quantity_duration(&b, steps * choice->step_seconds));
+    if (!isnan(choice->step_joules))
+        printf(", %.3g J a step, %.3g kJ in all", choice->step_joules,
+               1e-3 * steps * choice->step_joules);
+    puts("");
+}
+
 static int print_devices(const sh_plan_options *asked, const sh_plan_result *plan)
 {
     static const char *const heads[] = {"devices",  "step ms",      "samples/s", "computing ms",
@@ -214,6 +260,7 @@ static int print_devices(const sh_plan_options *asked, const sh_plan_result *pla
     if (best->devices < plan->point_count)
         printf("; %zu would stand by", plan->point_count - best->devices);
     puts("");
+    print_choice(asked, plan);
     print_ways(plan, best->step_seconds);
     if (plan->on_note[0] != '\0')
         printf("            %s\n", plan->on_note);
@@ -261,8 +308,12 @@ static int run(const sh_arguments *arguments, void *values)
         return code;
     if (sh_lanes_check(given->asked.lanes) != SH_OK || sh_job_complete(job) != SH_OK)
         return sh_console_misuse("plan", "%s", sh_message());
-    const sh_plan_options asked = {
-        .job = *job, .lanes = given->asked.lanes, .memory = given->asked.memory, .on = given->on};
+    const sh_plan_options asked = {.job = *job,
+                                   .lanes = given->asked.lanes,
+                                   .memory = given->asked.memory,
+                                   .on = given->on,
+                                   .deadline = given->deadline,
+                                   .energy = given->energy};
     if (given->json != NULL && sh_json_file_check(given->json) != SH_OK)
         return sh_console_fail("%s", sh_message());
     if (sh_plan(&asked, &plan) != SH_OK)
@@ -289,11 +340,16 @@ const sh_command sh_plan_command = {
         "With --on, also the time of a step on several devices, with 1, 2, ... of them; who would\n"
         "stand by; and which grain or width of the wire would make it faster (other weights).\n"
         "A device is this (as measured), a board (pi4, pi5, jetson-nano, orin-nano, agx-orin:\n"
-        "estimated) or what it reaches, such as 25gflops; its link stands behind @.\n"
+        "estimated) or what it reaches, such as 25gflops; @ begins its link, / its power in "
+        "watts.\n"
+        "--energy chooses the devices that need the least energy, --deadline the fewest that end "
+        "in\n"
+        "time, both together the least energy in time.\n"
         "\n"
         "examples:\n"
         "  shoal plan lenet mnist:DIR --batch-size 128\n"
-        "  shoal plan resnet:20 noise:3x32x32/10 --on 'this@1gbit, 4x pi5@1gbit'\n",
+        "  shoal plan resnet:20 noise:3x32x32/10 --on 'this@1gbit, 4x pi5@1gbit'\n"
+        "  shoal plan lenet mnist:DIR --on '8x pi4@1gbit/6w, 2x pi5@1gbit/11w' --energy\n",
     .options = options,
     .values_bytes = sizeof(plan_values),
     .trains = SH_TRAINS_ON_PAPER,

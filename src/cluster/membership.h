@@ -54,7 +54,8 @@ typedef enum sh_membership_action_kind {
     X(VIEW, "view")                                                                                \
     X(SERVERS, "servers")                                                                          \
     X(RESTS, "rests")                                                                              \
-    X(COMPARED, "compared")
+    X(COMPARED, "compared")                                                                        \
+    X(CURVE, "curve")
 
 typedef enum sh_news {
 #define SH_NEWS_VALUE(name, text) SH_NEWS_##name,

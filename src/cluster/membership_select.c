@@ -5,12 +5,15 @@
 #include <string.h>
 
 #include "cluster/membership_transfers.h"
+#include "plan/curve.h"
 
 #define RATE_MS 2000   /* that a device waits for device 0's speed */
 #define LINK_MS 3000   /* and for its link to be measured */
 #define EACH_MS 4      /* between two choices, for each device: so many that one takes its time */
 #define HOPE_MS 120000 /* that double the speed of one that rests: it may be faster by now */
 #define HOPE_MAX 4.0
+#define CURVE_MS 1000 /* after devices have come: others may follow */
+#define CURVE_MOST 32 /* devices of a curve: more take too long to compute, and to read */
 
 bool sh_membership_selects(const sh_membership *membership)
 {
@@ -75,6 +78,25 @@ static void say(sh_membership *membership, sh_roster_entry *one)
 {
     sh_membership_note(membership, SH_NEWS_RESTS, one->device, "device %.64s stands by: %.255s",
                        one->name, one->why);
+}
+
+/* Tells how long steps are with 1, 2, ... of the devices, once no more have come for a while. */
+static void tell_curve(sh_membership *membership, const sh_lineup_device *devices,
+                       sh_roster_entry *const *members, uint32_t count)
+{
+    const char *names[CURVE_MOST];
+    char text[SH_MEMBERSHIP_TEXT];
+    sh_curve curve;
+    if (membership->curve_ms == 0 || membership->clock_ms < membership->curve_ms)
+        return;
+    membership->curve_ms = 0;
+    if (count < 2 || count > CURVE_MOST)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        names[i] = members[i]->name;
+    sh_curve_make(&curve, &membership->standby.job, devices, count);
+    sh_curve_describe(&curve, names, text, sizeof text);
+    sh_membership_note(membership, SH_NEWS_CURVE, SH_MEMBERSHIP_ALL, "%s", text);
 }
 
 /* In steps that take what they should, each link of the ring carries at least what they show. What
@@ -155,6 +177,8 @@ bool sh_membership_select(sh_membership *membership)
         sh_roster_entry *one = members[i];
         const bool first = !one->considered;
         one->considered = true;
+        if (first)
+            membership->curve_ms = membership->clock_ms + CURVE_MS;
         if (!used[i] && (first || one->seated))
             sh_standby_explain(&membership->standby, devices, used, count, i, one->why,
                                sizeof one->why);
@@ -163,6 +187,7 @@ bool sh_membership_select(sh_membership *membership)
         if (one->rests && first && !one->seated)
             say(membership, one);
     }
+    tell_curve(membership, devices, members, count);
     return seat_at_once(membership, members, count);
 }
 

@@ -122,6 +122,8 @@ static void a_device_that_helps_computes(void **state)
      * computing hides a quarter of that time. */
     assert_non_null(
         strstr(notes, "compared: with 2 devices a step takes 2 s; 1.74 s were expected"));
+    assert_non_null(strstr(notes, "curve: expected of a step: 3 s with 1, 2 s with 2 (fastest); "
+                                  "with all, computing takes longest"));
     notes[0] = '\0';
     pass_time(&view, &steps, 40);
     assert_null(strstr(notes, "compared"));

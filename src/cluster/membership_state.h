@@ -67,8 +67,9 @@ struct sh_membership {
     sh_broken_pair pairs[SH_MEMBERSHIP_PAIRS_MAX];
     sh_balance balance;
     sh_standby standby;
-    bool vacant;     /* a device that computed was lost since who computes was chosen last */
-    double followed; /* as the options have it */
+    bool vacant;       /* a device that computed was lost since who computes was chosen last */
+    uint64_t curve_ms; /* when the curve of a step's time is told next; 0: when devices come */
+    double followed;   /* as the options have it */
     sh_credit_steps credit_steps;
     uint64_t judged;       /* steps applied when speeds were judged last */
     uint64_t proven_steps; /* device 0 had applied when the last device was found proven */

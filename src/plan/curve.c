@@ -2,6 +2,8 @@
 #include "plan/curve.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 #define AS_FAST 1e-3 /* of a step's time: no gain, as in plan/lineup */
 
@@ -82,4 +84,45 @@ void sh_curve_make(sh_curve *curve, const sh_lineup_job *job, const sh_lineup_de
         if (best_s(&tried) < (1 - AS_FAST) * best_s(curve))
             *curve = tried;
     }
+}
+
+/* ---- in words -------------------------------------------------------------------------------- */
+
+typedef struct sentence {
+    char *text;
+    size_t bytes, used;
+} sentence;
+
+static void __attribute__((format(printf, 2, 3))) add(sentence *to, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(to->text + to->used, to->bytes - to->used, format, arguments);
+    va_end(arguments);
+    const size_t left = to->bytes - to->used - 1;
+    to->used += length < 0 ? 0 : (size_t)length < left ? (size_t)length : left;
+}
+
+#define FIRST_POINTS 3
+
+void sh_curve_describe(const sh_curve *curve, const char *const *names, char *text,
+                       size_t text_bytes)
+{
+    const uint32_t last = curve->count - 1;
+    const sh_curve_point *all = &curve->points[last];
+    sentence made = {text, text_bytes, 0};
+    add(&made, "expected of a step:");
+    for (uint32_t n = 0; n <= last; n++)
+        if (n < FIRST_POINTS || n == curve->best || n == last) {
+            const double seconds = curve->points[n].time.seconds;
+            add(&made, seconds < 1 ? "%s %.3g ms with %u%s" : "%s %.3g s with %u%s",
+                n == 0 ? "" : ",", seconds < 1 ? 1e3 * seconds : seconds, n + 1,
+                n == curve->best ? " (fastest)" : "");
+        }
+    if (all->idle > 0)
+        add(&made, "; with all, %u %s no grain", all->idle, all->idle == 1 ? "has" : "have");
+    else if (all->time.exchange_s > all->time.compute_s)
+        add(&made, "; with all, the link of %.40s takes longest", names[all->time.slowest]);
+    else
+        add(&made, "; with all, computing takes longest");
 }

@@ -14,6 +14,8 @@
 #ifndef SHOAL_PLAN_CURVE_H
 #define SHOAL_PLAN_CURVE_H
 
+#include <stddef.h>
+
 #include "plan/lineup.h"
 
 typedef struct sh_curve_point {
@@ -31,5 +33,10 @@ typedef struct sh_curve {
  * SH_DEVICES_MAX. */
 void sh_curve_make(sh_curve *curve, const sh_lineup_job *job, const sh_lineup_device *devices,
                    uint32_t count);
+
+/* The curve in a sentence: times with 1, 2, 3 devices, with the fastest number and with all, and
+ * what makes a step longer with all. names [devices]. */
+void sh_curve_describe(const sh_curve *curve, const char *const *names, char *text,
+                       size_t text_bytes);
 
 #endif

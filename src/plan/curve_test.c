@@ -72,12 +72,41 @@ static void a_fast_device_behind_a_slow_link_comes_last(void **state)
     assert_int_equal(curve.points[4].added, 0);
 }
 
+static void a_curve_is_told_in_a_sentence(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    sh_lineup_job job = {.grains = 8, .summed = 1e6, .stretch = 1};
+    sh_lineup_device devices[8];
+    sh_curve curve;
+    char text[256];
+    for (int i = 0; i < 8; i++)
+        devices[i] = (sh_lineup_device){.rate = 10, .out = 1e7, .in = 1e7};
+    devices[7].out = 5e6;
+    sh_curve_make(&curve, &job, devices, 8);
+    sh_curve_describe(&curve, names, text, sizeof text);
+    assert_string_equal(text, "expected of a step: 800 ms with 1, 500 ms with 2, 433 ms with 3, "
+                              "350 ms with 4 (fastest), 450 ms with 8; with all, the link of h "
+                              "takes longest");
+    sh_curve_make(&curve, &job, devices, 2);
+    sh_curve_describe(&curve, names, text, sizeof text);
+    assert_string_equal(text, "expected of a step: 800 ms with 1, 500 ms with 2 (fastest); with "
+                              "all, computing takes longest");
+    job.grains = 2;
+    sh_curve_make(&curve, &job, devices, 3);
+    sh_curve_describe(&curve, names, text, sizeof text);
+    assert_non_null(strstr(text, "; with all, 1 has no grain"));
+    sh_curve_describe(&curve, names, text, 30);
+    assert_int_equal(strlen(text), 29);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_curve_bends_where_the_exchange_costs_more),
         cmocka_unit_test(the_best_device_is_added_first),
         cmocka_unit_test(a_fast_device_behind_a_slow_link_comes_last),
+        cmocka_unit_test(a_curve_is_told_in_a_sentence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,18 +14,20 @@
 #define GROUP_BYTES 64
 #define BITS_MAX 1e12
 #define GFLOPS_MAX 1e6
+#define WATTS_MAX 1e5
 #define KNOWN                                                                                      \
     "There is this, pi4, pi5, jetson-nano, orin-nano, agx-orin, or what it reaches, such as "      \
     "25gflops"
 
-/* Cores, GHz, and float32 operations a cycle of one core, where a multiply-add counts as two. An
- * estimate: one 128-bit vector of them a cycle for Cortex-A57 and A72, two for A76 and A78AE. */
+/* Cores, GHz, float32 operations a cycle of one core (a multiply-add counts as two), and watts with
+ * all cores at work. Estimates: one 128-bit multiply-add a cycle for Cortex-A57 and A72, two for
+ * A76 and A78AE; the power modes of Jetsons, and about what a Pi draws under load. */
 static const struct board {
     const char *name;
-    double cores, ghz, flops_a_cycle;
+    double cores, ghz, flops_a_cycle, watts;
 } boards[] = {
-    {"pi4", 4, 1.5, 8},        {"pi5", 4, 2.4, 16},       {"jetson-nano", 4, 1.43, 8},
-    {"orin-nano", 6, 1.5, 16}, {"agx-orin", 12, 2.2, 16},
+    {"pi4", 4, 1.5, 8, 6},         {"pi5", 4, 2.4, 16, 10},       {"jetson-nano", 4, 1.43, 8, 10},
+    {"orin-nano", 6, 1.5, 16, 15}, {"agx-orin", 12, 2.2, 16, 40},
 };
 #define BOARDS (sizeof boards / sizeof *boards)
 
@@ -77,8 +79,10 @@ static sh_status read_device(sh_inventory_kind *kind, const char *text)
         const struct board *board = &boards[i];
         kind->board = strcmp(text, board->name) == 0;
         kind->flops = REACHED * board->cores * board->ghz * 1e9 * board->flops_a_cycle;
-        if (kind->board)
+        if (kind->board) {
+            kind->watts = kind->watts > 0 ? kind->watts : board->watts;
             return SH_OK;
+        }
         sh_suggestion_offer(&meant, board->name);
     }
     if (meant.name != NULL)
@@ -91,8 +95,15 @@ static sh_status read_device(sh_inventory_kind *kind, const char *text)
 static sh_status read_group(sh_inventory_kind *kind, char *text)
 {
     const size_t digits = strspn(text, "0123456789");
-    char *device = text, *at = strchr(text, '@');
+    char *device = text, *at = strchr(text, '@'), *slash = strchr(text, '/');
     *kind = (sh_inventory_kind){.count = 1};
+    if (slash != NULL) {
+        const char *unit = read_number(slash + 1, &kind->watts);
+        if (unit == NULL || strcmp(unit, "w") != 0 || kind->watts > WATTS_MAX)
+            return sh_fail(SH_INVALID, "--on: power '%.40s': expected watts such as 6.5w",
+                           slash + 1);
+        *slash = '\0';
+    }
     if (digits > 0 && text[digits] == 'x') {
         const unsigned long count = strtoul(text, NULL, 10);
         if (digits > 4 || count < 1 || count > SH_DEVICES_MAX)

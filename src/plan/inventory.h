@@ -5,12 +5,13 @@
  *     sh_inventory inventory;
  *     SH_TRY(sh_inventory_parse(&inventory, "this@1gbit, 8x pi4@100mbit"));
  *
- * The text is groups with commas between them, each `[Nx ]DEVICE[@RATE]`:
+ * The text is groups with commas between them, each `[Nx ]DEVICE[@RATE][/WATTS]`:
  *
  * DEVICE is `this`, the device at hand as `shoal bench` measured it; a board (pi4, pi5,
  * jetson-nano, orin-nano, agx-orin), whose speed is an estimate; or what a device reaches with all
  * its cores, such as 25gflops: float32 operations a second. RATE is what its link carries each way,
- * such as 100mbit, 1gbit or 500kbit. Without a rate the link takes no time.
+ * such as 100mbit, 1gbit or 500kbit; without it the link takes no time. WATTS is what one of them
+ * draws at work, such as 6.5w; without it a board has its usual power, others have none.
  *
  * Capitals do not matter. Threads: any; a value.
  */
@@ -31,7 +32,8 @@ typedef struct sh_inventory_kind {
     uint32_t count;               /* from 1 */
     double flops;                 /* a second, on all cores; 0: the device at hand */
     double link;                  /* bytes/s each way; 0: it takes no time */
-    bool board;                   /* `flops` is an estimate: half of the peak */
+    double watts;                 /* that one draws while it computes; 0: not known */
+    bool board;                   /* `flops`, and `watts` unless stated, are estimates */
 } sh_inventory_kind;
 
 typedef struct sh_inventory {

@@ -20,7 +20,10 @@ static void groups_are_read(void **state)
     assert_true(found.kind[2].flops == 12.5e9 && found.kind[2].link == 62500);
     assert_false(found.kind[2].board);
     assert_ok(sh_inventory_parse(&found, "pi5"));
-    assert_true(found.devices == 1 && found.kind[0].link == 0);
+    assert_true(found.devices == 1 && found.kind[0].link == 0 && found.kind[0].watts == 10);
+    assert_ok(sh_inventory_parse(&found, "2x pi4@1gbit/4.5W, 9gflops/3w, this"));
+    assert_true(found.kind[0].watts == 4.5 && found.kind[0].link == 1.25e8);
+    assert_true(found.kind[1].watts == 3 && found.kind[2].watts == 0);
 }
 
 static void what_is_wrong_is_said(void **state)
@@ -39,6 +42,11 @@ static void what_is_wrong_is_said(void **state)
         {"pi4@0mbit", "link '0mbit'"},
         {"pi4@5000gbit", "link '5000gbit'"},
         {"pi4@1gbit@1gbit", "link '1gbit@1gbit'"},
+        {"pi4/", "power ''"},
+        {"pi4@1gbit/6", "power '6': expected watts such as 6.5w"},
+        {"pi4/6w@1gbit", "power '6w@1gbit'"},
+        {"pi4/0w", "power '0w'"},
+        {"pi4/6w/6w", "power '6w/6w'"},
         {"0xpi4", "from 1 to 256 devices"},
         {"257x pi4", "from 1 to 256 devices"},
         {"99999999999x pi4", "from 1 to 256 devices"},

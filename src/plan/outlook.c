@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/outlook.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "plan/curve.h"
+#include "plan/thrift.h"
 
 static const uint32_t wires[] = {32, 16, 8};
 #define WIRES (sizeof wires / sizeof *wires)
@@ -92,12 +94,57 @@ static int compare_ways(const void *a, const void *b)
     return (x->grain < y->grain) - (x->grain > y->grain);
 }
 
+/* The devices of one kind, as they compute grains of a row. */
+static void list_kinds(sh_thrift_kind *list, const sh_inventory *inventory,
+                       const sh_lineup_device *devices)
+{
+    for (uint32_t k = 0, first = 0; k < inventory->kinds; first += inventory->kind[k++].count)
+        list[k] =
+            (sh_thrift_kind){devices[first], inventory->kind[k].count, inventory->kind[k].watts};
+}
+
+static void fill_choice(sh_plan_choice *choice, const sh_thrift *set, const sh_inventory *inventory)
+{
+    size_t used = 0;
+    *choice = (sh_plan_choice){.devices = set->devices,
+                               .step_seconds = set->time.seconds,
+                               .step_joules = set->joules > 0 ? set->joules : (double)NAN};
+    for (uint32_t k = 0; k < inventory->kinds; k++) {
+        if (set->used[k] == 0)
+            continue;
+        const int length = snprintf(choice->which + used, sizeof choice->which - used, "%s%ux %s",
+                                    used > 0 ? ", " : "", set->used[k], inventory->kind[k].name);
+        if (length > 0 && used + (size_t)length < sizeof choice->which)
+            used += (size_t)length;
+    }
+}
+
+/* For the job as it is. */
+static sh_status choose(sh_plan_result *result, const sh_outlook *asked, const sh_lineup_job *job,
+                        const sh_lineup_device *devices)
+{
+    sh_thrift_kind list[SH_INVENTORY_KINDS];
+    sh_thrift set;
+    const sh_inventory *inventory = asked->inventory;
+    for (uint32_t k = 0; k < inventory->kinds && asked->energy; k++)
+        if (!(inventory->kind[k].watts > 0))
+            return sh_fail(SH_INVALID,
+                           "--energy: the power of '%s' is not known: say it, as %s/40w",
+                           inventory->kind[k].name, inventory->kind[k].name);
+    list_kinds(list, inventory, devices);
+    const sh_thrift_aim aim = {.energy = asked->energy, .limit_s = asked->limit_s};
+    if (sh_thrift_choose(&set, job, list, inventory->kinds, &aim))
+        fill_choice(&result->choice, &set, inventory);
+    return SH_OK;
+}
+
 static void note_estimates(sh_plan_result *result, const sh_inventory *inventory)
 {
     for (uint32_t i = 0; i < inventory->kinds; i++)
         if (inventory->kind[i].board)
             snprintf(result->on_note, sizeof result->on_note,
-                     "the speed of a board is estimated: half of its processor's peak");
+                     "the speed and power of a board are estimated: half of its processor's peak, "
+                     "and what it usually draws");
 }
 
 sh_status sh_outlook_fill(sh_plan_result *result, const sh_outlook *asked)
@@ -116,8 +163,9 @@ sh_status sh_outlook_fill(sh_plan_result *result, const sh_outlook *asked)
         free(curve);
         return sh_fail_memory(inventory->devices * sizeof *result->points, "the plan's devices");
     }
+    sh_status status = SH_OK;
     for (size_t i = 0; i < result->grain_count; i++)
-        for (size_t w = 0; w < WIRES; w++) {
+        for (size_t w = 0; w < WIRES && status == SH_OK; w++) {
             const sh_plan_grain *row = &result->grains[i];
             const bool own = i == 0 && wires[w] == asked->wire;
             const sh_lineup_job job = job_of(result, row, asked, wires[w]);
@@ -130,6 +178,8 @@ sh_status sh_outlook_fill(sh_plan_result *result, const sh_outlook *asked)
                 continue;
             }
             result->best = curve->best;
+            if (asked->energy || asked->limit_s > 0)
+                status = choose(result, asked, &job, devices);
             for (uint32_t n = 0; n < curve->count; n++)
                 fill_point(&result->points[result->point_count++], &curve->points[n], n + 1,
                            inventory, kinds);
@@ -137,5 +187,5 @@ sh_status sh_outlook_fill(sh_plan_result *result, const sh_outlook *asked)
     qsort(result->ways, result->way_count, sizeof *result->ways, compare_ways);
     note_estimates(result, inventory);
     free(curve);
-    return SH_OK;
+    return status;
 }

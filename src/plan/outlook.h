@@ -24,11 +24,14 @@ typedef struct sh_outlook {
     const sh_inventory *inventory;
     sh_traffic traffic; /* of a step, with `wire` bits */
     uint32_t wire;
-    bool servers; /* as plan/lineup.h has it */
+    bool servers;   /* as plan/lineup.h has it */
+    bool energy;    /* choose the devices with the least energy */
+    double limit_s; /* likewise, or the fewest, whose steps take at most this; 0: not asked */
 } sh_outlook;
 
-/* Fills points, best, ways and on_note of a result that has its layers and grains. SH_NOT_FOUND:
- * this device is among the devices, and the result has no times. */
+/* Fills points, best, ways, choice and on_note of a result that has its layers and grains.
+ * SH_NOT_FOUND: this device is among the devices, and the result has no times. SH_INVALID: `energy`
+ * with a device whose power is not stated. */
 sh_status sh_outlook_fill(sh_plan_result *result, const sh_outlook *asked) SHOAL_CHECKED;
 
 #endif

@@ -41,7 +41,8 @@ typedef struct planning {
     sh_measurements known;
     sh_problem problem;
     sh_footprint footprint; /* of the job as it is */
-    sh_inventory inventory; /* of the options' `on` */
+    sh_inventory inventory;
+    double deadline_s; /* 0: none */ /* of the options' `on` */
     sh_traffic traffic;
 } planning;
 
@@ -300,28 +301,53 @@ done:
 }
 
 /* Devices can be told of where they compute steps together. */
-static sh_status read_devices(planning *p, const char *on, const sh_job *job)
+/* "90s", "1.5h": seconds. */
+static sh_status read_deadline(double *seconds, const char *text)
+{
+    char *unit;
+    const double number = strtod(text, &unit);
+    const double scale = strcmp(unit, "s") == 0   ? 1
+                         : strcmp(unit, "m") == 0 ? 60
+                         : strcmp(unit, "h") == 0 ? 3600
+                         : strcmp(unit, "d") == 0 ? 86400
+                                                  : 0;
+    if (unit == text || scale == 0 || !isfinite(number) || number <= 0)
+        return sh_fail(SH_INVALID, "--deadline %s: expected a time such as 90s, 20m, 1.5h or 2d",
+                       text);
+    *seconds = number * scale;
+    return SH_OK;
+}
+
+static sh_status read_devices(planning *p, const sh_plan_options *options, const sh_job *job)
 {
     sh_strategy strategy;
-    if (on == NULL)
+    if (options->on == NULL && (options->energy || options->deadline != NULL))
+        return sh_fail(SH_INVALID, "%s: say with --on which devices there are",
+                       options->energy ? "--energy" : "--deadline");
+    if (options->on == NULL)
         return SH_OK;
+    if (options->deadline != NULL)
+        SH_TRY(read_deadline(&p->deadline_s, options->deadline));
     SH_TRY(sh_strategy_parse(&strategy, job->strategy));
     if (strategy.row->apart || strategy.row->local)
         return sh_fail(SH_UNSUPPORTED,
                        "--on: with --strategy %s devices do not compute steps together; plan it "
                        "with sync or ps-sync",
                        job->strategy);
-    return sh_inventory_parse(&p->inventory, on);
+    return sh_inventory_parse(&p->inventory, options->on);
 }
 
-static sh_status look_out(const planning *p, const sh_job *job)
+static sh_status look_out(const planning *p, const sh_job *job, bool energy)
 {
     sh_strategy strategy;
     SH_TRY(sh_strategy_parse(&strategy, job->strategy));
+    p->result->steps = sh_schedule_of(job, (uint32_t)p->result->samples).total_steps;
     const sh_outlook asked = {.inventory = &p->inventory,
                               .traffic = p->traffic,
                               .wire = job->wire,
-                              .servers = strategy.row->servers};
+                              .servers = strategy.row->servers,
+                              .energy = energy,
+                              .limit_s = p->deadline_s / (double)p->result->steps};
     return sh_outlook_fill(p->result, &asked);
 }
 
@@ -331,7 +357,7 @@ static sh_status run(planning *p, const sh_plan_options *options)
     sh_job job = options->job;
     sh_lane_list lanes;
     SH_TRY(sh_job_complete(&job));
-    SH_TRY(read_devices(p, options->on, &job));
+    SH_TRY(read_devices(p, options, &job));
     SH_TRY(sh_lane_list_parse(&lanes, options->lanes));
     if (lanes.gpu_count > 0)
         return sh_fail(SH_UNSUPPORTED, "--lanes %s: a plan knows no GPUs yet; leave gpu: out",
@@ -364,7 +390,7 @@ static sh_status run(planning *p, const sh_plan_options *options)
     for (size_t i = 0; i < USUAL_GRAINS; i++)
         if (usual_grains[i] != job.grain && usual_grains[i] <= most)
             SH_TRY(plan_grain(p, usual_grains[i]));
-    return options->on != NULL ? look_out(p, &job) : SH_OK;
+    return options->on != NULL ? look_out(p, &job, options->energy) : SH_OK;
 }
 
 sh_status sh_plan(const sh_plan_options *options, sh_plan_result *result)

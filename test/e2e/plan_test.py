@@ -177,6 +177,33 @@ class Plan(harness.Case):
         self.assertEqual(result.plan["points"][8]["binds"], "computing; 1 without grains")
         self.assertRegex(result.out, r"(?m)^fastest +8 devices, .* ms a step: \d\.\d\d times one device; 1 would stand by$")
 
+    def test_a_plan_for_energy_or_a_deadline(self):
+        """Computing takes all the time: devices of 2 W need the least energy, and as much with all four as with one, so all are
+        taken, which is faster; in less time, others do."""
+        devices = ("--on", "4x 0.01gflops/20w, 4x 0.002gflops/2w")
+        least = self.plan(*JOB, *devices, "--energy").plan
+        self.assertEqual(least["choice"]["which"], "4x 0.002gflops")
+        self.assertAlmostEqual(least["choice"]["step_joules"], 8 * least["choice"]["step_seconds"], places=6)
+        fastest = min(point["step_seconds"] for point in least["points"])
+        steps = least["steps"]
+        for seconds in (1.01 * fastest, 2.5 * fastest):
+            result = self.plan(*JOB, *devices, "--energy", "--deadline", "%.3fs" % (steps * seconds))
+            choice = result.plan["choice"]
+            self.assertLessEqual(choice["step_seconds"], seconds)
+            self.assertGreater(choice["step_joules"], least["choice"]["step_joules"])
+            few = self.plan(*JOB, *devices, "--deadline", "%.3fs" % (steps * seconds)).plan["choice"]
+            self.assertLessEqual(few["devices"], choice["devices"])
+            self.assertLessEqual(few["step_seconds"], seconds)
+            self.assertRegex(result.out, r"(?m)^energy +\d+x .*: .* ms a step, [\d,]+ steps in .* J a step, .* kJ in all$")
+        late = self.plan(*JOB, *devices, "--deadline", "%.3fs" % (steps * 0.9 * fastest))
+        self.assertIsNone(late.plan["choice"])
+        self.assertIn("none of the devices end", late.out)
+        for arguments, message in ((("--energy",), "--energy: say with --on"),
+                                   (("--on", "this, 2gflops/3w", "--energy"), "measured"),
+                                   (("--on", "2gflops", "--energy"), "the power of '2gflops' is not known"),
+                                   (("--on", "pi4", "--deadline", "soon"), "--deadline soon: expected a time such as 90s")):
+            self.assertIn(message, self.shoal("plan", *JOB, *arguments, status=1, env=self.env).err)
+
     def test_a_plan_on_this_device(self):
         result = self.shoal("plan", *JOB, "--on", "this", status=1, env=self.env)
         self.assertIn("--on this: this device has not been measured; run shoal bench", result.err)
