@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A form is a line of the table below: a name, how it is written, and the range of its numbers.
- *
- * Numbers are read as digits over a power of ten: both are exact in double, and one division gives
- * the same bits everywhere, whatever the locale.
+ * A number is parsed as an integer divided by a power of ten. Both are exact in double, so the
+ * result is the same everywhere, whatever the locale.
  */
 #include "data/augment.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define NAME_MOST 32    /* characters of a name that a message shows */
-#define NUMBERS_MOST 4  /* of one name */
-#define DIGITS_MOST 9   /* of a number */
+#define NAME_MOST 32    /* shown in a message */
+#define NUMBERS_MOST 4  /* per name */
+#define DIGITS_MOST 9   /* per number */
 #define BLOCKS_SHIFT 24 /* a sequence has 2^24 blocks of four numbers */
 
 typedef enum kind {
@@ -30,12 +28,12 @@ typedef enum kind {
     MASK,
     MIXUP,
     CUTMIX,
-    KINDS, /* how many there are */
+    KINDS,
 } kind;
 
 typedef struct form {
     const char *name;
-    const char *shown; /* in the list of all */
+    const char *shown;
     const char *usage; /* after "write" */
     int required, allowed;
     bool whole;
@@ -176,7 +174,7 @@ static void take(sh_augment *augment, kind which, const double *number, int coun
     }
 }
 
-/* Digits, where `whole` is false with at most one point among them. */
+/* Parses digits, with at most one decimal point unless `whole`. */
 static bool read_number(double *number, const char *text, size_t length, bool whole)
 {
     uint32_t digits = 0, value = 0, scale = 1;
@@ -195,7 +193,6 @@ static bool read_number(double *number, const char *text, size_t length, bool wh
     return digits > 0;
 }
 
-/* The numbers of a name, with a slash between. */
 static bool read_numbers(double number[NUMBERS_MOST], int *count, const form *f, const char *text,
                          size_t length)
 {
@@ -226,7 +223,7 @@ static sh_status fail_unknown(const char *list, const char *name, size_t length)
                    list, (int)(length < NAME_MOST ? length : NAME_MOST), name, all);
 }
 
-/* Takes the part of `length` characters at `text` in the list. */
+/* Parses one item of the list. */
 static sh_status parse_part(sh_augment *augment, uint32_t *taken, const char *list,
                             const char *text, size_t length)
 {
@@ -309,7 +306,7 @@ sh_view sh_augment_draw(const sh_augment *augment, uint64_t seed, uint32_t epoch
     if (!sh_augment_moves(augment))
         return view;
     sh_random random = sh_augment_random(SH_AUGMENT_VIEW, seed, epoch, index);
-    /* Drawn even where it is not used: with and without flip, the crops are the same. */
+    /* Drawn even without flip, so that it does not affect the crops. */
     const bool mirrored = sh_random_next(&random) >> 31 != 0;
     view.mirrored = augment->flip && mirrored;
     if (augment->crop > 0) {

@@ -126,7 +126,7 @@ static void other_lists_say_what_there_is(void **state)
     }
 }
 
-/* Over many samples each of the (2 * 4 + 1)^2 * 2 views comes about as often. */
+/* Each of the (2 * 4 + 1)^2 * 2 views is equally frequent. */
 static void views_are_uniform(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void views_belong_to_seed_epoch_and_sample(void **state)
         equal[2] += same(view, sh_augment_draw(&augment, 5, 2, i + 1));
     }
     for (int i = 0; i < 3; i++)
-        assert_in_range(equal[i], 0, 20); /* about 1000 / 162 by chance */
+        assert_in_range(equal[i], 0, 20); /* 1000 / 162 by chance */
 }
 
 static void what_is_not_asked_for_does_not_happen(void **state)
@@ -178,7 +178,7 @@ static void what_is_not_asked_for_does_not_happen(void **state)
     }
 }
 
-/* Views are part of the course: a change here changes every run that has them. */
+/* A change here changes every run that augments. */
 static void golden_views(void **state)
 {
     (void)state;

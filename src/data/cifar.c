@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `cifar10:DIR` and `cifar100:DIR`: the files of the binary version of CIFAR-10 and CIFAR-100,
- * under their published names (A. Krizhevsky: "Learning multiple layers of features from tiny
- * images", 2009; the format as the sets' page, cs.toronto.edu/~kriz/cifar.html, has it): records
- * and nothing else,
+ * `cifar10:DIR` and `cifar100:DIR`: CIFAR-10 and CIFAR-100, binary version, with the published
+ * file names (A. Krizhevsky: "Learning multiple layers of features from tiny images", 2009; format
+ * from cs.toronto.edu/~kriz/cifar.html). A file has any number of whole records,
  *
  *     CIFAR-10     label,                     3072 bytes
  *     CIFAR-100    coarse label, fine label,  3072 bytes
  *
- * the pixels being a plane of 32 x 32 each for red, green and blue, row by row. A file may hold any
- * number of whole records. Of CIFAR-100's labels the fine one is used.
+ * with planes of 32 x 32 for red, green and blue, row by row. CIFAR-100's fine label is used.
  *
- * CIFAR-10's training images come in five files, and any number of them is enough. Samples are
- * numbered through the files that are there, in order. The log names the missing ones.
+ * Any of CIFAR-10's five training files suffice. Samples are numbered through them in order; the
+ * log names missing files.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,19 +21,19 @@
 #include "data/stored.h"
 
 #define SIDE 32
-#define PIXELS (3 * SIDE * SIDE) /* bytes of an image */
-#define LABELS_MOST 2            /* bytes before it */
-#define FILES_MOST 5             /* of a split */
+#define PIXELS (3 * SIDE * SIDE)
+#define LABELS_MOST 2 /* bytes before the pixels */
+#define FILES_MOST 5  /* per split */
 
-/* What differs between the two. */
+/* The differences between the formats. */
 typedef struct variant {
     const char *title;
-    uint32_t labels; /* bytes of labels in a record; the last is the one that is used */
+    uint32_t labels; /* bytes; the last is used */
     uint32_t classes[LABELS_MOST];
-    /* Of the pixels of all 50,000 training images, as parts of 255, by channel; rounded as they
-     * are in common use. cifar_test.c compares them with real files where it finds those. */
+    /* Per channel over all 50,000 training images, in 0..1, rounded as usual. cifar_test.c
+     * checks them against real files. */
     float mean[3], deviation[3];
-    const char *files[SH_SPLITS][FILES_MOST + 1]; /* NULL behind the last */
+    const char *files[SH_SPLITS][FILES_MOST + 1]; /* NULL-terminated */
     const sh_format *other;
 } variant;
 
@@ -76,7 +74,7 @@ static bool cifar_recognises(const sh_format *format, const char *folder)
     return false;
 }
 
-/* Checks the size of a file of `bytes` bytes. Messages lack its name. */
+/* Messages lack the file's name. */
 static sh_status check_size(const variant *v, uint64_t bytes)
 {
     const uint64_t record = record_bytes(v), whole = bytes / record;
@@ -100,7 +98,7 @@ static sh_status check_size(const variant *v, uint64_t bytes)
     return SH_OK;
 }
 
-/* Each split is one file of the contents, made of the files of it that are there. */
+/* A split is one file of the contents, made of its present files. */
 static sh_status open_split(sh_stored *set, sh_split split, const char *folder)
 {
     const variant *v = set->format->variant;

@@ -14,10 +14,10 @@ enum {
     SIDE = 32,
     PIXELS = 3 * SIDE * SIDE,
     RECORD_MOST = 2 + PIXELS,
-    MOST = 100, /* records of a file: more than are checked in one go */
+    MOST = 100, /* per file: more than one batch of checks */
 };
 
-/* Sample i of any split: label i mod 10 (fine: i mod 100), and pixels that say which it is. */
+/* Label i mod 10 (fine: i mod 100), pixels that depend on i. */
 static size_t add_record(uint8_t *bytes, bool hundred, uint32_t sample)
 {
     size_t used = 0;
@@ -29,7 +29,7 @@ static size_t add_record(uint8_t *bytes, bool hundred, uint32_t sample)
     return used;
 }
 
-/* The file data/`name` with `count` samples from `first` on. */
+/* Writes `count` samples from `first` on. */
 static void put(fixture *s, const char *name, bool hundred, uint32_t first, uint32_t count)
 {
     static uint8_t bytes[MOST * RECORD_MOST];
@@ -54,7 +54,7 @@ static void drop(fixture *s, const char *name)
     assert_int_equal(unlink(fixture_path(s, path)), 0);
 }
 
-/* Opens "kind:FOLDER/data", or "FOLDER/data" where `kind` is NULL. */
+/* Opens "kind:FOLDER/data", or without "kind:" if NULL. */
 static sh_status open_set(sh_dataset **data, fixture *s, const char *kind)
 {
     char spec[sizeof s->path + 16];
@@ -117,7 +117,7 @@ static void any_of_the_batches_will_do(void **state)
     assert_non_null(strstr(line, "INFO data.incomplete folder="));
     assert_non_null(strstr(line, "/data\" samples=7 missing=\"data_batch_1.bin, data_batch_2.bin, "
                                  "data_batch_4.bin, data_batch_5.bin\""));
-    /* The same samples in five files are the same data. */
+    /* Five files with the same samples have the same fingerprint. */
     for (uint32_t i = 0; i < 5; i++) {
         char name[32];
         snprintf(name, sizeof name, "data_batch_%u.bin", i + 1);
@@ -145,7 +145,7 @@ static void the_fine_labels_are_used(void **state)
     fixture_remove(&s);
 }
 
-/* Labels from one end of the range to the other, and more records than are checked in one go. */
+/* All labels, more than one batch of checks. */
 static void records_are_read_as_they_are(void **state)
 {
     (void)state;
@@ -253,7 +253,7 @@ static void bad_files_are_refused(void **state)
     (void)state;
     static const struct {
         const char *kind, *file;
-        bool hundred; /* content of the other kind, or cut off where `count` is 0 */
+        bool hundred; /* content of the other format; truncated if `count` is 0 */
         uint32_t count;
         sh_status code;
         const char *part;
@@ -326,7 +326,6 @@ static void sizes_that_are_no_whole_records_are_refused(void **state)
     }
 }
 
-/* Writes one byte of a file. */
 static void poke(fixture *s, const char *name, long offset, uint8_t byte)
 {
     char path[64];
@@ -347,7 +346,7 @@ static void labels_out_of_range_are_named(void **state)
         uint8_t byte;
         const char *part;
         uint32_t index;
-        const char *reading; /* NULL: not seen then, since it is not the label that is used */
+        const char *reading; /* NULL: this label is not read */
     } cases[] = {
         {"cifar10", "data_batch_1.bin", 0, 10,
          "/data_batch_1.bin: record 0 has label 10, out of range 0 to 9; is this a file of "
@@ -453,7 +452,7 @@ static void files_without_permission_are_refused(void **state)
     fixture_remove(&s);
 }
 
-/* The constants of the normalisation, where the files are there. */
+/* Checks normalisation if real files exist. */
 static void real_files_have_the_mean_and_deviation(void **state)
 {
     (void)state;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A counting sort: the classes of all samples are read and counted, which gives each class its
- * place, then each sample is put into the place of its class. */
+/* A counting sort by class. */
 #include "data/class_index.h"
 
 #include <stdlib.h>
 
 struct sh_class_index {
     uint32_t classes; /* with samples */
-    uint32_t *first;  /* [classes + 1]: where the samples of a class begin */
+    uint32_t *first;  /* [classes + 1]: start of each class in `samples` */
     uint32_t *samples;
 };
 
@@ -25,7 +24,7 @@ done:
     return status;
 }
 
-/* Sorts `count` samples by class into `index`; `ends` has room for all classes. */
+/* `ends` has `outputs` zeros. */
 static void sort(sh_class_index *index, uint32_t *ends, const int32_t *classes, uint32_t count,
                  uint32_t outputs)
 {
@@ -34,7 +33,7 @@ static void sort(sh_class_index *index, uint32_t *ends, const int32_t *classes, 
         ends[classes[i]]++;
     for (uint32_t k = 0; k < outputs; k++) {
         const uint32_t own = ends[k];
-        ends[k] = sum; /* moves to the end of the class as it fills */
+        ends[k] = sum; /* moves to the class's end */
         if (own == 0)
             continue;
         index->first[index->classes++] = sum;

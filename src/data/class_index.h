@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The training samples of each class, by number: what balanced sampling draws from (order.h).
+ * The training samples of each class, for balanced sampling (order.h).
  *
  *     sh_class_index *index;
  *     SH_TRY(sh_class_index_new(&index, dataset));
@@ -8,10 +8,9 @@
  *         ... sh_class_index_sample(index, class, i) ...
  *     sh_class_index_free(index);
  *
- * Classes here are those with training samples, numbered from 0 without gaps. It takes 4 bytes a
- * sample.
+ * Classes without training samples are skipped in the numbering. Uses 4 bytes per sample.
  *
- * Threads: any; an index never changes.
+ * Threads: any; immutable.
  */
 #ifndef SHOAL_DATA_CLASS_INDEX_H
 #define SHOAL_DATA_CLASS_INDEX_H
@@ -21,22 +20,22 @@
 typedef struct sh_class_index sh_class_index;
 
 /*
- * Reads the targets of all training samples, and nothing else of data that keep targets apart from
- * samples: a device without the data fetches only these blocks, and waits for them. Owned:
- * sh_class_index_free it. Fails with SH_INVALID (the targets are no classes), and as reading does.
+ * Reads the targets of all training samples, and only these if they are stored separately: a
+ * device without the data blocks until those blocks arrive. Free with sh_class_index_free. Fails
+ * with SH_INVALID (targets are not classes) and like reading.
  */
 sh_status sh_class_index_new(sh_class_index **index, const sh_dataset *dataset) SHOAL_CHECKED;
 
-/* Classes with training samples, at least 1. */
+/* At least 1. */
 uint32_t sh_class_index_classes(const sh_class_index *index);
 
-/* Training samples of class number `class`, at least 1. */
+/* At least 1. */
 uint32_t sh_class_index_count(const sh_class_index *index, uint32_t class);
 
-/* Number `i` of these, in the order of the data. */
+/* Sample `i` of a class, in the order of the data. */
 uint32_t sh_class_index_sample(const sh_class_index *index, uint32_t class, uint32_t i);
 
-/* NULL is fine. */
+/* Accepts NULL. */
 void sh_class_index_free(sh_class_index *index);
 
 #endif

@@ -14,7 +14,7 @@ static void samples_stand_with_their_class(void **state)
     sh_class_index *index;
     classes_init(&set, classes, 6, 6);
     assert_ok(sh_class_index_new(&index, &set.base));
-    assert_int_equal(sh_class_index_classes(index), 3); /* 2, 3 and 5 have no sample */
+    assert_int_equal(sh_class_index_classes(index), 3); /* 2, 3 and 5 are empty */
     for (uint32_t k = 0; k < 3; k++) {
         assert_int_equal(sh_class_index_count(index, k), k + 1);
         for (uint32_t i = 0; i <= k; i++)
@@ -24,7 +24,7 @@ static void samples_stand_with_their_class(void **state)
     sh_class_index_free(NULL);
 }
 
-/* Labels in a file of their own, and in the records of the images: as reading each sample says. */
+/* Labels in separate files and in image records. */
 static void files_of_every_kind_are_read(void **state)
 {
     (void)state;
@@ -35,7 +35,7 @@ static void files_of_every_kind_are_read(void **state)
         const sh_dataset_info *info = sh_dataset_about(data);
         uint8_t sample[SET_IMAGE_MOST];
         uint32_t found = 0;
-        int32_t before = -1; /* the class before */
+        int32_t before = -1;
         assert_ok(sh_class_index_new(&index, data));
         for (uint32_t k = 0; k < sh_class_index_classes(index); k++) {
             const uint32_t count = sh_class_index_count(index, k);

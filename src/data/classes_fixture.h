@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests: a data set in memory of which only the classes matter.
+ * For tests: an in-memory data set in which only classes matter.
  *
  *     classes_set set;
  *     classes_init(&set, (int32_t[]){0, 2, 2}, 3, 4);   // three samples, four classes
  *     assert_ok(sh_class_index_new(&index, &set.base));
  *
- * Threads: one. Nothing is to be closed.
+ * Threads: one. Needs no closing.
  */
 #ifndef SHOAL_DATA_CLASSES_FIXTURE_H
 #define SHOAL_DATA_CLASSES_FIXTURE_H
@@ -29,7 +29,7 @@ static inline sh_status classes_read(const sh_dataset *dataset, sh_split split, 
     return SH_OK;
 }
 
-/* `count` training samples; `classes` are those that there may be. */
+/* Creates `count` training samples with classes `of`, out of `classes`. */
 static inline void classes_init(classes_set *set, const int32_t *of, uint32_t count,
                                 uint32_t classes)
 {

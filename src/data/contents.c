@@ -7,7 +7,7 @@
 
 #include "data/dataset_impl.h"
 
-/* Of a file's name. */
+/* Characters of a file name. */
 #define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
 sh_status sh_contents_of(const sh_contents **contents, const sh_dataset *dataset)
@@ -34,7 +34,7 @@ sh_status sh_contents_read(const sh_dataset *dataset, uint32_t file, uint64_t of
     return dataset->ops->fetch(dataset, file, offset, bytes, count);
 }
 
-/* Whether `count` items of `bytes` each lie in their file, one behind the other. */
+/* Checks that `count` items fit in their file without overlap. */
 static sh_status check_place(const sh_contents *contents, const sh_contents_place *place,
                              uint32_t count, uint64_t bytes, const char *what)
 {
@@ -42,7 +42,7 @@ static sh_status check_place(const sh_contents *contents, const sh_contents_plac
         return sh_fail(SH_FORMAT, "its %s are in file %u of %u", what, place->file,
                        contents->files);
     const sh_contents_file *file = &contents->file[place->file];
-    /* Without products, which could wrap. */
+    /* No products: these could overflow. */
     if (place->stride < bytes || place->first > file->bytes || bytes > file->bytes - place->first ||
         (file->bytes - place->first - bytes) / place->stride < count - 1)
         return sh_fail(SH_FORMAT, "%s: its %" PRIu64 " bytes do not hold %u %s", file->name,

@@ -4,7 +4,7 @@
 #include "data/delivery_fixture.h"
 #include "data/manifest.h"
 
-/* Reading the samples from where the contents say they lie gives what the set itself reads. */
+/* Samples at their places equal those of the set. */
 static void assert_places(const sh_dataset *data)
 {
     const sh_dataset_info *info = sh_dataset_about(data);
@@ -39,7 +39,7 @@ static void samples_lie_where_the_contents_say(void **state)
     }
 }
 
-/* Read in one go or in pieces, across the files that CIFAR-10 is kept in. */
+/* Reads across CIFAR-10's files, in pieces or at once. */
 static void pieces_are_the_whole(void **state)
 {
     (void)state;
@@ -66,7 +66,7 @@ static void pieces_are_the_whole(void **state)
     fixture_remove(&s);
 }
 
-/* As they may come from another device. */
+/* Another device may send these. */
 static void wild_ranges_are_refused(void **state)
 {
     (void)state;

@@ -47,7 +47,7 @@ const sh_format *sh_format_find(const char *name)
     return NULL;
 }
 
-/* How the format is written whose name is nearest to that of a spec; NULL where none is near. */
+/* The usage of the format with the closest name, or NULL. */
 static const char *nearest(const char *spec)
 {
     char typed[64];
@@ -77,7 +77,7 @@ static sh_status fail_unknown(const char *spec)
 bool sh_count_read(const char **text, size_t most, char end, size_t *count)
 {
     char *at = NULL;
-    const bool is_number = **text >= '0' && **text <= '9'; /* strtoul takes signs and spaces */
+    const bool is_number = **text >= '0' && **text <= '9'; /* strtoul accepts signs and spaces */
     const unsigned long number = is_number ? strtoul(*text, &at, 10) : 0;
     if (number == 0 || number > most || *at != end)
         return false;
@@ -108,7 +108,7 @@ sh_status sh_folder_check(const char *folder)
     return SH_OK;
 }
 
-/* The format that a spec names, and what stands behind its colon, or NULL; NULL: none is named. */
+/* The format that a spec names, or NULL, and the text after its colon, or NULL. */
 static const sh_format *named(const char **argument, const char *spec)
 {
     for (size_t i = 0; i < FORMATS; i++) {
@@ -122,8 +122,8 @@ static const sh_format *named(const char **argument, const char *spec)
     return NULL;
 }
 
-/* A word without a slash was more likely meant as a name than as a path; so was the name of a
- * format with a mistake in it and a path behind it. */
+/* A word without a slash is more likely a format than a path; so is a misspelt format before a
+ * colon. */
 sh_status sh_dataset_name_check(const char *spec)
 {
     const char *argument;
@@ -170,7 +170,7 @@ sh_status sh_dataset_open(sh_dataset **dataset, const char *spec, const sh_read_
         found = format;
     }
     if (found == NULL && is_file)
-        return sh_folder_check(spec); /* which says that it is none */
+        return sh_folder_check(spec); /* fails: not a folder */
     if (found == NULL)
         return sh_fail(SH_NOT_FOUND, "%s: no data is recognised in this folder; looked for %s",
                        spec, files);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A set of samples of one size, each with its target: a training and a validation split, read one
- * sample at a time. What a network is given is made of it by a pipeline (pipeline.h).
+ * Equally sized samples with targets, in a training and a validation split. A pipeline
+ * (pipeline.h) turns them into network inputs.
  *
  *     sh_dataset *data;
  *     SH_TRY(sh_dataset_open(&data, "mnist:/data/mnist", NULL));
@@ -9,11 +9,10 @@
  *     SH_TRY(sh_dataset_read(data, SH_SPLIT_TRAIN, 41, bytes, &class));
  *     sh_dataset_close(data);
  *
- * The samples stay where they are, on disk or not yet drawn: an open set takes a few kilobytes of
- * memory whatever its size.
+ * Samples stay on disk or are generated on demand; an open set uses a few kilobytes.
  *
- * Threads: an open set never changes, so any thread may read and several may at once; open and
- * close it while nobody reads.
+ * Threads: an open set is immutable: any threads may read concurrently. Open and close it while
+ * none reads.
  */
 #ifndef SHOAL_DATA_DATASET_H
 #define SHOAL_DATA_DATASET_H
@@ -34,31 +33,30 @@ typedef enum sh_split {
 } sh_split;
 
 #define SH_SPLITS 2
-#define SH_DATASET_CHANNELS_MOST 4 /* of samples that are bytes */
+#define SH_DATASET_CHANNELS_MOST 4 /* of samples of bytes */
 
 typedef enum sh_element {
-    SH_ELEMENT_BYTE,  /* pixels: 0 black or without ink */
-    SH_ELEMENT_FLOAT, /* little-endian, finite; given to a network as they are */
+    SH_ELEMENT_BYTE,  /* pixels; 0: black, no ink */
+    SH_ELEMENT_FLOAT, /* little-endian, finite; passed to the network unchanged */
 } sh_element;
 
 typedef struct sh_dataset_info {
-    const char *name;               /* "digits", "mnist": static */
-    size_t channels, height, width; /* of one sample */
+    const char *name;               /* "mnist"; static */
+    size_t channels, height, width; /* per sample */
     sh_element element;
     sh_target target;
-    uint32_t outputs;          /* classes (at least 2), labels or numbers of a target, elements of a
-                                  sample that is its own target */
-    uint32_t count[SH_SPLITS]; /* samples, by sh_split; at least 1 */
+    uint32_t outputs; /* classes (at least 2), labels, numbers, or elements if samples are their own
+                         targets */
+    uint32_t count[SH_SPLITS]; /* at least 1 */
 
-    /* Of bytes: of each channel of the training images, as parts of 255: what normalisation takes
-     * away and divides by. */
+    /* Bytes only: per channel of the training images, scaled to 0..1. */
     float mean[SH_DATASET_CHANNELS_MOST], deviation[SH_DATASET_CHANNELS_MOST];
 
-    /* Equal on two devices that hold the same data. Each format says what it covers. */
+    /* Equal for equal data. Each format defines what it covers. */
     char fingerprint[SH_DIGEST_TEXT];
 } sh_dataset_info;
 
-/* Elements and bytes of one sample. */
+/* Per sample. */
 static inline size_t sh_dataset_elements(const sh_dataset_info *info)
 {
     return info->channels * info->height * info->width;
@@ -70,81 +68,72 @@ static inline size_t sh_dataset_bytes(const sh_dataset_info *info)
 }
 
 /*
- * What a user says of data that are made into a packed set (source.h, packed.h): options of a job,
- * of the same names. All but the last three decide the samples. NULL, 0 and "" are the defaults.
- * Texts are borrowed for the call.
+ * User options for conversion to a packed set (source.h, packed.h), named as in the job. All but
+ * the last two affect the samples. NULL, 0 and "": defaults. Strings are borrowed for the call.
  */
 typedef struct sh_read_options {
-    const char *task; /* a name of sh_target; "": by what the targets are */
-    float val_split;  /* part of the samples for validation where the data have no split; 0: 0.2 */
-    uint32_t resize;  /* photos: pixels each way; 0: SH_READ_SIDE */
-    const char *fit;  /* photos: "crop", "pad" or "stretch"; "": crop */
-    bool no_exif;     /* photos: lie as they are stored */
-    const char *target; /* tables: columns, "price,size"; "": the last */
-    const char
-        *inputs; /* tables: columns and what they are, reader's form; "": all by what they hold */
-    uint32_t skip_lines;    /* tables: before the header */
-    const char *label_from; /* series, audio: "{label}_{group}_{}.wav"; "": the folder's name */
-    uint32_t window,
-        stride;        /* series, text: samples of a window, and between windows; 0: reader's */
-    uint32_t rate;     /* audio: samples a second; 0: reader's */
-    bool skip_damaged; /* leave samples out that cannot be decoded */
-    const struct sh_trained *trained; /* other data, to read these as those were; trained.h */
-    void (*on_progress)(void *context, uint64_t packed, uint64_t samples); /* the calling thread */
+    const char *task;    /* a name of sh_target; "": inferred */
+    float val_split;     /* validation part if the data have no split; 0: 0.2 */
+    uint32_t resize;     /* photos: side in pixels; 0: SH_READ_SIDE */
+    const char *fit;     /* photos: "crop" (default), "pad", "stretch" */
+    bool no_exif;        /* photos: ignore EXIF orientation */
+    const char *target;  /* tables: columns, "price,size"; "": last */
+    const char *inputs;  /* tables: columns and kinds, as the reader defines; "": all, inferred */
+    uint32_t skip_lines; /* tables: before the header */
+    const char *label_from;  /* series, audio: "{label}_{group}_{}.wav"; "": folder */
+    uint32_t window, stride; /* series, text: samples per window, and its step; 0: reader's */
+    uint32_t rate;           /* audio: samples per second; 0: reader's */
+    bool skip_damaged;       /* skip undecodable samples */
+    const struct sh_trained *trained; /* read the data like this set; trained.h */
+    void (*on_progress)(void *context, uint64_t packed, uint64_t samples); /* calling thread */
     void *context;
 } sh_read_options;
 
 #define SH_READ_SIDE 64
 
 /*
- * Opens what `spec` (copied where kept) names; `options` may be NULL.
+ * Opens `spec` (copied if kept). `options` may be NULL.
  *
  *     FORMAT, FORMAT:ARGUMENT     a format of formats.def: "digits", "mnist:/data/mnist"
- *     DIR                         a folder that is recognised by its files
- *     FILE                        a file that is recognised by its name
+ *     DIR                         a folder, recognised by its files
+ *     FILE                        a file, recognised by its name
  *
- * Blocking: checks all files and reads all labels. `*dataset` is owned: sh_dataset_close it.
- * Fails with SH_INVALID (the spec), SH_NOT_FOUND, SH_PERMISSION, SH_FORMAT or SH_CORRUPT (a file
- * that is not what it should be), SH_NO_SPACE (while unpacking).
+ * Blocks: checks all files and reads all labels. Free with sh_dataset_close. Fails with SH_INVALID
+ * (spec), SH_NOT_FOUND, SH_PERMISSION, SH_FORMAT or SH_CORRUPT (file), SH_NO_SPACE (unpacking).
  */
 sh_status sh_dataset_open(sh_dataset **dataset, const char *spec,
                           const sh_read_options *options) SHOAL_CHECKED;
 sh_status sh_dataset_name_check(const char *spec) SHOAL_CHECKED; /* opens nothing */
 
-/* What it holds. Borrowed until the set is closed. */
+/* Borrowed until the set is closed. */
 const sh_dataset_info *sh_dataset_about(const sh_dataset *dataset);
 
-/* The names of its classes or columns and how it was made, as JSON (source.h: `about`); NULL for
- * sets that have none. Borrowed until the set is closed. */
+/* JSON with class or column names and the set's origin (source.h: `about`), or NULL. Borrowed
+ * until the set is closed. */
 const char *sh_dataset_description(const sh_dataset *dataset);
 
 /*
- * Reads sample `index` of a split: `sample` gets sh_dataset_bytes of it, [C][H][W]; `target` gets
- * sh_target_bytes of its own (tensor/target.h). May block on the disk; allocates nothing. On
- * failure both are undefined. Fails with SH_INVALID (no such sample) and SH_IO, SH_CORRUPT (a file
- * that changed).
+ * Reads sample `index`: sh_dataset_bytes into `sample`, [C][H][W]; sh_target_bytes into `target`
+ * (tensor/target.h). May block on the disk; allocates nothing. On failure both are undefined.
+ * Fails with SH_INVALID (no such sample), SH_IO, SH_CORRUPT (the file changed).
  */
 sh_status sh_dataset_read(const sh_dataset *dataset, sh_split split, uint32_t index, void *sample,
                           void *target) SHOAL_CHECKED;
 
-/*
- * Reads the target of sample `index` alone, as sh_dataset_read does. `spare` is room for a sample,
- * which some sets have to read too.
- */
+/* Reads only the target. `spare` has room for a sample, which some sets must read too. */
 sh_status sh_dataset_read_target(const sh_dataset *dataset, sh_split split, uint32_t index,
                                  void *spare, void *target) SHOAL_CHECKED;
 
 /*
- * Brings a sample to where reading it is fast: from disk into the system's page cache. Never
- * changes what is read. May block on the disk. `index` is one that there is. False where that does
- * nothing for this data, or failed: reading the sample will say why.
+ * Loads a valid sample from disk into the system's page cache; may block. Does not affect what is
+ * read. False: not supported, or failed; reading the sample reports why.
  */
 bool sh_dataset_touch(const sh_dataset *dataset, sh_split split, uint32_t index);
 
-/* Whether touching does anything for this data. */
+/* Whether sh_dataset_touch is supported. */
 bool sh_dataset_touches(const sh_dataset *dataset);
 
-/* Frees it. NULL is fine. */
+/* Accepts NULL. */
 void sh_dataset_close(sh_dataset *dataset);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests: small data sets of every kind that is on a disk, of a few blocks each.
+ * For tests: small data sets of a few blocks, of every on-disk kind.
  *
  *     fixture s;
  *     sh_dataset *data = set_open(&s, SET_MNIST);
  *     sh_dataset_close(data);
  *     fixture_remove(&s);
  *
- * Threads: one. Failures fail the test.
+ * Threads: one. Errors fail the test.
  */
 #ifndef SHOAL_DATA_DELIVERY_FIXTURE_H
 #define SHOAL_DATA_DELIVERY_FIXTURE_H
@@ -17,7 +17,7 @@
 #include "data/fixture.h"
 
 typedef enum set_kind {
-    SET_MNIST, /* 1200 + 300 images of 28 x 28, half of the files packed */
+    SET_MNIST, /* 1200 + 300 images of 28 x 28, half the files gzipped */
     SET_CIFAR10,
     SET_CIFAR100,
     SET_KINDS,
@@ -25,7 +25,7 @@ typedef enum set_kind {
 
 enum { SET_IMAGE_MOST = 3 * 32 * 32, SET_SIDE = 28 };
 
-/* Bytes that differ from place to place, the same at every run. */
+/* Fills with reproducible pseudorandom bytes. */
 static inline void set_fill(uint8_t *bytes, size_t count, uint32_t seed)
 {
     const uint32_t key[2] = {seed, 7};
@@ -75,7 +75,7 @@ static inline void set_put_cifar(fixture *s, const char *name, uint32_t count, b
     free(content);
 }
 
-/* Makes the fixture and in it the folder `data` with a set. */
+/* Creates the fixture with a set in `data`. */
 static inline void set_make(fixture *s, set_kind kind)
 {
     fixture_new(s);
@@ -96,7 +96,6 @@ static inline void set_make(fixture *s, set_kind kind)
     }
 }
 
-/* Makes and opens one. */
 static inline sh_dataset *set_open(fixture *s, set_kind kind)
 {
     sh_dataset *data;

@@ -25,7 +25,7 @@ sh_target_scale sh_description_scale(const json_t *description, unsigned index)
     const json_t *mean = json_object_get(target, "mean");
     const json_t *deviation = json_object_get(target, "deviation");
     return (sh_target_scale){
-        .mean = json_number_value(mean), /* a missing mean counts as 0 */
+        .mean = json_number_value(mean), /* 0 if missing */
         .deviation = json_is_number(deviation) ? json_number_value(deviation) : 1,
     };
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a data set says of itself (sh_dataset_description; its form: data/source.h): names of
- * classes and targets, and the units of numbers.
+ * Reads a data set's description (sh_dataset_description; format: data/source.h): names of classes
+ * and targets, scales of numbers.
  *
  *     json_t *description = sh_description_read(sh_dataset_description(data));
  *     char number[SH_DESCRIPTION_NUMBER];
  *     puts(sh_description_name(description, info->target, 3, number));
  *     json_decref(description);
  *
- * A set without a description, or with another form of it, has numbers for names and units of 1.
+ * Without a description, names are numbers and scales are 1.
  *
  * Threads: any.
  */
@@ -26,17 +26,17 @@ typedef struct sh_target_scale {
     double mean, deviation;
 } sh_target_scale;
 
-/* Owned: json_decref(). NULL where `text` is NULL or no JSON, which the functions below take. */
+/* Free with json_decref(). NULL if `text` is NULL or not JSON; the functions below accept that. */
 json_t *sh_description_read(const char *text);
 
-/* Of a class, label or number; borrowed from `description`, or from `number`, which gets "3". */
+/* The name of a class, label or number; borrowed from `description`, or from `number` ("3"). */
 const char *sh_description_name(const json_t *description, sh_target target, unsigned index,
                                 char number[SH_DESCRIPTION_NUMBER]);
 
-/* Of number `index`. */
+/* The scale of number `index`. */
 sh_target_scale sh_description_scale(const json_t *description, unsigned index);
 
-/* What a user should know of the data: texts; NULL where there is nothing. Borrowed. */
+/* Lines for the user, an array of strings; NULL if none. Borrowed. */
 const json_t *sh_description_notes(const json_t *description);
 
 #endif

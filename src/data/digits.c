@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `digits`: handwritten-looking digits that the program draws, so that a first training needs no
- * download. Sample i of a split is a pure function of (split, i), in tens of microseconds. The
- * fingerprint covers the numbers of samples and the pixels of the first of each split, so it
- * differs where a device would draw differently.
+ * `digits`: synthetic handwritten digits, for a first training without download. A sample is a
+ * pure function of (split, index) and takes tens of microseconds. The fingerprint covers the
+ * sample counts and the first samples of each split, so that devices which draw differently have
+ * different ones.
  *
- * A digit is drawn as a hand would: pick one of the ways to write it (a glyph), and a hand (slant,
- * size, pen, tremor); move a pen along it; look at the ink through a slightly poor camera.
+ * Drawing chooses a way to write the digit (a glyph) and a hand (slant, size, pen, tremor), moves
+ * a pen along the glyph, and views the ink through a mediocre camera.
  *
- *     control points   each moved a little: no two hands shape a digit alike
+ *     control points   each moved a little, since no two hands shape a digit alike
  *       | Catmull-Rom splines ("A class of local interpolating splines", 1974)
  *     short segments   moved by a smooth random field (the elastic distortion of Simard,
  *       |              Steinkraus, Platt, ICDAR 2003, applied to the pen and not to the picture,
@@ -17,10 +17,9 @@
  *       |              width and darkness along the path
  *     camera           sometimes blurred, then noise
  *
- * Same bits everywhere: only + - * / and sqrt on float, which IEEE 754 defines to the last bit, no
- * contraction (the build says so) and no mathematics library. A turn by an angle is made from the
- * tangent of its half, which needs no sine. All random numbers come from the one sequence that
- * belongs to (split, index).
+ * The bits are the same everywhere: only float + - * / and sqrt, which IEEE 754 defines exactly,
+ * no contraction (set by the build), no math library. Rotations use the half angle's tangent,
+ * which needs no sine.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -32,51 +31,50 @@
 #include "data/dataset_impl.h"
 #include "data/file_reader.h"
 
-/* How much hands differ. Larger is harder to learn. Lengths are in heights of a digit. */
-#define TREMOR 0.04f       /* furthest a control point strays, each way */
-#define ELASTIC 0.07f      /* furthest the smooth field moves the pen, each way */
-#define TURN 0.16f         /* tangent of half the largest turn: 18 degrees */
+/* How much hands differ: larger is harder to learn. Lengths are in digit heights. */
+#define TREMOR 0.04f       /* largest shift of a control point, each way */
+#define ELASTIC 0.07f      /* largest shift of the pen by the smooth field, each way */
+#define TURN 0.16f         /* tangent of half the largest angle, 18 degrees */
 #define SLANT_LEAST -0.20f /* leaning left */
-#define SLANT_MOST 0.50f   /* leaning right, which is usual */
-#define ASPECT_LEAST 0.50f /* width by height */
+#define SLANT_MOST 0.50f   /* leaning right, as usual */
+#define ASPECT_LEAST 0.50f /* width / height */
 #define ASPECT_MOST 0.95f
 #define HEIGHT_LEAST 15.0f /* pixels */
 #define HEIGHT_MOST 21.0f
-#define SHIFT 2.2f       /* pixels, each way */
-#define PEN_LEAST 0.65f  /* radius in pixels */
-#define PEN_MOST 1.75f   /* radius in pixels */
-#define PRESSURE 0.35f   /* how much of the radius comes and goes along the path */
+#define SHIFT 2.2f      /* pixels, each way */
+#define PEN_LEAST 0.65f /* radius in pixels */
+#define PEN_MOST 1.75f
+#define PRESSURE 0.35f   /* variation of the radius along the path */
 #define INK_LEAST 0.70f  /* darkness of the palest pen */
-#define BLURRED 0.30f    /* part of the samples that are blurred */
-#define NOISE_MOST 0.16f /* amplitude in the noisiest sample; 0 in the cleanest */
+#define BLURRED 0.30f    /* fraction of samples */
+#define NOISE_MOST 0.16f /* amplitude in the noisiest sample */
 
-#define STEPS 5 /* segments of a curve between two control points */
+#define STEPS 5 /* segments between two control points */
 #define SIDE 28
 #define PIXELS (SIDE * SIDE)
 #define CLASSES 10
-#define TRAIN 10000          /* samples unless the spec says otherwise */
-#define VALIDATION 2000      /* samples unless the spec says otherwise */
-#define MOST 100000000       /* samples of one split */
-#define FIELD 4              /* the smooth field has FIELD x FIELD random vectors */
-#define SEED 0x73686f616cull /* of this data set, not of the job: all jobs see the same digits */
+#define TRAIN 10000          /* default */
+#define VALIDATION 2000      /* default */
+#define MOST 100000000       /* per split */
+#define FIELD 4              /* side of the grid of random vectors */
+#define SEED 0x73686f616cull /* fixed, so that all jobs see the same digits */
 
-/* Of the pixels of the training split, as its test finds them. */
+/* Of the training pixels; digits_test.c measures them. */
 #define MEAN 0.1275f
 #define DEVIATION 0.2451f
 
-#define FINGERPRINTED 4 /* samples of each split that are drawn for the fingerprint */
+#define FINGERPRINTED 4 /* per split */
 
-#define GLYPH_POINTS 24 /* most points of one glyph, lifts included */
-#define LIFTED (-1)     /* in place of x: a stroke ends */
+#define GLYPH_POINTS 24 /* including lifts */
+#define LIFTED (-1)     /* in place of x: the stroke ends */
 #define LIFT                                                                                       \
     {                                                                                              \
         LIFTED, 0                                                                                  \
     }
 
 /*
- * How a pen moves to write a digit, in one of the ways that people write it: control points of
- * smooth curves. x and y run from 0 (left, top) to 100 (right, bottom); a point given twice is a
- * corner.
+ * One way to write a digit: control points of smooth curves from 0 (left, top) to 100 (right,
+ * bottom). A repeated point is a corner.
  */
 typedef struct glyph {
     uint8_t digit;
@@ -87,7 +85,7 @@ typedef struct glyph {
 } glyph;
 
 /* clang-format off */
-/* By digit. The points were set by eye, for this program. */
+/* By digit; set by eye. */
 static const glyph glyphs[] = {
     {0, 9, {{55, 0}, {22, 12}, {4, 50}, {20, 88}, {50, 100}, {82, 86}, {97, 50}, {80, 12},
              {50, 1}}},
@@ -147,11 +145,11 @@ typedef struct point {
 
 typedef struct hand {
     float aspect, height, slant;
-    float cosine, sine; /* of the turn */
+    float cosine, sine; /* of the rotation */
     point centre;
     point field[FIELD][FIELD];
     float radius, softness, ink;
-    float pressure[3]; /* change of the radius at the start, middle and end of the path */
+    float pressure[3]; /* change of the radius at the path's start, middle and end */
 } hand;
 
 typedef struct canvas {
@@ -187,7 +185,7 @@ static hand hand_new(sh_random *random)
     return h;
 }
 
-/* The smooth field at p, whose coordinates lie about -0.5 .. 0.5. */
+/* `p` is about -0.5 .. 0.5. */
 static point field_at(const hand *h, point p)
 {
     float at[2] = {(p.x + 0.5f) * (FIELD - 1), (p.y + 0.5f) * (FIELD - 1)};
@@ -205,7 +203,7 @@ static point field_at(const hand *h, point p)
     return (point){top.x + (low.x - top.x) * at[1], top.y + (low.y - top.y) * at[1]};
 }
 
-/* From the space of glyphs (-0.5 .. 0.5) to pixels. */
+/* From glyph coordinates (-0.5 .. 0.5) to pixels. */
 static point place(const hand *h, point p)
 {
     const point moved = field_at(h, p);
@@ -223,7 +221,7 @@ static int clamp_pixel(float value)
     return value < 0.0f ? 0 : value > (float)(SIDE - 1) ? SIDE - 1 : (int)value;
 }
 
-/* Inks the pixels near the segment a .. b; pixel (x, y) has its middle at (x + 0.5, y + 0.5). */
+/* The centre of pixel (x, y) is (x + 0.5, y + 0.5). */
 static void ink_segment(canvas *c, point a, point b, float radius, float softness, float ink)
 {
     const float reach = radius + 0.5f * softness;
@@ -263,7 +261,7 @@ static point spline(const point p[4], float t)
     };
 }
 
-/* Draws one stroke, points[0 .. count - 1], which lies at `from` .. `to` of the whole path. */
+/* Draws points[0 .. count - 1], which cover `from` .. `to` of the path. */
 static void ink_stroke(canvas *c, const hand *h, const point *points, uint32_t count, float from,
                        float to)
 {
@@ -299,7 +297,7 @@ static void ink_glyph(canvas *c, const hand *h, const glyph *g, sh_random *rando
             start = i + 1;
         } else if (i > start && g->path[i].x == g->path[i - 1].x &&
                    g->path[i].y == g->path[i - 1].y) {
-            points[i] = points[i - 1]; /* a corner stays one */
+            points[i] = points[i - 1]; /* keeps the corner */
         } else {
             points[i].x = (float)g->path[i].x * 0.01f - 0.5f + between(random, -TREMOR, TREMOR);
             points[i].y = (float)g->path[i].y * 0.01f - 0.5f + between(random, -TREMOR, TREMOR);
@@ -307,8 +305,7 @@ static void ink_glyph(canvas *c, const hand *h, const glyph *g, sh_random *rando
     }
 }
 
-/* Moves each value by `amount` towards the middle of it and its two neighbours in both directions.
- */
+/* Blends each value with its neighbours, along rows, then columns. */
 static void blur(canvas *c, float amount)
 {
     const float side = amount * 0.25f, middle = 1.0f - 2.0f * side;
@@ -350,7 +347,7 @@ static sh_status draw(const sh_dataset *dataset, sh_split split, uint32_t index,
     ink_glyph(&c, &h, &glyphs[first + way % ways], &random);
     if (blurred)
         blur(&c, amount);
-    uint32_t word = 0; /* four numbers for the noise */
+    uint32_t word = 0; /* four noise values */
     for (int i = 0; i < PIXELS; i++) {
         word = i % 4 == 0 ? sh_random_next(&random) : word >> 8;
         const float swing = (float)(word & 255) * (1.0f / 127.5f) - 1.0f;

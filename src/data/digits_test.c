@@ -13,7 +13,6 @@ typedef struct drawing {
     int32_t label;
 } drawing;
 
-/* The first `count` samples of a split. */
 static void draw(drawing *all, sh_split split, uint32_t count)
 {
     sh_dataset *data;
@@ -23,7 +22,7 @@ static void draw(drawing *all, sh_split split, uint32_t count)
     sh_dataset_close(data);
 }
 
-/* The first samples of a split; owned. */
+/* Owned by the caller. */
 static drawing *draw_all(sh_split split)
 {
     drawing *all = calloc(DRAWN, sizeof *all);
@@ -32,7 +31,7 @@ static drawing *draw_all(sh_split split)
     return all;
 }
 
-/* The digits belong to the course: a change here changes every run on them. */
+/* A change here changes every run on digits. */
 static void golden_pixels(void **state)
 {
     (void)state;
@@ -87,7 +86,7 @@ static void every_sample_has_ink_and_paper(void **state)
         }
         assert_in_range(dark, 15, 400);
         assert_true(light > PIXELS / 3);
-        assert_true(edge < 30); /* digits stay in the picture but for the odd end */
+        assert_true(edge < 30); /* few touch the edge */
     }
     free(all);
 }

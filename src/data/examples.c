@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two passes in the order of the samples: the first adds up features of the training samples, of
- * each class and of all; the second measures every sample and keeps the nearest and the farthest.
- * Then those few are read once more, for their pictures.
- *
- * Features are means over a grid: of the channels, rows and columns of a sample, each axis is
- * divided into so many parts that their product is at most SH_EXAMPLES_FEATURES.
+ * The first pass sums the features of the training samples, per class and in total; the second
+ * measures all samples and keeps the nearest and farthest, which are read again for pictures.
  */
 #include "data/examples.h"
 
@@ -17,9 +13,9 @@
 #include "data/description.h"
 #include "data/thumbnail.h"
 
-#define CLASSES_MOST 4096 /* whose means are kept: 8 MB */
-#define TARGET_BYTES 256  /* of a target as text */
-#define GRID_SIDE 8       /* parts of rows and columns of images, at most */
+#define CLASSES_MOST 4096 /* with stored means: 8 MB */
+#define TARGET_BYTES 256
+#define GRID_SIDE 8 /* parts of rows and columns of images */
 #define IMAGE_CHANNELS 4
 #define SERIES_CHANNELS 32
 #define PLACE_BYTES 32
@@ -29,22 +25,22 @@ typedef struct example {
     uint32_t split, index, class;
 } example;
 
-/* In the order in which they are shown. */
+/* Sorted. */
 typedef struct ranking {
-    bool farthest;       /* the largest distance first */
-    uint32_t most, each; /* in all, of a class */
+    bool farthest;       /* largest distance first */
+    uint32_t most, each; /* in total, per class */
     uint32_t count;
     example best[SH_EXAMPLES_MOST];
 } ranking;
 
 typedef struct measure {
     const sh_dataset_info *info;
-    size_t parts[3], features; /* of channels, rows, columns */
-    uint32_t classes;          /* whose means are kept; 0: those of all samples alone */
-    double *sums;              /* [classes + 1][features] of training samples; the last: of all */
+    size_t parts[3], features; /* channels, rows, columns */
+    uint32_t classes;          /* with their own mean; 0: only a total mean */
+    double *sums;              /* [classes + 1][features], training; the last: of all */
     double *squares;           /* [features] */
     uint64_t *counts;          /* [classes + 1] */
-    double *now;               /* [features] of the sample in hand */
+    double *now;               /* [features], current sample */
 } measure;
 
 /* ---- features -------------------------------------------------------------------------------- */
@@ -69,8 +65,7 @@ static size_t part_of(size_t place, size_t size, size_t parts)
     return place * parts / size;
 }
 
-/* Sums of the cells; all cells of one place have as many elements in each sample, so that sums
- * are as good as means once they are divided by their deviation. */
+/* Sums serve as means: cells have the same size in all samples, and the deviation cancels it. */
 static void find_features(const measure *m, const void *sample)
 {
     const sh_dataset_info *info = m->info;
@@ -89,7 +84,7 @@ static void find_features(const measure *m, const void *sample)
         }
 }
 
-/* The class whose mean counts; `classes` where that of all samples does. */
+/* The class whose mean applies; `classes`: that of all. */
 static uint32_t class_of(const measure *m, const void *target)
 {
     int32_t class = -1;
@@ -112,7 +107,7 @@ static void learn(measure *m, const void *sample, const void *target)
     m->counts[m->classes]++;
 }
 
-/* Sums become means, squares become deviations. */
+/* Sums become means, squares deviations. */
 static void settle(measure *m)
 {
     for (uint32_t class = 0; class <= m->classes; class ++)
@@ -123,7 +118,7 @@ static void settle(measure *m)
     for (size_t i = 0; i < m->features; i++) {
         const double square = count > 0 ? m->squares[i] / count : 0;
         const double variance = square - mean[i] * mean[i];
-        /* What rounding leaves of a feature that never changes is no deviation. */
+        /* Rounding may leave a residue of a constant feature. */
         m->squares[i] = variance > 1e-12 * square ? sqrt(variance) : 0;
     }
 }
@@ -152,7 +147,7 @@ static bool goes_before(const ranking *r, const example *a, const example *b)
     return a->split != b->split ? a->split < b->split : a->index < b->index;
 }
 
-/* Where a class, or all, have as many as they may, the last of these gives way. */
+/* Replaces the last example of a full class or list. */
 static void offer(ranking *r, const example *fresh)
 {
     uint32_t same = 0, last = r->count, at = 0;
@@ -199,7 +194,7 @@ json_t *sh_examples_target(const sh_dataset_info *info, const json_t *descriptio
         else if (value > 0.5f)
             length = snprintf(text + used, sizeof text - used, "%s%s", comma, name);
         if (length < 0 || (size_t)length >= sizeof text - used) {
-            text[used] = '\0'; /* whole names alone, so that the text stays UTF-8 */
+            text[used] = '\0'; /* drops a partial name: the text stays UTF-8 */
             break;
         }
         used += (size_t)length;
@@ -208,7 +203,6 @@ json_t *sh_examples_target(const sh_dataset_info *info, const json_t *descriptio
     return json_string(text);
 }
 
-/* Reads the example again, into `sample` and `target`. */
 static sh_status example_json(json_t **json, const sh_dataset *dataset, const json_t *description,
                               const example *one, void *room[2])
 {

@@ -7,9 +7,9 @@
 #include "base/test.h"
 #include "data/fixture.h"
 
-enum { BYTES = 20000 }; /* more than is touched in one go */
+enum { BYTES = 20000 }; /* more than one call of touching */
 
-/* A file of BYTES bytes, byte i being i mod 251. */
+/* Byte i is i mod 251. */
 static int file_new(fixture *s)
 {
     static uint8_t bytes[BYTES];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waiting blocks stand in one list for each level, linked by block number through two arrays, so
- * that taking one out of the middle (it came from elsewhere, it became urgent) takes constant time
- * and nothing is allocated. The head of level l is entry `blocks + l` of the same arrays.
+ * Waiting blocks form a doubly linked list per level, linked by number within an array, so that
+ * removing any (it arrived from elsewhere, it became urgent) takes constant time and no
+ * allocation. The head of level l is entry `blocks + l`.
  */
 #include "data/fetch.h"
 
@@ -19,13 +19,13 @@ typedef enum phase {
 } phase;
 
 typedef struct entry {
-    uint32_t next, previous; /* in its list, while waiting */
+    uint32_t next, previous; /* while WAITING */
     uint64_t refused;        /* bit i: by source i */
     uint8_t phase, level, source;
 } entry;
 
 struct sh_fetch {
-    entry *entries; /* blocks, then the heads of the lists */
+    entry *entries; /* blocks, then list heads */
     uint32_t blocks, left;
     uint32_t asked[SH_FETCH_SOURCES];
 };
@@ -47,7 +47,7 @@ sh_status sh_fetch_new(sh_fetch **fetch, uint32_t blocks)
     return SH_OK;
 }
 
-/* Puts a block in front of `before`, an entry of its level's list. */
+/* Inserts before `before`, an entry of the same level. */
 static void insert(sh_fetch *fetch, uint32_t block, uint32_t before)
 {
     entry *e = fetch->entries, *b = &e[block];
@@ -70,7 +70,6 @@ static bool is_needed(const entry *b)
     return b->phase == WAITING || b->phase == ASKED;
 }
 
-/* It is not asked of anybody any more. */
 static void unask(sh_fetch *fetch, uint32_t block)
 {
     fetch->asked[fetch->entries[block].source]--;
@@ -89,7 +88,7 @@ void sh_fetch_need(sh_fetch *fetch, uint32_t block, sh_fetch_level level)
         fetch->left++;
     b->level = (uint8_t)level;
     if (b->phase != ASKED)
-        insert(fetch, block, fetch->blocks + level); /* in front of the head: at the end */
+        insert(fetch, block, fetch->blocks + level); /* before the head: at the end */
 }
 
 bool sh_fetch_next(uint32_t *block, sh_fetch *fetch, uint32_t source)
@@ -141,7 +140,7 @@ void sh_fetch_retry(sh_fetch *fetch, uint32_t block)
     if (b->phase != ASKED)
         return;
     unask(fetch, block);
-    insert(fetch, block, fetch->entries[fetch->blocks + b->level].next); /* at the beginning */
+    insert(fetch, block, fetch->entries[fetch->blocks + b->level].next); /* at the front */
 }
 
 void sh_fetch_refuse(sh_fetch *fetch, uint32_t block, uint32_t source)
@@ -158,7 +157,7 @@ void sh_fetch_refuse(sh_fetch *fetch, uint32_t block, uint32_t source)
 void sh_fetch_lose(sh_fetch *fetch, uint32_t source)
 {
     assert(source < SH_FETCH_SOURCES);
-    for (uint32_t i = fetch->blocks; i-- > 0;) { /* backwards: each goes to the beginning */
+    for (uint32_t i = fetch->blocks; i-- > 0;) { /* backwards: each moves to the front */
         entry *b = &fetch->entries[i];
         b->refused &= ~((uint64_t)1 << source);
         if (b->phase == ASKED && b->source == source)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which block to ask of whom next: what a reader waits for first, then what will be read soon, then
- * the rest in order. Pure: no clock, no sockets.
+ * Selects the next block to request from a source: blocks that a reader waits for, then those to
+ * be read soon, then the rest in order. Pure: no clock, no sockets.
  *
  *     sh_fetch *fetch;
  *     SH_TRY(sh_fetch_new(&fetch, manifest->blocks));
@@ -12,10 +12,10 @@
  *                    else sh_fetch_refuse(fetch, block, source);       // ask somebody else
  *     ...connection lost: sh_fetch_lose(fetch, source);
  *
- * Every needed block is either waiting, asked of one source, or has come, so none is forgotten and
- * none is asked for twice, except where somebody was too slow (sh_fetch_retry).
+ * A needed block is waiting, asked of one source, or done: never forgotten, and never asked for
+ * twice unless a source is slow (sh_fetch_retry).
  *
- * Threads: caller locks. Sources are numbers below SH_FETCH_SOURCES.
+ * Threads: the caller locks. Sources are numbers below SH_FETCH_SOURCES.
  */
 #ifndef SHOAL_DATA_FETCH_H
 #define SHOAL_DATA_FETCH_H
@@ -36,50 +36,48 @@ typedef enum sh_fetch_level {
 
 typedef struct sh_fetch sh_fetch;
 
-/* For blocks 0 .. blocks - 1, of which none is needed yet. Owned: sh_fetch_free it. */
+/* For blocks 0 .. blocks - 1, none needed yet. Free with sh_fetch_free. */
 sh_status sh_fetch_new(sh_fetch **fetch, uint32_t blocks) SHOAL_CHECKED;
 
-/* A block is needed, or needed more urgently than before. Less urgency changes nothing, and neither
- * does a block that has come. Blocks of one level are asked for in the order of the calls. */
+/* Marks a block as needed, or more urgent. Ignores lower urgency and done blocks. Within a
+ * level, the order of calls counts. */
 void sh_fetch_need(sh_fetch *fetch, uint32_t block, sh_fetch_level level);
 
-/* The next block to ask of `source`, which then counts as asked. False: nothing waits that this
- * source has not refused. */
+/* Marks and returns the next block to ask of `source`. False if it has refused all waiting
+ * blocks. */
 bool sh_fetch_next(uint32_t *block, sh_fetch *fetch, uint32_t source);
 
-/* Whether one that is needed now or soon waits to be asked for. */
+/* Whether a block waits in NOW or SOON. */
 bool sh_fetch_presses(const sh_fetch *fetch);
 
-/* How many were asked of `source` and not answered. */
+/* Unanswered requests to `source`. */
 uint32_t sh_fetch_asked(const sh_fetch *fetch, uint32_t source);
 
-/* It came, from whomever, and was right: it is never asked for again. */
+/* A correct block arrived from any source: it is never asked for again. */
 void sh_fetch_done(sh_fetch *fetch, uint32_t block);
 
-/* `source` does not have it, or sent something else: it is asked of others, before what came later
- * in its level. */
+/* `source` lacks the block or sent wrong bytes: it moves to the front of its level, for others. */
 void sh_fetch_refuse(sh_fetch *fetch, uint32_t block, uint32_t source);
 
-/* The answer does not come: it may be asked again of anybody. */
+/* The answer is late: the block may be asked again of any source. */
 void sh_fetch_retry(sh_fetch *fetch, uint32_t block);
 
-/* A source is gone: what was asked of it waits again, and what it refused is forgotten. Its number
- * is free for another. */
+/* A source is gone: its requests wait again, its refusals are dropped, its number may be reused. */
 void sh_fetch_lose(sh_fetch *fetch, uint32_t source);
 
 /*
- * Whether there is a needed block that all `sources` (bit i for source i) have refused; the most
- * urgent one goes to `block`. With no source at all, that is any.
+ * Finds the most urgent waiting block refused by all `sources` (bit i: source i); with none, any
+ * waiting block.
  */
 bool sh_fetch_stuck(uint32_t *block, const sh_fetch *fetch, uint64_t sources);
 
-/* Sources that have refused a block may be asked for it again. */
+/* Forgets all refusals. */
 void sh_fetch_forgive(sh_fetch *fetch);
 
-/* How many are needed, asked for or not. */
+/* Needed blocks, asked for or not. */
 uint32_t sh_fetch_left(const sh_fetch *fetch);
 
-/* NULL is fine. */
+/* Accepts NULL. */
 void sh_fetch_free(sh_fetch *fetch);
 
 #endif

@@ -15,7 +15,7 @@ static sh_fetch *all_later(void)
     return fetch;
 }
 
-/* What is asked of `source` next is exactly this, and then nothing. */
+/* Exactly these blocks are next. */
 static void assert_order(sh_fetch *fetch, uint32_t source, const uint32_t *blocks, uint32_t count)
 {
     uint32_t block = 99;
@@ -36,20 +36,20 @@ static void what_is_urgent_comes_first(void **state)
     sh_fetch_need(fetch, 2, SH_FETCH_SOON);
     sh_fetch_need(fetch, 5, SH_FETCH_NOW);
     sh_fetch_need(fetch, 2, SH_FETCH_NOW);
-    sh_fetch_need(fetch, 5, SH_FETCH_LATER); /* changes nothing */
+    sh_fetch_need(fetch, 5, SH_FETCH_LATER);
     assert_order(fetch, 0, (const uint32_t[]){5, 2, 4, 0, 1, 3}, BLOCKS);
     assert_int_equal(sh_fetch_asked(fetch, 0), BLOCKS);
-    assert_false(sh_fetch_presses(fetch)); /* all are under way */
+    assert_false(sh_fetch_presses(fetch)); /* all are asked for */
     for (uint32_t i = 0; i < BLOCKS; i++)
         sh_fetch_done(fetch, i);
     assert_int_equal(sh_fetch_left(fetch), 0);
     assert_int_equal(sh_fetch_asked(fetch, 0), 0);
-    sh_fetch_done(fetch, 0); /* twice is fine */
+    sh_fetch_done(fetch, 0);
     sh_fetch_free(fetch);
     sh_fetch_free(NULL);
 }
 
-/* A reader that finds a block missing says so a moment later; it may have come in between. */
+/* A block may arrive before its reader reports it missing. */
 static void what_came_is_not_asked_for_again(void **state)
 {
     (void)state;
@@ -60,10 +60,10 @@ static void what_came_is_not_asked_for_again(void **state)
     assert_true(sh_fetch_next(&block, fetch, 0));
     sh_fetch_done(fetch, 3);
     sh_fetch_need(fetch, 3, SH_FETCH_NOW);
-    sh_fetch_refuse(fetch, 3, 0); /* another answer to it */
+    sh_fetch_refuse(fetch, 3, 0); /* late answer */
     assert_false(sh_fetch_presses(fetch));
     assert_int_equal(sh_fetch_left(fetch), 0);
-    sh_fetch_done(fetch, 4); /* before anybody needed it */
+    sh_fetch_done(fetch, 4); /* before needed */
     sh_fetch_need(fetch, 4, SH_FETCH_SOON);
     assert_order(fetch, 1, NULL, 0);
     sh_fetch_free(fetch);
@@ -79,22 +79,22 @@ static void what_one_refuses_is_asked_of_others(void **state)
     assert_true(sh_fetch_next(&block, fetch, 0));
     assert_int_equal(block, 1);
     assert_true(sh_fetch_next(&block, fetch, 63));
-    assert_int_equal(block, 0); /* before what came later */
+    assert_int_equal(block, 0); /* at the front of its level */
     assert_false(sh_fetch_stuck(&block, fetch, 1));
     sh_fetch_refuse(fetch, 0, 63);
     assert_true(sh_fetch_stuck(&block, fetch, (uint64_t)1 << 63 | 1));
     assert_int_equal(block, 0);
     assert_false(sh_fetch_stuck(&block, fetch, (uint64_t)1 << 63 | 3));
-    assert_true(sh_fetch_stuck(&block, fetch, 0)); /* nobody is left */
+    assert_true(sh_fetch_stuck(&block, fetch, 0));
     sh_fetch_forgive(fetch);
     assert_true(sh_fetch_next(&block, fetch, 63));
-    assert_int_equal(block, 0); /* once more */
+    assert_int_equal(block, 0);
     sh_fetch_refuse(fetch, 0, 63);
     sh_fetch_refuse(fetch, 0, 0);
     assert_true(sh_fetch_stuck(&block, fetch, (uint64_t)1 << 63 | 1));
     sh_fetch_lose(fetch, 63);
-    assert_false(sh_fetch_stuck(&block, fetch, (uint64_t)1 << 63 | 1)); /* a new one there */
-    sh_fetch_refuse(fetch, 1, 5); /* was asked of another: stays so */
+    assert_false(sh_fetch_stuck(&block, fetch, (uint64_t)1 << 63 | 1)); /* a new source */
+    sh_fetch_refuse(fetch, 1, 5);                                       /* asked of 0: no effect */
     assert_int_equal(sh_fetch_asked(fetch, 0), 1);
     sh_fetch_free(fetch);
 }
@@ -104,15 +104,15 @@ static void what_a_lost_source_owed_waits_again(void **state)
     (void)state;
     sh_fetch *fetch = all_later();
     uint32_t block;
-    for (int i = 0; i < 4; i++) /* 0 and 2 of source 1, 1 and 3 of source 2 */
+    for (int i = 0; i < 4; i++) /* source 1: 0 and 2; source 2: 1 and 3 */
         assert_true(sh_fetch_next(&block, fetch, 1 + (i & 1)));
-    sh_fetch_need(fetch, 2, SH_FETCH_NOW); /* under way: it is not asked for twice */
+    sh_fetch_need(fetch, 2, SH_FETCH_NOW); /* already asked */
     assert_true(sh_fetch_next(&block, fetch, 2));
     assert_int_equal(block, 4);
     sh_fetch_lose(fetch, 1);
     assert_int_equal(sh_fetch_asked(fetch, 1), 0);
     assert_order(fetch, 3, (const uint32_t[]){2, 0, 5}, 3);
-    sh_fetch_retry(fetch, 3); /* too slow */
+    sh_fetch_retry(fetch, 3);
     assert_int_equal(sh_fetch_asked(fetch, 2), 2);
     assert_order(fetch, 3, (const uint32_t[]){3}, 1);
     sh_fetch_done(fetch, 3); /* from either */
@@ -121,8 +121,7 @@ static void what_a_lost_source_owed_waits_again(void **state)
     sh_fetch_free(fetch);
 }
 
-/* Whatever happens, every block is asked for until it came, not afterwards, and none of two at
- * once. */
+/* Random events: each block is asked for until done, not afterwards, never of two sources. */
 static void nothing_is_forgotten(void **state)
 {
     (void)state;
@@ -157,7 +156,7 @@ static void nothing_is_forgotten(void **state)
             }
             break;
         case 3:
-            if (draw[3] % 16 != 0) /* else all would soon be here */
+            if (draw[3] % 16 != 0) /* keeps some blocks missing */
                 break;
             sh_fetch_done(fetch, chosen);
             left -= needed[chosen];

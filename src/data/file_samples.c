@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that are one sample each are only named when slots are filled, and decoded by whoever reads
- * the sample, several at once. Samples of the others are made when slots are filled, one after the
- * other, and lie in the slots, as samples in memory do.
+ * Filling only names files of one sample each; reading decodes them, concurrently. Filling decodes
+ * all other samples into the slots.
  */
 #include "data/file_samples.h"
 
@@ -19,22 +18,22 @@
 
 struct sh_file_samples {
     const sh_trained *trained;
-    sh_file_reader *reader; /* owned; NULL: the format has no single files */
-    char *about;            /* the description as text; owned */
+    sh_file_reader *reader; /* owned; NULL: no single files */
+    char *about;            /* description as JSON; owned */
     sh_file_sample *slots;  /* owned */
     uint32_t slot_count, filled;
-    uint8_t *samples;    /* of the slots, where they do not come from a file each; owned */
-    size_t sample_bytes; /* of each */
+    uint8_t *samples;    /* owned; NULL if each sample is a file */
+    size_t sample_bytes; /* per sample */
 
-    const char *const *paths; /* that are not begun */
+    const char *const *paths; /* not started */
     size_t path_count;
-    const char *folder;                /* under way, one of the paths; NULL: none */
-    sh_folder_walk *walk;              /* of it; owned */
-    size_t found;                      /* files in it so far */
+    const char *folder;                /* current path, or NULL */
+    sh_folder_walk *walk;              /* in `folder`; owned */
+    size_t found;                      /* in `folder` so far */
     int stream;                        /* -1: none */
-    const float *numbers;              /* of samples in memory; NULL: none */
-    size_t number_count, numbers_told; /* such samples left, and those before them */
-    char *open;                        /* the name of the file under way; NULL: none. Owned */
+    const float *numbers;              /* in memory, or NULL */
+    size_t number_count, numbers_told; /* samples in memory: left, done */
+    char *open;                        /* of the file being read, or NULL; owned */
 };
 
 typedef struct slot_dataset {
@@ -58,7 +57,6 @@ static void note_failure(sh_file_sample *slot)
     slot->failure = strdup(sh_message());
 }
 
-/* The next slot, for a sample of `path`. */
 static sh_status take_slot(sh_file_sample **slot, sh_file_samples *files, const char *path,
                            const sh_file_reader_place *place)
 {
@@ -79,7 +77,7 @@ static sh_status take_slot(sh_file_sample **slot, sh_file_samples *files, const 
     return SH_OK;
 }
 
-/* A slot for what has just failed; the message names the file. */
+/* The message names the file. */
 static sh_status take_failure(sh_file_samples *files, sh_status failure, const char *path)
 {
     sh_file_sample *slot;
@@ -115,7 +113,6 @@ static sh_status next_numbers(sh_file_samples *files)
     return take_slot(&slot, files, name, NULL);
 }
 
-/* Room for the samples of all slots. */
 static sh_status make_room(sh_file_samples *files)
 {
     size_t bytes;
@@ -160,7 +157,6 @@ static void end_file(sh_file_samples *files)
     files->stream = -1;
 }
 
-/* The next sample of the open file into the next slot. */
 static sh_status next_sample(sh_file_samples *files)
 {
     sh_file_sample *slot;
@@ -342,7 +338,7 @@ sh_status sh_file_samples_dataset(sh_dataset **dataset, sh_file_samples *files)
     return SH_OK;
 }
 
-/* --- the life of it --- */
+/* --- creation --- */
 
 const char *sh_file_samples_kind(const sh_file_samples *files)
 {

@@ -37,7 +37,6 @@ static const char *put(const char *name, const char *text)
     return path;
 }
 
-/* The next sample is this row. */
 static void expect_row(sh_file_samples *files, const char *where, const char *target, float age,
                        float red)
 {
@@ -76,7 +75,7 @@ static void expect_end(sh_file_samples *files)
     assert_int_equal(filled, 0);
 }
 
-/* With a header in any order, without one, and with rows that cannot be read. */
+/* Reordered, missing headers; unreadable rows. */
 static void rows_of_tables(void **state)
 {
     (void)state;
@@ -95,10 +94,10 @@ static void rows_of_tables(void **state)
     assert_ok(sh_file_samples_begin(files, &path, 1));
     expect_row(files, "t.csv, line 1", "", 2, 0);
     uint32_t filled;
-    assert_ok(sh_file_samples_fill(files, SLOTS, &filled)); /* a word that is not known is none */
+    assert_ok(sh_file_samples_fill(files, SLOTS, &filled)); /* unknown words become zeros */
     assert_int_equal(filled, 1);
     expect_end(files);
-    put("t.csv", "colour,age\nred\nblue,8\n"); /* the row behind the uneven one is not lost */
+    put("t.csv", "colour,age\nred\nblue,8\n"); /* the next row is not lost */
     assert_ok(sh_file_samples_begin(files, &path, 1));
     expect_failure(files, "line 2 has 1 fields");
     expect_row(files, "t.csv, line 3", "", -1, 0);
@@ -117,7 +116,7 @@ static void rows_of_tables(void **state)
     sh_trained_free(trained);
 }
 
-/* A row is there as soon as its line is: the pipe holds no more when it is asked for. */
+/* Rows are returned at once, while the pipe is empty. */
 static void rows_of_a_stream(void **state)
 {
     (void)state;
@@ -192,7 +191,7 @@ static void files_and_folders(void **state)
     assert_ok(sh_file_samples_fill(files, SLOTS, &filled));
     assert_int_equal(filled, 1);
     assert_ok(sh_dataset_read(dataset, SH_SPLIT_VALIDATION, 0, sample, &class));
-    assert_true(sh_file_samples_slot(files, 0)->failed); /* only now is it opened */
+    assert_true(sh_file_samples_slot(files, 0)->failed); /* opened only now */
     assert_int_equal(sample[2], 0);
     expect_end(files);
     assert_fails(sh_file_samples_begin_stream(files, 0), SH_UNSUPPORTED, "trained with photos");
@@ -201,7 +200,7 @@ static void files_and_folders(void **state)
     sh_trained_free(trained);
 }
 
-/* What a checkpoint says is from outside. */
+/* Checkpoints are untrusted. */
 static void malformed_descriptions_are_refused(void **state)
 {
     (void)state;
@@ -253,7 +252,7 @@ static void malformed_descriptions_are_refused(void **state)
     }
 }
 
-/* Of data that have files, and that have none; more than there are slots. */
+/* More samples than slots, of formats with and without files. */
 static void samples_in_memory(void **state)
 {
     (void)state;

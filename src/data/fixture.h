@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For the tests of this layer: a folder of their own, with files plain and packed.
+ * For tests: a temporary folder for plain and gzipped files.
  *
  *     fixture s;
  *     fixture_new(&s);
@@ -8,7 +8,7 @@
  *     assert_ok(sh_unpack_open(&fd, fixture_path(&s, "numbers.gz"), LIMIT));
  *     fixture_remove(&s);
  *
- * Threads: one. Failures fail the test.
+ * Threads: one. Errors fail the test.
  */
 #ifndef SHOAL_DATA_FIXTURE_H
 #define SHOAL_DATA_FIXTURE_H
@@ -19,11 +19,10 @@
 
 typedef struct fixture {
     char folder[SCRATCH_BYTES];
-    char path[SCRATCH_BYTES + 256]; /* the last that scratch_path made */
+    char path[SCRATCH_BYTES + 256]; /* of the last fixture_path */
 } fixture;
 
-/* Makes the folder, with folders `cache` and `tmp` in it, and points XDG_CACHE_HOME and TMPDIR
- * there. */
+/* Creates the folder with `cache` and `tmp` for XDG_CACHE_HOME and TMPDIR. */
 static inline void fixture_new(fixture *s)
 {
     scratch_make(s->folder);
@@ -38,10 +37,10 @@ static inline void fixture_new(fixture *s)
 static inline void fixture_remove(fixture *s)
 {
     scratch_remove(s->folder);
-    unsetenv("TMPDIR"); /* it was in the folder */
+    unsetenv("TMPDIR"); /* pointed into the folder */
 }
 
-/* The path of `name` in the folder; borrowed until the next call. */
+/* Borrowed until the next call. */
 static inline const char *fixture_path(fixture *s, const char *name)
 {
     const int length = snprintf(s->path, sizeof s->path, "%s/%s", s->folder, name);
@@ -65,7 +64,7 @@ static inline void fixture_gzip(fixture *s, const char *name, const void *bytes,
     assert_int_equal(gzclose(file), Z_OK);
 }
 
-/* How many names the folder `name` holds that contain `part`; the last of them goes to `found`. */
+/* Counts names in folder `name` that contain `part`; `found` is the last. */
 static inline int fixture_count(fixture *s, const char *name, const char *part, char found[256])
 {
     DIR *folder = opendir(fixture_path(s, name));

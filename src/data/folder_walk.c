@@ -13,17 +13,16 @@
 #include "base/memory.h"
 #include "data/dataset_impl.h"
 
-/* A folder that is being gone through. Names of folders end in a slash, so that their order is that
- * of whole paths. */
+/* An open folder. Names of folders end in a slash, so that sorting names sorts whole paths. */
 typedef struct level {
-    char **names; /* owned, with the texts */
+    char **names; /* owned */
     size_t count, capacity, next;
-    size_t length; /* of the folder's path, with the slash behind it */
+    size_t length; /* of its path, with the slash */
 } level;
 
 struct sh_folder_walk {
     level levels[SH_FOLDER_WALK_DEPTH_MOST];
-    size_t depth; /* levels that are open */
+    size_t depth;
     char path[PATH_MAX];
 };
 
@@ -40,7 +39,7 @@ static int by_bytes(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Takes a name of the folder whose path stands in walk->path. */
+/* Adds a name in walk->path. */
 static sh_status take_name(sh_folder_walk *walk, level *at, const char *name)
 {
     struct stat about;
@@ -48,7 +47,7 @@ static sh_status take_name(sh_folder_walk *walk, level *at, const char *name)
     const int length = snprintf(walk->path + at->length, room, "%s/", name);
     if (length < 0 || (size_t)length >= room)
         return sh_fail(SH_LIMIT, "%.200s...: its path is too long", walk->path);
-    if (stat(walk->path, &about) != 0) { /* with a slash behind it, it is no folder */
+    if (stat(walk->path, &about) != 0) { /* with the slash, stat fails for files */
         walk->path[at->length + (size_t)length - 1] = '\0';
         if (stat(walk->path, &about) == 0 && !S_ISREG(about.st_mode))
             return SH_OK;
@@ -61,7 +60,7 @@ static sh_status take_name(sh_folder_walk *walk, level *at, const char *name)
     return SH_OK;
 }
 
-/* Lists the folder whose path stands in walk->path, with a slash at its end. */
+/* Lists walk->path, which ends in a slash. */
 static sh_status enter(sh_folder_walk *walk)
 {
     if (walk->depth == SH_FOLDER_WALK_DEPTH_MOST)

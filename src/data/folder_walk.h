@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files below a folder, one after the other, in the order of their paths' bytes. No more than
- * the names of the folders that it is in are in memory.
+ * Walks the files below a folder in bytewise order of their paths. Keeps only the names in the
+ * open folders in memory.
  *
  *     sh_folder_walk *walk;
  *     const char *path;
@@ -10,10 +10,9 @@
  *         puts(path);                                      // "/data/new/a/1.jpg"
  *     sh_folder_walk_close(walk);
  *
- * Links are followed. Hidden files and folders (sh_name_is_hidden) are left out, and so is what is
- * neither a file nor a folder.
+ * Follows links; skips hidden (sh_name_is_hidden) and special files.
  *
- * Threads: caller locks.
+ * Threads: the caller locks.
  */
 #ifndef SHOAL_DATA_FOLDER_WALK_H
 #define SHOAL_DATA_FOLDER_WALK_H
@@ -24,17 +23,17 @@
 
 typedef struct sh_folder_walk sh_folder_walk;
 
-/* `folder` is copied. `*walk` is owned: sh_folder_walk_close it. Fails as opening a folder does. */
+/* Copies `folder`. Free with sh_folder_walk_close. Fails like opening a folder. */
 sh_status sh_folder_walk_open(sh_folder_walk **walk, const char *folder) SHOAL_CHECKED;
 
 /*
- * The next path, borrowed until the next call; NULL behind the last. After a failure of a folder,
- * which the message names, the walk goes on behind it. SH_LIMIT: folders lie too deep, as where a
- * link leads back up, or a path is too long.
+ * Returns the next path, borrowed until the next call; NULL at the end. After a folder fails,
+ * which the message names, the walk can continue. SH_LIMIT: too deep, for instance by a link
+ * upwards, or path too long.
  */
 sh_status sh_folder_walk_next(sh_folder_walk *walk, const char **path) SHOAL_CHECKED;
 
-/* NULL is fine. */
+/* Accepts NULL. */
 void sh_folder_walk_close(sh_folder_walk *walk);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matching one part of a path (what lies between two slashes) goes from left to right: text has to
- * stand where the last piece ended, a placeholder ends at the first place behind its first
- * character where the text that follows it stands. Text at the end of a part is looked for at its
- * end alone. Since placeholders take any characters, this finds a match where there is one: an
- * earlier end only leaves more for the rest.
+ * Each part of a path (between slashes) is matched from left to right. Text must follow at once; a
+ * placeholder ends where the next text first occurs after its first character. Text at the end of
+ * a part is only searched there. This finds any match, because an earlier end leaves more for
+ * later placeholders.
  */
 #include "data/label_form.h"
 
@@ -22,7 +21,6 @@ static const struct {
     {"split", SH_LABEL_SPLIT},
 };
 
-/* The placeholder of `length` characters between braces. */
 static sh_status find_placeholder(sh_label_piece *kind, const char *form, const char *name,
                                   size_t length)
 {
@@ -52,7 +50,6 @@ static sh_status note_placeholder(sh_label_form *form, sh_label_piece kind)
     return SH_OK;
 }
 
-/* Takes the piece that begins at `*at` of the text. */
 static sh_status parse_piece(sh_label_form *form, size_t *at)
 {
     const char *text = form->text, *here = text + *at;
@@ -138,7 +135,7 @@ static sh_status mismatch(const sh_label_form *form, const char *path, const cha
                    form->text, why);
 }
 
-/* Takes what a placeholder stands for. */
+/* Stores the text that a placeholder matched. */
 static sh_status take(sh_label_match *match, const sh_label_form *form, const char *path,
                       sh_label_piece kind, const char *text, size_t length)
 {
@@ -161,7 +158,6 @@ static sh_status take(sh_label_match *match, const sh_label_form *form, const ch
     return SH_OK;
 }
 
-/* The first place of `text` in [at, end), or NULL. */
 static const char *find(const char *at, const char *end, const char *text, size_t length)
 {
     for (; (size_t)(end - at) >= length; at++)
@@ -170,7 +166,7 @@ static const char *find(const char *at, const char *end, const char *text, size_
     return NULL;
 }
 
-/* Matches the pieces [first, last) with the part of a path [at, end). */
+/* Matches pieces [first, last) with the part [at, end). */
 static sh_status match_part(sh_label_match *match, const sh_label_form *form, const char *path,
                             size_t first, size_t last, const char *at, const char *end)
 {
@@ -183,7 +179,7 @@ static sh_status match_part(sh_label_match *match, const sh_label_form *form, co
             at += length;
             continue;
         }
-        if (i + 1 < last) { /* text follows, as parsing has made sure */
+        if (i + 1 < last) { /* text follows, as parsing ensures */
             const char *next = form->text + form->pieces[i + 1].at;
             const size_t next_length = form->pieces[i + 1].length;
             const bool ends = i + 2 == last;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a file's name says of its samples: the form that a user gives with --label-from.
+ * Extracts label, group and split from file names by the form in --label-from.
  *
  *     sh_label_form form;
  *     sh_label_match match;
@@ -11,25 +11,24 @@
  * A form is text with placeholders:
  *
  *     {label}   the class
- *     {group}   who or what must never stand in both splits: a person, a device
+ *     {group}   never divided between the splits: a person, a device
  *     {split}   train or training; val, valid, validation or test
  *     {}        anything
  *
- * A form without `/` is matched against the last part of a path, the file's name; one with `/`
- * against the whole path below the folder, part by part. A placeholder takes at least one
- * character, never a `/`, and ends where the text behind it comes first; text at the end of a part
- * stands at its end.
+ * Without `/` a form matches the file name; with `/` the whole path below the folder, part by
+ * part. A placeholder matches at least one character but no `/`, up to the first occurrence of the
+ * text after it. Text that ends a part matches only at its end.
  *
- * Threads: any; these are values.
+ * Threads: any; values.
  */
 #ifndef SHOAL_DATA_LABEL_FORM_H
 #define SHOAL_DATA_LABEL_FORM_H
 
 #include "data/dataset.h"
 
-#define SH_LABEL_FORM_BYTES 256 /* of a form, with its end */
+#define SH_LABEL_FORM_BYTES 256 /* with NUL */
 #define SH_LABEL_FORM_PIECES 32
-#define SH_LABEL_BYTES 256 /* of a label or group, with its end */
+#define SH_LABEL_BYTES 256 /* with NUL */
 
 typedef enum sh_label_piece {
     SH_LABEL_TEXT,
@@ -41,33 +40,33 @@ typedef enum sh_label_piece {
 } sh_label_piece;
 
 typedef struct sh_label_form {
-    char text[SH_LABEL_FORM_BYTES]; /* as the user wrote it */
+    char text[SH_LABEL_FORM_BYTES]; /* as given */
     bool has_label, has_group, has_split, has_slash;
     size_t count;
     struct {
         sh_label_piece kind;
-        size_t at, length; /* in `text`; of SH_LABEL_TEXT alone */
+        size_t at, length; /* in `text` */
     } pieces[SH_LABEL_FORM_PIECES];
 } sh_label_form;
 
-/* Only what the form has placeholders for is set; the rest is "" and SH_SPLIT_TRAIN. */
+/* Absent placeholders leave "" and SH_SPLIT_TRAIN. */
 typedef struct sh_label_match {
     char label[SH_LABEL_BYTES], group[SH_LABEL_BYTES];
     sh_split split;
 } sh_label_match;
 
 /*
- * Reads a form (copied). SH_INVALID says what is wrong with it: an unknown placeholder, one that is
- * there twice, two with no text between, or no placeholder that says anything.
+ * Parses `text` (copied). SH_INVALID: an unknown or repeated placeholder, two without text
+ * between, or only {}.
  */
 sh_status sh_label_form_parse(sh_label_form *form, const char *text) SHOAL_CHECKED;
 
-/* What `path`, of a file below the folder, says. SH_INVALID names a path that is not of the form,
- * or whose split has an unknown name. */
+/* Matches a path below the folder. SH_INVALID names a path without a match or with an unknown
+ * split. */
 sh_status sh_label_form_match(sh_label_match *match, const sh_label_form *form,
                               const char *path) SHOAL_CHECKED;
 
-/* The split that a folder or a name stands for, by the names above; false where it is none. */
+/* Looks up the names above. */
 bool sh_label_split(sh_split *split, const char *name);
 
 #endif

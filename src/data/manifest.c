@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The packed form is the manifest: making one writes the packed form and takes it apart again, so
- * both sides hold what the same parser let through, and the digests are used where they lie. Fields
- * are listed once: to write a form is to walk over it with the values, to read it is the same walk
- * the other way round.
+ * Making a manifest writes and parses the packed form, so that both sides use the same parser and
+ * refer to the digests in place. One walk over the fields both writes and reads.
  */
 #include "data/manifest.h"
 
@@ -16,10 +14,10 @@
 #define MAGIC_BYTES 8
 #define VERSION 2
 #define FINGERPRINT (SH_DIGEST_TEXT - 1)
-#define FILES_AT 248 /* behind the number of files */
+#define FILES_AT 248 /* after the number of files */
 #define FILE_BYTES (SH_CONTENTS_NAME + 8)
 
-/* A place in a packed form that is written or read; bounds are checked by who moves it. */
+/* A position in a packed form; callers check bounds. */
 typedef struct cursor {
     uint8_t *at;
     bool writes;
@@ -34,7 +32,7 @@ static void walk_bytes(cursor *c, void *bytes, size_t count)
     c->at += count;
 }
 
-/* Writes `value`, or reads another; which of them stands there now. */
+/* Writes or reads a value; returns it. */
 static uint64_t walk_number(cursor *c, uint64_t value, int bytes)
 {
     for (int i = 0; i < bytes && c->writes; i++)
@@ -73,7 +71,6 @@ static void walk_place(cursor *c, sh_contents_place *place)
     place->stride = walk_number(c, place->stride, 8);
 }
 
-/* What lies before the list of files. */
 static void walk_head(cursor *c, sh_manifest *m, char magic[MAGIC_BYTES], uint32_t *version)
 {
     sh_dataset_info *info = &m->info;
@@ -171,7 +168,7 @@ static sh_status check_head(sh_manifest *m, const char magic[MAGIC_BYTES], uint3
     if (m->block_bytes < SH_MANIFEST_BLOCK_LEAST || m->block_bytes > SH_MANIFEST_BLOCK_MOST ||
         (m->block_bytes & (m->block_bytes - 1)) != 0)
         return sh_fail(SH_FORMAT, "blocks of %u bytes", m->block_bytes);
-    /* Letters and digits, then zeros to the end, at least one. */
+    /* Letters and digits, then zeros, at least one. */
     static const char zeros[SH_MANIFEST_KIND];
     const size_t length = m->kind[SH_MANIFEST_KIND - 1] == '\0'
                               ? strspn(m->kind, "abcdefghijklmnopqrstuvwxyz0123456789")
@@ -206,7 +203,7 @@ static sh_status parse(sh_manifest *m)
         if (!isfinite(info->mean[i]) || !isfinite(info->deviation[i]) ||
             (info->element == SH_ELEMENT_BYTE && i < info->channels && info->deviation[i] <= 0))
             return sh_fail(SH_FORMAT, "channel %zu has no mean and deviation", i);
-    uint64_t blocks = 0; /* at most 2^40 / 2^12 and one a file */
+    uint64_t blocks = 0; /* at most 2^40 / 2^12 and one per file */
     for (uint32_t i = 0; i < contents->files; i++) {
         m->first_block[i] = (uint32_t)blocks;
         blocks += count_blocks(contents->file[i].bytes, m->block_bytes);
@@ -231,7 +228,7 @@ sh_status sh_manifest_parse(sh_manifest **manifest, const uint8_t *packed, size_
         return sh_fail(SH_LIMIT, "the manifest of the data has %zu bytes; %u can be read", bytes,
                        SH_MANIFEST_BYTES_MOST);
     sh_manifest *fresh = calloc(1, sizeof *fresh);
-    uint8_t *copy = malloc(bytes + 1); /* none of 0 bytes */
+    uint8_t *copy = malloc(bytes + 1); /* never 0 bytes */
     if (fresh == NULL || copy == NULL) {
         free(fresh);
         free(copy);

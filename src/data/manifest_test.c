@@ -37,7 +37,7 @@ static void what_is_made_comes_back(void **state)
     sh_manifest_free(NULL);
 }
 
-/* Blocks lie one behind the other, cover every file, and the digests are those of their bytes. */
+/* Blocks are contiguous, cover all files, match their digests. */
 static void blocks_cover_the_files(void **state)
 {
     (void)state;
@@ -72,7 +72,7 @@ static void blocks_cover_the_files(void **state)
     }
 }
 
-/* CIFAR-10's records in three files or in one are the same data. */
+/* The same records in three files or one. */
 static void the_root_is_of_the_content(void **state)
 {
     (void)state;
@@ -105,7 +105,7 @@ static void the_root_is_of_the_content(void **state)
     fixture_remove(&s);
 }
 
-/* One byte anywhere, also in an image that the fingerprint leaves out. */
+/* Any byte, even outside the fingerprint. */
 static void other_content_has_another_root(void **state)
 {
     (void)state;

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A block is *missing*, *marked* (its mark on disk says that it is there; this process has not
- * looked) or *good* (this process has seen that its digest is right).
+ * A block is *missing*, *marked* (present by its mark on disk) or *good* (verified by this
+ * process).
  *
  *     missing --put: digest right, bytes written, then the mark--> good
- *     missing --another process, or an earlier one, has marked it--> marked
+ *     missing --marked by another process--> marked
  *     marked  --digest right--> good
- *     marked  --digest wrong--> missing (damaged); its mark is taken back
+ *     marked  --digest wrong--> missing (damaged); its mark is cleared
  *
- * The bytes are written before the mark, and a mark is one byte, so killing the process at any
- * instant, or another process that writes the same block, leaves no mark in front of its bytes. A
- * power failure may, since nothing is synced for each block (a card would take longer for that than
- * the network for the block). That is why marked is not good: the digest decides at the first use.
- * Another process's write of the same block writes the same bytes.
+ * Bytes are written before the mark, which is one byte, so neither a kill nor another process that
+ * writes the same block (the same bytes) leaves a mark without bytes. A power failure may, because
+ * blocks are not synced: on a card that takes longer than receiving. So marked blocks are verified
+ * before their first use.
  *
- * A good block is read without a lock; a reader takes it where a block is not good. `want` is
- * called between two looks at the state, so a block that comes in between is not missed.
+ * Good blocks are read without the lock. The state is checked again after calling `want`, so that
+ * a block which arrives meanwhile is not missed.
  */
 #include "data/mirror.h"
 
@@ -36,8 +35,8 @@ enum {
     MISSING = 0,
     MARKED = 1,
     GOOD = 2,
-    STATE = 3,      /* the bits of these three */
-    ASKED_SOON = 4, /* `want` was called */
+    STATE = 3,      /* mask of these three */
+    ASKED_SOON = 4, /* `want` was called with false */
     ASKED_NOW = 8,
 };
 
@@ -47,12 +46,12 @@ struct sh_mirror {
     sh_mirror_cache cache;
     sh_mirror_want_fn *want;
     void *context;
-    pthread_mutex_t lock; /* guards changes of states, and all below */
-    pthread_cond_t news;  /* a block became good, or no more will come */
+    pthread_mutex_t lock; /* guards states and all below */
+    pthread_cond_t news;  /* a block is good, or none will arrive */
     _Atomic uint8_t *states;
     uint32_t missing;
     sh_mirror_counts counts;
-    sh_status failed; /* SH_OK while blocks may come */
+    sh_status failed; /* SH_OK while blocks may arrive */
     char reason[SH_MESSAGE_BYTES];
 };
 
@@ -61,7 +60,7 @@ static uint8_t state_of(const sh_mirror *mirror, uint32_t block)
     return atomic_load_explicit(&mirror->states[block], memory_order_acquire) & STATE;
 }
 
-/* Under the lock. A new state forgets who was asked. */
+/* Called with the lock. Also clears the ASKED bits. */
 static void set_state(sh_mirror *mirror, uint32_t block, uint8_t state)
 {
     const uint8_t old = state_of(mirror, block);
@@ -72,7 +71,7 @@ static void set_state(sh_mirror *mirror, uint32_t block, uint8_t state)
     atomic_store_explicit(&mirror->states[block], state, memory_order_release);
 }
 
-/* Under the lock: looks whether another process has put it. */
+/* Called with the lock. Checks whether another process has put the block. */
 static void look(sh_mirror *mirror, uint32_t block)
 {
     uint8_t mark;
@@ -160,7 +159,6 @@ sh_mirror_counts sh_mirror_counted(sh_mirror *mirror)
     return counts;
 }
 
-/* Writes the block, then its mark. */
 static sh_status write_block(const sh_mirror *mirror, uint32_t block, const uint8_t *bytes,
                              size_t count)
 {
@@ -186,7 +184,7 @@ sh_status sh_mirror_put(sh_mirror *mirror, uint32_t block, const uint8_t *bytes,
     if (state_of(mirror, block) == GOOD)
         return SH_OK;
     sh_status status = write_block(mirror, block, bytes, count);
-    while (status == SH_NO_SPACE) { /* other mirrors go, one after the other */
+    while (status == SH_NO_SPACE) { /* removes other mirrors in turn */
         const uint64_t missing =
             sh_mirror_missing(mirror) * (uint64_t)mirror->manifest->block_bytes;
         SH_TRY(sh_mirror_cache_make_room(&mirror->cache, missing));
@@ -201,7 +199,7 @@ sh_status sh_mirror_put(sh_mirror *mirror, uint32_t block, const uint8_t *bytes,
     return SH_OK;
 }
 
-/* Under the lock, which it leaves meanwhile: looks at the bytes of a marked block. */
+/* Verifies a marked block. Called with the lock, which it releases meanwhile. */
 static sh_status examine(sh_mirror *mirror, uint32_t block)
 {
     static const uint8_t none = 0;
@@ -223,7 +221,7 @@ done:
                mirror->cache.path, block, sh_message());
     pthread_mutex_lock(&mirror->lock);
     if (state_of(mirror, block) != MARKED)
-        return SH_OK; /* put, or examined by another thread, meanwhile */
+        return SH_OK; /* meanwhile put or examined */
     if (status == SH_OK) {
         set_state(mirror, block, GOOD);
         pthread_cond_broadcast(&mirror->news);
@@ -236,7 +234,8 @@ done:
     return status;
 }
 
-/* Under the lock, which it leaves meanwhile: asks for a missing block, unless that was done. */
+/* Requests a missing block; false if done before. Called with the lock, which it releases
+ * meanwhile. */
 static bool ask(sh_mirror *mirror, uint32_t block, bool now)
 {
     const uint8_t state = atomic_load(&mirror->states[block]);
@@ -250,7 +249,6 @@ static bool ask(sh_mirror *mirror, uint32_t block, bool now)
     return true;
 }
 
-/* Waits until a block is good. */
 static sh_status await(sh_mirror *mirror, uint32_t block)
 {
     if (state_of(mirror, block) == GOOD)
@@ -270,10 +268,10 @@ static sh_status await(sh_mirror *mirror, uint32_t block)
     return status;
 }
 
-/* The part of a range of a file's bytes that lies in one block. */
+/* The part of a range in one block. */
 typedef struct piece {
     uint32_t block;
-    uint64_t place; /* in the file of the content */
+    uint64_t place; /* in the content file */
     size_t bytes;
 } piece;
 
@@ -387,7 +385,7 @@ static bool set_touch(const sh_dataset *dataset, sh_split split, uint32_t index)
            marked;
 }
 
-/* For others, who are told no instead of waiting: they have other sources. */
+/* Fails instead of waiting: other devices have other sources. */
 static sh_status set_fetch(const sh_dataset *dataset, uint32_t file, uint64_t offset,
                            uint8_t *bytes, size_t count)
 {

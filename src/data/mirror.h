@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A data set of which only a part is here: blocks come in any order, are checked, kept in the cache
- * folder, and can be read as soon as they are there. Reading one that is not waits for it.
+ * A partial copy of a data set. Blocks arrive in any order, are verified, stored in the cache
+ * folder and readable at once. Reading a missing block waits for it.
  *
- *     static void want(void *context, uint32_t block, bool now);   // ask somebody for it
+ *     static void want(void *context, uint32_t block, bool now);   // request it from a peer
  *
  *     sh_mirror *mirror;
  *     const sh_mirror_options options = {.want = want, .context = fetcher};
@@ -11,21 +11,20 @@
  *     sh_dataset *dataset = sh_mirror_dataset(mirror);
  *
  *     any lane:         SH_TRY(sh_dataset_read(dataset, split, index, bytes, &label));
- *     a block has come: SH_TRY(sh_mirror_put(mirror, block, bytes, count));
+ *     a block arrives:  SH_TRY(sh_mirror_put(mirror, block, bytes, count));
  *
  *     sh_dataset_close(dataset);   // and the mirror with it
  *
- * What it holds outlives the process, however that ends: the next one that opens the same data set
- * finds it and asks for the rest. A block that an earlier process, or another one at the same time,
- * has left is checked again before the first use, so whatever a crash, a power failure or a worn
- * card made of it is found, and it is asked for once more. Several processes may have one mirror
- * open; each sees what the others put.
+ * Blocks outlive the process, however it ends; the next process with the same data set requests
+ * only the rest. A block from another process is verified before its first use, so damage by a
+ * crash, power failure or worn card is detected and the block requested again. Several processes
+ * may open one mirror; each sees the others' blocks.
  *
- * The data set is the one that the manifest tells of: same samples, same numbers, same fingerprint.
- * That all its bytes are those that the fingerprint was computed from follows from the root.
+ * The data set equals the manifest's: same samples, numbers and fingerprint, guaranteed by the
+ * root.
  *
- * Threads: put, has, missing and fail: any. Open and close while nobody reads or puts. `want` is
- * called by whoever reads or touches, without a lock held; it must not wait.
+ * Threads: put, has, missing and fail: any. Open and close while no thread reads or puts. Readers
+ * and touchers call `want` without a lock; it must not wait.
  */
 #ifndef SHOAL_DATA_MIRROR_H
 #define SHOAL_DATA_MIRROR_H
@@ -35,28 +34,27 @@
 typedef struct sh_mirror sh_mirror;
 
 /*
- * Block `block` is not here. `now`: a reader waits for it, else it will be read soon. Comes once
- * for each of the two, in either order, as long as the block does not come; who is asked and how
- * often is the callee's affair (fetch.h).
+ * Block `block` is missing: a reader waits for it (`now`), or will read it soon. Called while the
+ * block is missing, at most once per value of `now`, and not with false after true. The callee
+ * chooses sources and retries (fetch.h).
  */
 typedef void sh_mirror_want_fn(void *context, uint32_t block, bool now);
 
 typedef struct sh_mirror_options {
-    uint64_t limit_bytes; /* on disk for all mirrors together; 0: no limit */
+    uint64_t limit_bytes; /* on disk, all mirrors; 0: no limit */
     sh_mirror_want_fn *want;
     void *context;
 } sh_mirror_options;
 
 typedef struct sh_mirror_counts {
-    uint32_t put;     /* blocks that came and were kept */
-    uint32_t refused; /* that came and were not what they should be */
-    uint32_t damaged; /* that were on disk and were not what they should be */
+    uint32_t put;     /* stored */
+    uint32_t refused; /* received, but wrong */
+    uint32_t damaged; /* on disk, but wrong */
 } sh_mirror_counts;
 
 /*
- * Opens the mirror of `manifest`, which is taken over (owned) also on failure. Blocking: makes room
- * for it on the disk (cache.h). `*mirror` is owned: close it, or its data set. Fails as
- * sh_mirror_cache_open does.
+ * Opens the mirror of `manifest` and takes ownership of it, also on failure. Blocks while making
+ * room on disk (mirror_cache.h). Close `*mirror` or its data set. Fails like sh_mirror_cache_open.
  */
 sh_status sh_mirror_open(sh_mirror **mirror, sh_manifest *manifest,
                          const sh_mirror_options *options) SHOAL_CHECKED;
@@ -64,46 +62,44 @@ sh_status sh_mirror_open(sh_mirror **mirror, sh_manifest *manifest,
 /* Borrowed until the mirror is closed. */
 const sh_manifest *sh_mirror_manifest(const sh_mirror *mirror);
 
-/* Whether a block is here, as far as its mark says: one from an earlier process may still turn out
- * to be damaged, and is then wanted. */
+/* Whether a block is marked as present; one from another process may still prove damaged. */
 bool sh_mirror_has(sh_mirror *mirror, uint32_t block);
 
-/* How many are not, in the same sense. */
+/* Blocks not marked as present. */
 uint32_t sh_mirror_missing(sh_mirror *mirror);
 
 sh_mirror_counts sh_mirror_counted(sh_mirror *mirror);
 
 /*
- * Checks a block (any number, any bytes), keeps it and wakes its readers. One that is here
- * already is fine. Fails with SH_CORRUPT (no such block, or other bytes than the manifest says: ask
- * somebody else), SH_NO_SPACE (names the folder, what is needed and what there is), SH_IO.
+ * Verifies an untrusted block, stores it and wakes its readers. Accepts a block that is present.
+ * Fails with SH_CORRUPT (no such block, or wrong bytes: ask another source), SH_NO_SPACE (names
+ * the folder, bytes needed and available), SH_IO.
  */
 sh_status sh_mirror_put(sh_mirror *mirror, uint32_t block, const uint8_t *bytes,
                         size_t count) SHOAL_CHECKED;
 
 /*
- * Reads bytes of a file, all within the contents; waits for blocks that are not here. Fails with
- * what sh_mirror_fail said, and SH_IO.
+ * Reads a valid range of a file; waits for missing blocks. Fails as set by sh_mirror_fail, and
+ * with SH_IO.
  */
 sh_status sh_mirror_read(sh_mirror *mirror, uint32_t file, uint64_t offset, uint8_t *bytes,
                          size_t count) SHOAL_CHECKED;
 
-/* Checks what is here of them and brings it into the system's page cache; wants the rest soon.
- * Whether all is here. Does not wait for blocks. */
+/* Verifies a range's present blocks and loads them into the system's page cache; requests the
+ * rest without waiting. Returns whether all are present. */
 bool sh_mirror_touch(sh_mirror *mirror, uint32_t file, uint64_t offset, size_t count);
 
-/* No more blocks will come: reads that wait for one, and later reads that miss one, fail with
- * `status` (not SH_OK) and `reason` (copied). The first failure stays. */
+/* No more blocks will arrive: waits, also later ones, fail with `status` (not SH_OK) and
+ * `reason` (copied). The first call counts. */
 void sh_mirror_fail(sh_mirror *mirror, sh_status status, const char *reason);
 
 /*
- * The mirror as a data set: closing the set closes the mirror. It reads samples from where the
- * manifest says that they lie, and opens without a single block. Its contents can be read too
- * (contents.h), as far as they are here, so that it serves others in turn.
+ * Closing the data set closes the mirror. It opens without any block. Its contents can be read too
+ * (contents.h) where present, to serve other devices.
  */
 sh_dataset *sh_mirror_dataset(sh_mirror *mirror);
 
-/* Wakes nobody: first end the readers. NULL is fine. */
+/* Stop readers first: it does not wake them. Accepts NULL. */
 void sh_mirror_close(sh_mirror *mirror);
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Words: a mirror is *busy* while a process has it open, else *idle*. A busy one counts as what it
- * may still grow to, an idle one as what it takes now.
+ * A mirror is *busy* (open in a process) or *idle*. Busy ones count with full size, idle ones with
+ * allocated size.
  *
- * Everything but reading and writing blocks happens under the lock of the folder. So nobody opens a
- * mirror while it is looked at, and "idle" stays true until it is removed. The kernel drops locks
- * when their holder dies, however it dies. A removal that is cut off leaves a folder with fewer
- * files, which is a mirror of which less is there.
+ * All but block I/O happens under the folder's lock, so an idle mirror stays idle until removed.
+ * The kernel releases the locks of dead processes. An interrupted removal leaves a valid mirror
+ * with fewer files.
  */
 #include "data/mirror_cache.h"
 
@@ -31,14 +30,13 @@
 #define CONTENT "content"
 #define MARKS "marks"
 #define ROOT_DIGITS (SH_DIGEST_TEXT - 1)
-#define SECTOR 512 /* bytes that st_blocks counts in */
+#define SECTOR 512 /* unit of st_blocks */
 
-/* The folder with all mirrors, locked. */
+/* The folder of mirrors, locked. */
 typedef struct mirrors {
     int folder, lock;
 } mirrors;
 
-/* A mirror of another data set. */
 typedef struct other {
     char root[SH_DIGEST_TEXT];
     struct timespec used;
@@ -66,7 +64,7 @@ static SHOAL_CHECKED sh_status fail_others(const char *path, const char *name)
                    path, name);
 }
 
-/* Opens and locks the folder; waits while another process holds it. `*none`: there is no cache. */
+/* Opens and locks the folder, waiting. `*none`: no cache. */
 static sh_status mirrors_open(mirrors *all, char path[SH_CACHE_PATH], bool *none)
 {
     char cache_path[SH_CACHE_PATH];
@@ -105,7 +103,7 @@ static void remove_mirror(int folder, const char *root)
     (void)unlinkat(folder, root, AT_REMOVEDIR);
 }
 
-/* All mirrors but that of `root`. */
+/* Lists all mirrors but `root`. */
 static sh_status list_others(others *list, int folder, const char *root)
 {
     DIR *entries = sh_cache_list(folder);
@@ -145,7 +143,7 @@ done:
     return status;
 }
 
-/* The idle one that was used longest ago; NULL where all are busy. */
+/* The least recently used idle mirror, or NULL. */
 static other *oldest(const others *list)
 {
     other *found = NULL;
@@ -172,7 +170,7 @@ static uint64_t free_bytes(int folder)
 {
     struct statvfs about;
     if (fstatvfs(folder, &about) != 0)
-        return UINT64_MAX; /* writing will tell */
+        return UINT64_MAX; /* writing reports the error */
     return (uint64_t)about.f_bavail * about.f_frsize;
 }
 
@@ -194,7 +192,7 @@ static sh_status fail_disk(const char *path, uint64_t needed, uint64_t available
                    path, needed, available);
 }
 
-/* Makes room for the whole data set: other mirrors go until it fits. */
+/* Removes mirrors until the data set fits. */
 static sh_status make_room(const sh_mirror_cache *cache, int folder, uint64_t all,
                            uint64_t limit_bytes)
 {
@@ -224,7 +222,7 @@ done:
     return status;
 }
 
-/* Gives both files their full sizes; marks of another size mean nothing. */
+/* Sets both to full size; drops marks of another size. */
 static sh_status size_files(const sh_mirror_cache *cache, const sh_manifest *manifest)
 {
     struct stat about;
@@ -236,7 +234,7 @@ static sh_status size_files(const sh_mirror_cache *cache, const sh_manifest *man
     return SH_OK;
 }
 
-/* Opens the files in the mirror's folder; `cache` has what is open, also on failure. */
+/* On failure `cache` has the files already open. */
 static sh_status open_named(sh_mirror_cache *cache, int folder, const sh_manifest *manifest,
                             uint64_t limit_bytes)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files of a mirror in the cache folder, its place among the mirrors of other data sets, and
- * the room that all of them may take.
+ * The files of a mirror in the cache folder, and the disk space of all mirrors.
  *
  *     sh_mirror_cache cache;
  *     SH_TRY(sh_mirror_cache_open(&cache, manifest, limit_bytes));
@@ -9,17 +8,17 @@
  *     pwrite(cache.marks, "\1", 1, block);
  *     sh_mirror_cache_close(&cache);
  *
- * In CACHE/mirrors/ROOT (the manifest's root) lie
+ * CACHE/mirrors/ROOT (the manifest's root) contains
  *
- *     content     the blocks, block b at b * block_bytes; sparse where they are missing
- *     marks       a byte for each block: 1 where it is there
- *     lock        flock()ed, shared, by every process that has the mirror open; its time of change
- *                 is when the mirror was last used
+ *     content     the blocks, block b at b * block_bytes; sparse where missing
+ *     marks       one byte per block: 1 if present
+ *     lock        flock()ed, shared, by every process with the mirror open; its modification time
+ *                 is the last use
  *
- * and in CACHE/mirrors a `lock` that is held while mirrors are opened or removed. Where no cache
- * folder can be written, content and marks are files without a name, gone when they are closed.
+ * CACHE/mirrors/lock is held while mirrors are opened or removed. Without a writable cache folder,
+ * content and marks are unnamed files that vanish on close.
  *
- * Threads: a cache is one caller's; processes and threads may open the same mirror at once.
+ * Threads: one caller per cache; processes and threads may open the same mirror concurrently.
  */
 #ifndef SHOAL_DATA_MIRROR_CACHE_H
 #define SHOAL_DATA_MIRROR_CACHE_H
@@ -29,8 +28,8 @@
 
 typedef struct sh_mirror_cache {
     int content, marks;
-    int lock;                 /* -1 where it has no name */
-    char path[SH_CACHE_PATH]; /* of the folder with all mirrors; for messages */
+    int lock;                 /* -1 if unnamed */
+    char path[SH_CACHE_PATH]; /* folder of all mirrors; for messages */
     char root[SH_DIGEST_TEXT];
 } sh_mirror_cache;
 
@@ -40,24 +39,22 @@ static inline uint64_t sh_mirror_cache_offset(const sh_manifest *manifest, uint3
 }
 
 /*
- * Finds or makes the mirror's files: `content` and `marks` have their full sizes. Room is made for
- * the whole data set: the least recently used mirrors of other data sets that nobody has open go,
- * until the content of all mirrors keeps within `limit_bytes` (0: no limit) and what is missing
- * fits on the disk. Fails with SH_NO_SPACE before anything is removed where that cannot be, naming
- * the folder, what is needed and what there is; SH_PERMISSION, SH_IO.
+ * Opens or creates `content` and `marks` at full size. Removes the least recently used mirrors
+ * that no process has open until all contents are within `limit_bytes` (0: no limit) and the rest
+ * of the data set fits on the disk. If impossible, removes nothing and fails with SH_NO_SPACE,
+ * naming the folder, bytes needed and available. Also fails with SH_PERMISSION, SH_IO.
  */
 sh_status sh_mirror_cache_open(sh_mirror_cache *cache, const sh_manifest *manifest,
                                uint64_t limit_bytes) SHOAL_CHECKED;
 
 /*
- * After a write that found the disk full, with `missing_bytes` still to come: removes the least
- * recently used mirror that nobody has open, and the write may be tried again. SH_NO_SPACE where
- * there is none.
+ * For retrying a write that found the disk full, with `missing_bytes` to come: removes the least
+ * recently used mirror that no process has open. SH_NO_SPACE if there is none.
  */
 sh_status sh_mirror_cache_make_room(const sh_mirror_cache *cache,
                                     uint64_t missing_bytes) SHOAL_CHECKED;
 
-/* Notes when it was used. A cache of which nothing is open has -1 in all three. */
+/* Records the last use. Without open files, all descriptors are -1. */
 void sh_mirror_cache_close(sh_mirror_cache *cache);
 
 #endif

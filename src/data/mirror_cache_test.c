@@ -5,9 +5,9 @@
 
 #include "data/delivery_fixture.h"
 
-enum { MIRROR_BYTES = 4096 * 64 }; /* of the content of each */
+enum { MIRROR_BYTES = 4096 * 64 }; /* per mirror */
 
-/* A manifest of MIRROR_BYTES that differs by `seed`; nothing ever has its content. */
+/* Differs by `seed`; no content matches. */
 static sh_manifest *manifest_of(uint8_t seed)
 {
     static const char head[] = "shoalman\2\0\0\0\0\20\0\0set";
@@ -17,7 +17,7 @@ static sh_manifest *manifest_of(uint8_t seed)
     packed[96] = packed[100] = packed[104] = packed[120] = packed[124] = packed[240] = 1;
     packed[116] = 2;
     packed[146] = 128;
-    packed[147] = 63; /* a deviation of 1 */
+    packed[147] = 63; /* deviation 1 */
     for (int i = 0; i < 4; i++)
         packed[160 + 20 * i + 12] = 1;
     packed[244] = 1;
@@ -30,7 +30,7 @@ static sh_manifest *manifest_of(uint8_t seed)
     return manifest;
 }
 
-/* The mirror was last used so many seconds before a certain time. */
+/* Sets the last use to `age` seconds before a fixed time. */
 static void set_age(fixture *s, const sh_manifest *m, int age)
 {
     char name[128];
@@ -40,7 +40,7 @@ static void set_age(fixture *s, const sh_manifest *m, int age)
                      0);
 }
 
-/* Makes the mirror of a seed, writes all of it and closes it; `age` is how long ago that was. */
+/* Fills and closes a mirror, last used `age` seconds ago. */
 static void make_mirror(fixture *s, uint8_t seed, int age)
 {
     static uint8_t bytes[MIRROR_BYTES];
@@ -76,12 +76,12 @@ static void what_was_written_is_found_again(void **state)
     assert_ok(sh_mirror_cache_open(&one, m, 0));
     assert_int_equal(pwrite(one.content, "x", 1, 5 * 4096), 1);
     assert_int_equal(pwrite(one.marks, "\1", 1, 5), 1);
-    assert_ok(sh_mirror_cache_open(&two, m, 0)); /* while the other has it open */
+    assert_ok(sh_mirror_cache_open(&two, m, 0)); /* concurrently */
     assert_int_equal(pread(two.content, &byte, 1, 5 * 4096), 1);
     assert_int_equal(byte, 'x');
     sh_mirror_cache_close(&one);
     sh_mirror_cache_close(&two);
-    sh_mirror_cache_close(&two); /* is fine */
+    sh_mirror_cache_close(&two);
     assert_true(is_there(&s, 1));
     assert_ok(sh_mirror_cache_open(&one, m, 0));
     assert_int_equal(pread(one.marks, &byte, 1, 5), 1);
@@ -95,7 +95,7 @@ static void what_was_written_is_found_again(void **state)
     fixture_remove(&s);
 }
 
-/* Files that were cut off or are gone: a mirror of which less is there. */
+/* Truncated or missing files mean less content. */
 static void damaged_files_are_made_good(void **state)
 {
     (void)state;
@@ -115,7 +115,7 @@ static void damaged_files_are_made_good(void **state)
         sh_mirror_cache cache;
         struct stat about;
         uint8_t marks[64], expected[64] = {0};
-        memset(expected, 1, i < 2 ? 8 : 0); /* of another size they mean nothing */
+        memset(expected, 1, i < 2 ? 8 : 0); /* discarded if of another size */
         assert_ok(sh_mirror_cache_open(&cache, m, 0));
         assert_int_equal(fstat(cache.content, &about), 0);
         assert_int_equal(about.st_size, MIRROR_BYTES);
@@ -138,7 +138,7 @@ static void the_least_recently_used_go_first(void **state)
     make_mirror(&s, 3, 200);
     sh_manifest *m = manifest_of(4);
     sh_mirror_cache cache;
-    assert_ok(sh_mirror_cache_open(&cache, m, 3 * MIRROR_BYTES + 65536)); /* the disk rounds up */
+    assert_ok(sh_mirror_cache_open(&cache, m, 3 * MIRROR_BYTES + 65536)); /* allocation rounds up */
     assert_true(is_there(&s, 1));
     assert_false(is_there(&s, 2));
     assert_true(is_there(&s, 3));
@@ -164,16 +164,15 @@ static void a_limit_that_cannot_be_kept_removes_nothing(void **state)
                  "/cache/shoal/mirrors: the data set needs 262144 bytes, the limit of the cache is "
                  "262143 and mirrors in use take 0");
     char found[256];
-    assert_int_equal(fixture_count(&s, "cache/shoal/mirrors", "", found), 2); /* mirror and lock */
-    assert_ok(
-        sh_mirror_cache_open(&used, busy, 0)); /* counts in full though nothing of it is here */
-    set_age(&s, busy, 1000);                   /* and is not removed, however old */
+    assert_int_equal(fixture_count(&s, "cache/shoal/mirrors", "", found), 2);
+    assert_ok(sh_mirror_cache_open(&used, busy, 0)); /* counts in full */
+    set_age(&s, busy, 1000);                         /* old, but in use */
     assert_fails(sh_mirror_cache_open(&cache, m, 2 * MIRROR_BYTES - 1), SH_NO_SPACE,
                  "mirrors in use take 262144; raise --cache");
     assert_true(is_there(&s, 1));
     assert_ok(sh_mirror_cache_open(&cache, m, 2 * MIRROR_BYTES));
     assert_false(is_there(&s, 1));
-    assert_true(is_there(&s, 2)); /* in use */
+    assert_true(is_there(&s, 2));
     sh_mirror_cache_close(&cache);
     sh_mirror_cache_close(&used);
     sh_manifest_free(busy);
@@ -193,7 +192,7 @@ static void a_small_disk_is_told(void **state)
     make_mirror(&s, 2, 200);
     sh_manifest *m = manifest_of(3);
     sh_mirror_cache cache, other;
-    assert_ok(sh_mirror_cache_open(&cache, m, 0)); /* what fits is kept */
+    assert_ok(sh_mirror_cache_open(&cache, m, 0)); /* keeps what fits */
     assert_true(is_there(&s, 1));
     assert_false(is_there(&s, 2));
     assert_ok(sh_mirror_cache_make_room(&cache, MIRROR_BYTES));
@@ -201,7 +200,7 @@ static void a_small_disk_is_told(void **state)
     assert_fails(sh_mirror_cache_make_room(&cache, MIRROR_BYTES), SH_NO_SPACE,
                  "/cache/shoal/mirrors: the disk is too full for the data set: 262144 more bytes "
                  "are needed, ");
-    assert_true(is_there(&s, 3)); /* in use, and never its own room */
+    assert_true(is_there(&s, 3)); /* in use */
     static uint8_t bytes[2 * MIRROR_BYTES];
     fixture_write(&s, "cache/large", bytes, sizeof bytes);
     sh_manifest *late = manifest_of(4);

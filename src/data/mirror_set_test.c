@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The data set of a mirror, with those who have the data connected by a double of the network. */
+/* A mirror's data set with a fake network. */
 #include <pthread.h>
 #include <sched.h>
 
@@ -12,20 +12,20 @@
 
 enum { SOURCES = 3, BATCH = 64 };
 
-/* Brings blocks from sources to a mirror, in the order that is asked for. */
+/* Delivers blocks to a mirror in the order of `fetch`. */
 typedef struct courier {
-    const sh_dataset *data; /* whole */
-    bool tampers[SOURCES];  /* sends something else than it has */
+    const sh_dataset *data; /* complete */
+    bool tampers[SOURCES];  /* sends wrong bytes */
     sh_fetch *fetch;
     sh_mirror *mirror;
     sh_dataset *set;
     pthread_mutex_t lock; /* guards `fetch` and all below */
-    bool stands;          /* brings nothing by itself */
+    bool stands;          /* only delivers when called */
     uint32_t brought, next;
     bool ending;
 } courier;
 
-/* Asks for one block and brings it; false where nothing is to be asked of anybody. */
+/* Asks for and delivers a block; false if none waits. */
 static bool bring(courier *c)
 {
     uint8_t bytes[SH_MANIFEST_BLOCK_BYTES];
@@ -104,7 +104,6 @@ static void assert_sample(const courier *c, sh_split split, uint32_t index)
     assert_memory_equal(bytes, expected, info->channels * info->height * info->width);
 }
 
-/* The same in everything that can be seen. */
 static void assert_same(const courier *c)
 {
     const sh_dataset_info *info = sh_dataset_about(c->set), *whole = sh_dataset_about(c->data);
@@ -133,8 +132,8 @@ static void it_is_the_data_set_of_the_others(void **state)
         courier_open(&c, data);
         assert_same(&c);
         assert_int_equal(sh_mirror_missing(c.mirror), 0);
-        assert_int_equal(c.brought, sh_mirror_manifest(c.mirror)->blocks); /* none twice */
-        /* It serves others in turn, and is the same to them. */
+        assert_int_equal(c.brought, sh_mirror_manifest(c.mirror)->blocks);
+        /* The mirror serves others alike. */
         sh_manifest *again;
         assert_ok(sh_manifest_make(&again, c.set));
         assert_string_equal(again->root, sh_mirror_manifest(c.mirror)->root);
@@ -158,7 +157,7 @@ static void a_block_from_a_liar_is_asked_of_others(void **state)
     const uint32_t blocks = sh_mirror_manifest(c.mirror)->blocks;
     const uint32_t refused = sh_mirror_counted(c.mirror).refused;
     assert_true(refused > 0);
-    assert_int_equal(c.brought, blocks + refused); /* once more each */
+    assert_int_equal(c.brought, blocks + refused); /* refused blocks twice */
     assert_int_equal(sh_mirror_counted(c.mirror).put, blocks);
     courier_close(&c);
     sh_dataset_close(data);
@@ -178,7 +177,7 @@ static void what_is_missing_is_not_provided_to_others(void **state)
     assert_fails(sh_contents_read(c.set, 1, 70000, &byte, 1), SH_NOT_FOUND,
                  "byte 70000 of validation.bin is not here yet");
     assert_fails(sh_manifest_make(&none, c.set), SH_NOT_FOUND, "is not here yet");
-    while (bring(&c)) /* it was asked for on the way */
+    while (bring(&c)) /* the failed read asked for it */
         ;
     assert_ok(sh_contents_read(c.set, 1, 70000, &byte, 1));
     courier_close(&c);
@@ -186,8 +185,8 @@ static void what_is_missing_is_not_provided_to_others(void **state)
     fixture_remove(&s);
 }
 
-/* How many blocks had come when each batch of the first epoch was read, while for every sample
- * that is read `link` blocks come that nobody waits for. */
+/* Blocks delivered when batch `batch` of epoch 0 was read, with `link` background blocks per
+ * sample. */
 static uint32_t brought_before_batch(courier *c, uint32_t batch, uint32_t link)
 {
     sh_order order;
@@ -200,7 +199,7 @@ static uint32_t brought_before_batch(courier *c, uint32_t batch, uint32_t link)
     return c->brought;
 }
 
-/* Opens real data in the folder that SHOAL_TEST_DATA names, or skips. */
+/* Opens real data of SHOAL_TEST_DATA, or skips. */
 static sh_dataset *open_real(fixture *s, const char *name)
 {
     char path[SCRATCH_BYTES];
@@ -234,7 +233,7 @@ static void real_data_are_the_same(void **state)
     }
 }
 
-/* 20000 images in 240 blocks: a batch needs at most the blocks of its own samples. */
+/* 20000 images in 240 blocks; a batch needs those of its samples. */
 static void training_begins_before_half_has_come(void **state)
 {
     (void)state;
@@ -256,7 +255,8 @@ static void training_begins_before_half_has_come(void **state)
     courier_open(&c, data);
     need_all(&c);
     const uint32_t blocks = sh_mirror_manifest(c.mirror)->blocks;
-    assert_true(brought_before_batch(&c, 0, 0) <= BATCH + 2 + BATCH / 16); /* some cross blocks */
+    assert_true(brought_before_batch(&c, 0, 0) <=
+                BATCH + 2 + BATCH / 16); /* some samples cross blocks */
     assert_true(c.brought < blocks / 2);
     assert_true(brought_before_batch(&c, 1, 1) <= blocks);
     courier_close(&c);
@@ -278,7 +278,7 @@ static void *courier_main(void *argument)
     }
 }
 
-/* Lanes and the reader of coming samples on one side, the network's thread on the other. */
+/* A lane and a prefetcher read while the network's thread delivers. */
 static void lanes_read_while_blocks_come(void **state)
 {
     (void)state;
@@ -289,7 +289,7 @@ static void lanes_read_while_blocks_come(void **state)
     sh_order order;
     sh_dataset *data = set_open(&s, SET_CIFAR10);
     courier_open(&c, data);
-    c.stands = true; /* the thread brings */
+    c.stands = true; /* the thread delivers */
     const uint32_t count = sh_dataset_about(data)->count[SH_SPLIT_TRAIN];
     sh_order_init(&order, 1, 0, count);
     assert_true(sh_dataset_touches(c.set));
@@ -327,7 +327,7 @@ static void a_pipeline_takes_it(void **state)
         assert_int_equal(label, class);
         assert_memory_equal(pixels, expected, sizeof pixels);
     }
-    sh_pipeline_close(mine); /* closes the mirror */
+    sh_pipeline_close(mine); /* also closes the mirror */
     c.set = NULL;
     courier_close(&c);
     sh_pipeline_close(theirs);

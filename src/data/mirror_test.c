@@ -15,14 +15,14 @@
 
 enum { BLOCK = SH_MANIFEST_BLOCK_BYTES };
 
-/* A set of MNIST's form, whole, and a mirror of it; what the mirror wanted. */
+/* A complete set like MNIST, its mirror, and the mirror's requests. */
 typedef struct bench {
     fixture s;
     sh_dataset *data;
     sh_manifest *manifest;
     sh_mirror *mirror;
     _Atomic uint32_t now, soon; /* calls of `want` */
-    _Atomic uint32_t last;      /* the block of the last */
+    _Atomic uint32_t last;      /* of the last call */
 } bench;
 
 static void note_want(void *context, uint32_t block, bool now)
@@ -63,7 +63,7 @@ static void bench_close(bench *b)
     fixture_remove(&b->s);
 }
 
-/* Bytes of a block, from the whole set. */
+/* From the complete set. */
 static uint32_t true_bytes(const bench *b, uint32_t block, uint8_t bytes[BLOCK])
 {
     const sh_block about = sh_manifest_block(b->manifest, block);
@@ -78,7 +78,6 @@ static sh_status put(bench *b, uint32_t block)
     return sh_mirror_put(b->mirror, block, bytes, count);
 }
 
-/* The mirror gives the whole block; it does not wait for it. */
 static void assert_block(bench *b, uint32_t block)
 {
     uint8_t bytes[BLOCK], expected[BLOCK];
@@ -89,7 +88,6 @@ static void assert_block(bench *b, uint32_t block)
     assert_memory_equal(bytes, expected, about.bytes);
 }
 
-/* The path of a file of the mirror. */
 static const char *path_of(bench *b, const char *name)
 {
     char inner[160];
@@ -107,7 +105,7 @@ static void what_was_put_is_read_also_later(void **state)
     for (uint32_t i = 0; i < blocks; i += 2) {
         assert_false(sh_mirror_has(b.mirror, i));
         assert_ok(put(&b, i));
-        assert_ok(put(&b, i)); /* twice is fine */
+        assert_ok(put(&b, i));
         assert_block(&b, i);
     }
     assert_int_equal(sh_mirror_counted(b.mirror).put, (blocks + 1) / 2);
@@ -119,7 +117,7 @@ static void what_was_put_is_read_also_later(void **state)
         assert_ok(put(&b, i));
     for (uint32_t i = 0; i < blocks; i++)
         assert_block(&b, i);
-    /* Across blocks, from one end of the file to the other. */
+    /* The whole file, across blocks. */
     const size_t bytes = (size_t)b.manifest->contents.file[0].bytes;
     uint8_t *whole = malloc(bytes), *expected = malloc(bytes);
     assert_non_null(whole);
@@ -158,7 +156,7 @@ static void wrong_blocks_are_refused(void **state)
     bench_close(&b);
 }
 
-/* As a power failure or a worn card may leave it: marks in front of other bytes. */
+/* Marks without bytes, as after a power failure. */
 static void damage_on_disk_is_found_at_the_first_use(void **state)
 {
     (void)state;
@@ -174,17 +172,17 @@ static void damage_on_disk_is_found_at_the_first_use(void **state)
     assert_int_equal(ftruncate(content, (off_t)(blocks - 1) * BLOCK), 0);
     close(content);
     assert_ok(open_limited(&b, 0));
-    assert_int_equal(sh_mirror_missing(b.mirror), 0); /* as far as the marks say */
+    assert_int_equal(sh_mirror_missing(b.mirror), 0); /* by the marks */
     assert_false(sh_mirror_touch(b.mirror, 0, 2 * BLOCK, 1));
     assert_false(sh_mirror_touch(b.mirror, 0, 2 * BLOCK, 1));
-    assert_int_equal(b.soon, 1); /* not again while it does not come */
+    assert_int_equal(b.soon, 1); /* not repeated */
     assert_int_equal(b.last, 2);
     const sh_block last = sh_manifest_block(b.manifest, blocks - 1);
     assert_false(sh_mirror_touch(b.mirror, last.file, last.offset, last.bytes));
     assert_int_equal(b.last, blocks - 1);
     assert_int_equal(sh_mirror_counted(b.mirror).damaged, 2);
     assert_int_equal(sh_mirror_missing(b.mirror), 2);
-    reopen(&b); /* it is not taken for there again */
+    reopen(&b); /* the mark is cleared */
     assert_int_equal(sh_mirror_missing(b.mirror), 2);
     assert_ok(put(&b, 2));
     assert_ok(put(&b, blocks - 1));
@@ -217,7 +215,7 @@ static void start(reader *r, bench *b, uint32_t block)
     assert_int_equal(pthread_create(&r->thread, NULL, reader_main, r), 0);
 }
 
-/* Until the mirror has asked `count` times for what a reader waits for. */
+/* Waits for `count` requests of readers. */
 static void await_wants(const bench *b, uint32_t count)
 {
     while (atomic_load(&b->now) < count)
@@ -237,7 +235,7 @@ static void readers_wait_for_what_is_missing(void **state)
     for (int i = 0; i < READERS; i++)
         start(&readers[i], &b, (uint32_t)i / 2 * 5); /* 0, 0, 5, 5 */
     await_wants(&b, 2);
-    assert_ok(put(&b, 9)); /* not theirs */
+    assert_ok(put(&b, 9)); /* another block */
     assert_ok(put(&b, 5));
     assert_ok(put(&b, 0));
     for (int i = 0; i < READERS; i++) {
@@ -246,7 +244,7 @@ static void readers_wait_for_what_is_missing(void **state)
         true_bytes(&b, readers[i].block, bytes);
         assert_memory_equal(readers[i].bytes, bytes, 8);
     }
-    assert_int_equal(b.now, 2); /* once for each block, however many wait */
+    assert_int_equal(b.now, 2); /* once per block */
     assert_int_equal(b.soon, 1);
     bench_close(&b);
 }
@@ -267,16 +265,16 @@ static void a_failed_source_ends_the_wait(void **state)
     assert_int_equal(r.status, SH_PEER_LOST);
     assert_string_equal(r.message, "no device is left that has the data");
     assert_fails(sh_mirror_read(b.mirror, 0, 0, &byte, 1), SH_PEER_LOST, "no device is left");
-    assert_block(&b, 1); /* what is here stays good */
+    assert_block(&b, 1);
     assert_false(sh_mirror_touch(b.mirror, 0, 0, 1));
-    assert_int_equal(b.soon, 0); /* nobody is there to be asked */
+    assert_int_equal(b.soon, 0); /* nobody is left to ask */
     bench_close(&b);
 }
 
-/* What processes share. `puts` counts the blocks that were put. */
+/* Shared between processes. `puts` counts stored blocks. */
 typedef struct shared {
     _Atomic uint32_t puts;
-    _Atomic uint32_t allowed; /* a writer waits where it has put as many */
+    _Atomic uint32_t allowed; /* writers wait at this count */
 } shared;
 
 static shared *share(void)
@@ -287,7 +285,7 @@ static shared *share(void)
     return all;
 }
 
-/* A process that puts what is missing, in an order that `seed` says, and counts. */
+/* A process that puts missing blocks in the order of `seed`. */
 static pid_t start_writer(bench *b, shared *all, uint64_t seed)
 {
     const pid_t process = fork();
@@ -312,8 +310,8 @@ static pid_t start_writer(bench *b, shared *all, uint64_t seed)
 }
 
 /*
- * Killed at points spread over its work: what it had put is there, at most the block under way is
- * not; the next process puts only the rest.
+ * Kills writers at various points: at most one block is lost, and the next writer puts only the
+ * rest.
  */
 static void a_killed_writer_loses_at_most_one_block(void **state)
 {
@@ -321,7 +319,7 @@ static void a_killed_writer_loses_at_most_one_block(void **state)
     bench b;
     bench_open(&b);
     shared *all = share();
-    uint32_t kills = 0, cut = 0; /* cut: the last block was not counted any more */
+    uint32_t kills = 0, cut = 0; /* cut: put, but not counted */
     for (uint64_t round = 0; sh_mirror_missing(b.mirror) > 0; round++) {
         const uint32_t before = b.manifest->blocks - sh_mirror_missing(b.mirror);
         const uint32_t counter[4] = {(uint32_t)round}, key[2] = {3, 4};
@@ -335,7 +333,7 @@ static void a_killed_writer_loses_at_most_one_block(void **state)
                waitpid(writer, NULL, WNOHANG) == 0)
             sched_yield();
         for (volatile uint32_t i = 0; i < draw[1] % 40000; i++)
-            ; /* up to a time like that of one block */
+            ; /* about one block's time */
         kill(writer, SIGKILL);
         (void)waitpid(writer, NULL, 0);
         kills++;
@@ -370,7 +368,7 @@ static void two_processes_share_a_mirror(void **state)
         assert_int_equal(waitpid(writers[i], &status, 0), writers[i]);
         assert_int_equal(status, 0);
     }
-    /* This process had it open all the time; it asked nobody and put nothing. */
+    /* Open throughout, without requests or puts. */
     for (uint32_t i = 0; i < b.manifest->blocks; i++)
         assert_block(&b, i);
     assert_int_equal(sh_mirror_missing(b.mirror), 0);
@@ -399,7 +397,7 @@ static void a_full_disk_is_told(void **state)
     assert_non_null(file);
     setvbuf(file, NULL, _IONBF, 0);
     while (fwrite(zeros, 1, sizeof zeros, file) == sizeof zeros)
-        ; /* somebody fills the disk meanwhile */
+        ; /* another file fills the disk */
     (void)fclose(file);
     uint32_t block = 0;
     sh_status status = SH_OK;
@@ -410,7 +408,7 @@ static void a_full_disk_is_told(void **state)
     assert_non_null(strstr(sh_message(), " more bytes are needed, "));
     assert_false(sh_mirror_has(b.mirror, block - 1));
     assert_int_equal(unlink(fixture_path(&b.s, "cache/other")), 0);
-    assert_ok(put(&b, block - 1)); /* room was made: on it goes */
+    assert_ok(put(&b, block - 1));
     assert_block(&b, block - 1);
     sh_mirror_close(b.mirror);
     b.mirror = NULL;

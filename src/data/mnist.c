@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `mnist:DIR`: the four IDX files of MNIST and of the sets that took over its format and names
- * (Fashion-MNIST, KMNIST, EMNIST after renaming), with images of any size.
+ * `mnist:DIR`: the four IDX files of MNIST or sets like it (Fashion-MNIST, KMNIST, renamed
+ * EMNIST), with images of any size.
  *
  * IDX (Y. LeCun, C. Cortes, C. Burges: "The MNIST database of handwritten digits", section "File
  * formats") is big-endian:
@@ -16,16 +16,15 @@
 #include "data/file_reader.h"
 #include "data/stored.h"
 
-/* Normalisation as in PyTorch's MNIST example: the mean and deviation of MNIST's training images.
- */
+/* Of MNIST's training images, as in PyTorch's MNIST example. */
 #define MEAN 0.1307f
 #define DEVIATION 0.3081f
 
 #define MAGIC 0x00000800u /* unsigned bytes; the number of dimensions is added */
-#define HEADER_MOST 16    /* bytes of a header */
+#define HEADER_MOST 16
 #define SIDE_MOST 4096
 
-/* What a file holds; the value is the number of its dimensions. */
+/* The value is the number of dimensions. */
 typedef enum idx_kind {
     LABELS = 1,
     IMAGES = 3,
@@ -33,11 +32,11 @@ typedef enum idx_kind {
 
 typedef struct idx_header {
     uint32_t count;         /* items, at least 1 */
-    uint32_t height, width; /* of an image; 1 and 1 for labels */
-    uint32_t bytes;         /* of the header itself */
+    uint32_t height, width; /* of an image; 1 for labels */
+    uint32_t bytes;
 } idx_header;
 
-/* By split; images, then labels. */
+/* Images, then labels, by split. */
 static const char *const names[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
                                     "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte", NULL};
 
@@ -53,8 +52,7 @@ static const char *kind_name(idx_kind kind)
     return kind == IMAGES ? "images" : "labels";
 }
 
-/* Parses the header of a file of `file_bytes` bytes. bytes[0 .. count - 1] are its first bytes:
- * the whole file, or at least HEADER_MOST. The caller adds the file's name to messages. */
+/* `bytes` are the whole file or at least its first HEADER_MOST. Messages lack the file's name. */
 static sh_status parse_header(idx_header *header, const uint8_t *bytes, size_t count,
                               uint64_t file_bytes, idx_kind kind)
 {
@@ -104,7 +102,6 @@ static sh_status parse_header(idx_header *header, const uint8_t *bytes, size_t c
     return SH_OK;
 }
 
-/* Opens file `i` and says where its items lie. */
 static sh_status open_file(idx_header *header, sh_stored *set, uint32_t i, const char *folder)
 {
     const idx_kind kind = i % 2 == 0 ? IMAGES : LABELS;
@@ -119,7 +116,7 @@ static sh_status open_file(idx_header *header, sh_stored *set, uint32_t i, const
     return SH_OK;
 }
 
-/* There are as many classes as the training labels tell, at least 2. */
+/* Training labels determine the classes, at least 2. */
 static sh_status check_label(sh_stored *set, sh_split split, uint32_t index, const uint8_t *label)
 {
     uint32_t *classes = &set->base.info.outputs;
@@ -133,7 +130,6 @@ static sh_status check_label(sh_stored *set, sh_split split, uint32_t index, con
                    *label, index, *classes - 1);
 }
 
-/* Opens the four files and checks that they are one set. */
 static sh_status mnist_fill(sh_stored *set, const char *folder)
 {
     sh_dataset_info *info = &set->base.info;

@@ -14,7 +14,7 @@ static const char *const names[] = {"train-images-idx3-ubyte", "train-labels-idx
 static const uint8_t train_labels[TRAIN] = {2, 0, 1, 6, 2};
 static const uint8_t validation_labels[VALIDATION] = {6, 5, 0, 1};
 
-/* The byte of a pixel of the small set that the tests make. */
+/* Of the small test set. */
 static uint8_t level(int split, uint32_t sample, uint32_t pixel)
 {
     return (uint8_t)(split * 100 + (int)sample * 20 + (int)pixel * 3);
@@ -67,7 +67,7 @@ static void put(fixture *s, int file, const content *c, bool packed)
         fixture_write(s, name, c->bytes, c->count);
 }
 
-/* A folder `data` with the small set; bit i of `packed` says whether file i is a .gz. */
+/* The small set in `data`; bit i of `packed`: file i is gzipped. */
 static void make_set(fixture *s, unsigned packed)
 {
     fixture_new(s);
@@ -78,7 +78,6 @@ static void make_set(fixture *s, unsigned packed)
     }
 }
 
-/* Opens "mnist:" and the path of `name` in the folder. */
 static sh_status open_named(sh_dataset **data, fixture *s, const char *name)
 {
     char spec[sizeof s->path + 8];
@@ -102,7 +101,7 @@ static void assert_sample(const sh_dataset *data, sh_split split, uint32_t index
                      split == SH_SPLIT_TRAIN ? train_labels[index] : validation_labels[index]);
     for (uint32_t k = 0; k < PIXELS; k++)
         assert_int_equal(bytes[k], level((int)split, index, k));
-    assert_int_equal(bytes[PIXELS], 77); /* nothing behind the image is touched */
+    assert_int_equal(bytes[PIXELS], 77); /* no write past the image */
 }
 
 static void plain_and_packed_files_are_the_same_data(void **state)
@@ -113,7 +112,7 @@ static void plain_and_packed_files_are_the_same_data(void **state)
         fixture s;
         sh_dataset *data;
         make_set(&s, packed);
-        /* The plain folder is recognised too. */
+        /* Also without "mnist:". */
         assert_ok(packed == 5 ? sh_dataset_open(&data, fixture_path(&s, "data"), NULL)
                               : open_set(&data, &s));
         const sh_dataset_info *info = sh_dataset_about(data);
@@ -166,7 +165,7 @@ static void other_content_has_another_fingerprint(void **state)
 
 static const struct header_case {
     const char *what;
-    int file;     /* which has this content */
+    int file;     /* the changed file */
     size_t count; /* of `bytes` */
     uint8_t bytes[16];
     uint64_t file_bytes;

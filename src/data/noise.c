@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples of noise, of any shape: for measuring how fast a model trains, and for planning, where
- * its data is not at hand. There is nothing to be learnt from them. With --task reconstruction a
- * sample is its own target, and the number of classes is not used.
+ * Noise of any shape, for measuring training speed and planning without data; nothing can be
+ * learnt. With --task reconstruction, classes are ignored.
  *
- * A linear congruence is noise enough for kernels, and takes next to no time; its numbers are those
- * of Knuth's MMIX.
+ * Knuth's MMIX linear congruence is random enough for kernels, and fast.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +12,7 @@
 #include "data/dataset_impl.h"
 
 #define USAGE "noise:CHANNELSxHEIGHTxWIDTH/CLASSES[/TRAIN/VALIDATION]"
-#define MOST_ELEMENTS ((size_t)1 << 24) /* of a sample */
+#define MOST_ELEMENTS ((size_t)1 << 24) /* per sample */
 #define MOST_SAMPLES 100000000
 #define USUAL_TRAIN 10000
 #define USUAL_VALIDATION 1000
@@ -70,7 +68,7 @@ static sh_status open_noise(sh_dataset **dataset, const sh_format *format, const
         info.target = SH_TARGET_SAMPLE;
         info.outputs = (uint32_t)sh_dataset_elements(&info);
     }
-    for (size_t i = 0; i < info.channels; i++) { /* of bytes that are all as likely */
+    for (size_t i = 0; i < info.channels; i++) { /* of uniform bytes */
         info.mean[i] = 0.5f;
         info.deviation[i] = 0.289f;
     }

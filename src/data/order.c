@@ -3,22 +3,19 @@
  * A keyed bijection of [0, count) without memory: the generalised Feistel network of Black and
  * Rogaway, "Ciphers with arbitrary finite domains" (CT-RSA 2002), with cycle walking.
  *
- * A position is written as two digits (low, high) of the radices a and b, where a = ceil(sqrt(n))
- * and b = ceil(n / a). Each round adds to one digit a number made from the other one, modulo the
- * first one's radix, and swaps their roles; whatever the round function, that can be undone, so
- * the rounds together are a bijection of [0, a * b). Values at or above n are sent through again
- * until they fall below: the cycle of the bijection returns to the start, which lies below, so
- * this ends. a * b < n + 2 * sqrt(n) + 1 makes a second pass rare; that is why the radices are
- * mixed and not powers of two, which would need up to four passes.
+ * A position is two digits of radices a = ceil(sqrt(n)) and b = ceil(n / a). Each round adds to
+ * one digit, modulo its radix, a function of the other, and the digits swap roles. That is
+ * invertible, so the rounds are a bijection of [0, a * b). Values of n or more are enciphered
+ * again; the cycle returns to its start below n, so this ends. a * b < n + 2 * sqrt(n) + 1 makes
+ * second passes rare; powers of two as radices would need up to four passes.
  *
- * The round function is Philox, in the sequence for (seed, shuffle, epoch, round), at the block
- * that the other digit numbers. Four rounds are what the theory asks for; eight leave a margin at
- * tiny domains and still cost less than reading a sample.
+ * The round function is Philox in sequence (seed, shuffle, epoch, round), at the block numbered by
+ * the other digit. Theory requires four rounds; eight leave a margin for tiny domains and cost
+ * less than reading a sample.
  *
- * A balanced order shuffles the positions by this bijection and deals them out to the classes in
- * turn: shuffled position v goes to class v mod K, as its slot number v / K. Slots of a class go
- * through its samples again and again, each time (*cycle*) in an order of its own: the same
- * bijection of the class's samples, with a key made from (seed, epoch, cycle, class).
+ * A balanced order deals shuffled positions to the K classes in turn: position v is slot v / K of
+ * class v mod K. A class's slots cycle through its samples, each cycle in its own order: the same
+ * bijection, with a key derived from (seed, epoch, cycle, class).
  */
 #include "data/order.h"
 
@@ -26,7 +23,7 @@
 
 #include "base/random.h"
 
-#define ROUNDS 8 /* even: the digits end up in the places where they began */
+#define ROUNDS 8 /* even: both digits return to their places */
 
 static uint32_t root_up(uint32_t number)
 {
@@ -83,7 +80,7 @@ static uint32_t balance(const sh_order *order, uint32_t value)
 {
     const sh_class_index *index = order->classes;
     const uint32_t classes = sh_class_index_classes(index);
-    /* Another class has one more in each epoch. */
+    /* The classes with an extra slot change with the epoch. */
     const uint32_t class = (uint32_t)(((uint64_t)value + order->epoch) % classes);
     const uint32_t slot = value / classes, count = sh_class_index_count(index, class);
     const uint32_t counter[4] = {class, SH_RANDOM_BALANCE, order->epoch, slot / count};

@@ -60,7 +60,7 @@ static void seeds_and_epochs_have_orders_of_their_own(void **state)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         sh_order other;
         sh_order_init(&other, others[i].seed, others[i].epoch, 10000);
-        assert_true(places_in_common(&first, &other) < 10); /* 1 is expected */
+        assert_true(places_in_common(&first, &other) < 10); /* 1 expected */
     }
 }
 
@@ -76,7 +76,7 @@ static void two_samples_swap_in_half_of_the_epochs(void **state)
     assert_in_range(swapped, 430, 570); /* 4.4 sigma */
 }
 
-/* A 20 x 20 grid of (position, sample) and their correlation, against what chance allows. */
+/* Positions and samples do not correlate. */
 static void positions_tell_nothing_about_samples(void **state)
 {
     (void)state;
@@ -108,7 +108,7 @@ static void positions_tell_nothing_about_samples(void **state)
     }
 }
 
-/* The order belongs to the course: a change here changes every run. */
+/* A change here changes every run. */
 static void golden_order(void **state)
 {
     (void)state;
@@ -130,7 +130,7 @@ static void golden_order(void **state)
 
 enum { FEW = 1, SOME = 5, MANY = 94, ALL = FEW + SOME + MANY, BALANCED_CLASSES = 3 };
 
-/* 1 sample of class 0, 5 of class 1, 94 of class 3; class 2 has none. */
+/* 1, 5, 0 and 94 samples of the classes. */
 static sh_class_index *uneven_index(void)
 {
     static int32_t classes[ALL];
@@ -144,7 +144,7 @@ static sh_class_index *uneven_index(void)
     return index;
 }
 
-/* How often each sample comes in an epoch. */
+/* Counts each sample's occurrences in an epoch. */
 static void count_samples(uint32_t times[ALL], const sh_order *order)
 {
     memset(times, 0, ALL * sizeof *times);
@@ -177,15 +177,15 @@ static void all_classes_are_seen_alike(void **state)
             seen[k] += sum;
         }
     }
-    for (uint32_t k = 0; k < BALANCED_CLASSES; k++) /* each has one more in its turn */
+    for (uint32_t k = 0; k < BALANCED_CLASSES; k++) /* each has one more in turn */
         assert_int_equal(seen[k], 12 * ALL / BALANCED_CLASSES);
     for (uint32_t i = 0; i < MANY; i++)
         never += of_many[i] == 0;
-    assert_in_range(never, 0, 4); /* (2 / 3) to the power of 12 of 94: 0.7 */
+    assert_in_range(never, 0, 4); /* 94 * (2 / 3)^12 = 0.7 */
     sh_class_index_free(index);
 }
 
-/* Epochs and repetitions of a class have orders of their own, and classes do not take turns. */
+/* Epochs and cycles differ; classes do not alternate. */
 static void balanced_orders_are_shuffled(void **state)
 {
     (void)state;
@@ -201,8 +201,8 @@ static void balanced_orders_are_shuffled(void **state)
         turns += position > 0 &&
                  (sh_order_at(&first, position) == 50) != (sh_order_at(&first, position - 1) == 50);
     }
-    assert_in_range(common, 0, 30); /* the single sample alone meets itself 11 times */
-    assert_in_range(turns, 25, 60); /* 44 by chance, 66 in turns */
+    assert_in_range(common, 0, 30); /* 11 by the single sample */
+    assert_in_range(turns, 25, 60); /* 44 by chance, 66 if alternating */
     sh_class_index_free(index);
 }
 

@@ -31,7 +31,7 @@ static sh_status fill(sh_stored *set, int fd, const char *path)
         .digest = head.info.fingerprint,
         .blank_at = SH_PACKED_FINGERPRINT_AT,
         .blank_bytes = SH_DIGEST_TEXT - 1,
-        .touch = true, /* others give way first */
+        .touch = true, /* the least recently used are removed first */
     }));
     char *about = malloc((size_t)head.about_bytes + 1);
     if (about == NULL)
@@ -63,9 +63,9 @@ sh_status sh_packed_open(sh_dataset **dataset, const sh_format *format, int fd, 
     return SH_OK;
 }
 
-/* --- sources that only validate --- */
+/* --- sources without training samples --- */
 
-/* Each split has a sample at least, so the training split gets a copy of one that validates. */
+/* A set needs a training sample: copies one of validation. */
 typedef struct whole_source {
     sh_source base;
     sh_source *inner; /* owned */
@@ -123,7 +123,7 @@ static sh_status make_whole(sh_source **source)
 
 /* --- opening --- */
 
-/* What is read as other data were is another set for each of these. */
+/* Data read in the form of a trained model are a set of their own. */
 static sh_status add_to_digest(sh_source *source, const sh_trained *trained)
 {
     sh_digest *digest;
@@ -138,8 +138,8 @@ static sh_status add_to_digest(sh_source *source, const sh_trained *trained)
     return told ? SH_OK : sh_fail_memory(0, "what a model knows of its data");
 }
 
-/* `*useless`: there was a file, and it is no packed set, damaged, another user's or of another
- * version. It is removed. */
+/* `*useless`: the file was no packed set, damaged, or of another user or version, and was
+ * removed. */
 static sh_status open_made(sh_dataset **dataset, bool *useless, const sh_format *format,
                            const char *argument, const sh_source *source,
                            const sh_read_options *options)
@@ -158,7 +158,7 @@ static sh_status open_made(sh_dataset **dataset, bool *useless, const sh_format 
     return status;
 }
 
-/* Takes `source` over. */
+/* Takes ownership of `source`. */
 static sh_status open_source(sh_dataset **dataset, const sh_format *format, sh_source *source,
                              const char *argument, const sh_read_options *options)
 {
@@ -170,8 +170,7 @@ static sh_status open_source(sh_dataset **dataset, const sh_format *format, sh_s
     return status;
 }
 
-/* Whether these are the very data of the training, wherever they lie now: then they have its split.
- * `*dataset` is opened where they are. */
+/* If these are exactly the training's data, wherever they are, opens them with its split. */
 static bool open_same(sh_dataset **dataset, const sh_format *format, const char *argument,
                       const sh_read_options *options)
 {

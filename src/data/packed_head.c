@@ -7,7 +7,7 @@
 
 #define MAGIC_BYTES 8
 #define VERSION 1
-#define ALIGNMENT 4096 /* of the samples: pages */
+#define ALIGNMENT 4096 /* of the samples: a page */
 #define FINGERPRINT (SH_DIGEST_TEXT - 1)
 
 static const char magic[MAGIC_BYTES] = {'s', 'h', 'o', 'a', 'l', 's', 'e', 't'};

@@ -3,12 +3,13 @@
  * The file of a packed set (packed.h), little-endian:
  *
  *     0     "shoalset"
- *     8     u32 version (1), u32 where the samples begin, u64 where the targets begin, u64 all
- * bytes 32    16 bytes: the kind, "photos"; 64 bytes: the fingerprint 112   u32 channels, height,
- * width, element, target, outputs, training samples, validation samples (dataset.h) 144   4 x f32
- * mean, 4 x f32 deviation (of samples that are bytes) 176   u32 bytes of the description, then the
- * description (source.h: about), JSON, and zeros then  samples, training before validation, and
- * targets likewise, without gaps
+ *     8     u32 version (1), u32 offset of the samples, u64 offset of the targets, u64 file size
+ *     32    16 bytes: the kind, "photos"; 64 bytes: the fingerprint
+ *     112   u32 channels, height, width, element, target, outputs, training samples,
+ *           validation samples (dataset.h)
+ *     144   4 x f32 mean, 4 x f32 deviation (of samples that are bytes)
+ *     176   u32 bytes of the description, then the description (source.h: about), JSON, and zeros
+ *     then  samples, training before validation, and targets likewise, without gaps
  *
  * The fingerprint is the SHA-256 of the file with zeros in its own place.
  *
@@ -25,26 +26,25 @@
 
 #define SH_PACKED_HEAD_MOST (1u << 26) /* bytes before the samples */
 
-/* A head as numbers. */
 typedef struct sh_packed_head {
     uint64_t samples_at, targets_at, bytes;
     char kind[16];
-    sh_dataset_info info; /* its name is not set */
+    sh_dataset_info info; /* without its name */
     uint32_t about_bytes;
 } sh_packed_head;
 
-#define SH_PACKED_ABOUT_AT 180 /* where the description begins */
+#define SH_PACKED_ABOUT_AT 180 /* offset of the description */
 #define SH_PACKED_FINGERPRINT_AT 48
 
-/* Where samples and targets lie for a description of so many bytes; sets the first three. */
+/* Sets the first three fields. */
 void sh_packed_layout(sh_packed_head *head);
 
-/* The first SH_PACKED_ABOUT_AT bytes of a file. Decoding checks all: SH_FORMAT, SH_VERSION. */
+/* The first bytes of a file. Decoding checks them: SH_FORMAT, SH_VERSION. */
 void sh_packed_encode(uint8_t bytes[SH_PACKED_ABOUT_AT], const sh_packed_head *head);
 sh_status sh_packed_decode(sh_packed_head *head,
                            const uint8_t bytes[SH_PACKED_ABOUT_AT]) SHOAL_CHECKED;
 
-/* Where the samples and targets of a decoded head lie: in one file. */
+/* The places of samples and targets, in one file. */
 sh_contents sh_packed_contents(const sh_packed_head *head);
 
 #endif

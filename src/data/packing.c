@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file is called after the source's digest. Where damaged samples are left out it has another
- * name, which is looked for with --skip-damaged alone: what a command without it says does not
- * depend on what was done before.
+ * The file is named by the source's digest. Without its damaged samples it has another name, used
+ * only with --skip-damaged, so that other commands do not depend on what ran before.
  *
- * The lanes take *chunks* of consecutive samples and decode them into their places in the file. A
- * chunk's mark in the `.done` file is set when all its samples are written, so an interrupted
- * packing finds out which chunks are left. A chunk with a damaged sample gets no mark: the next try
- * looks at it again, and names what is damaged again.
+ * The lanes decode *chunks* of consecutive samples into their places. A chunk is marked in the
+ * `.done` file when written, so that packing can resume; one with a damaged sample is not, so that
+ * the next try reports it again.
  *
- * When all chunks are done, samples that are left out are closed up, in order, and one pass over
- * the file adds up the figures of normalisation, in whole numbers, and the fingerprint. Then the
- * head is written, the file synced and renamed.
+ * Then the gaps of skipped samples are closed; one pass sums the normalisation, in integers,
+ * another the fingerprint; the file is synced and renamed.
  */
 #include "data/packing.h"
 
@@ -39,16 +36,15 @@
 
 #define CHUNK_BYTES (1u << 20) /* of samples; a chunk has at least one */
 #define CHUNK_MOST 256         /* samples */
-#define PASS_BYTES (1u << 20)  /* read at a time when all is summed */
-#define DAMAGE_BYTES 256       /* of what is said of a damaged sample */
-#define NAMED_MOST 8           /* damaged samples that the message names */
-#define NOTED_MOST 100         /* that the description names */
+#define PASS_BYTES (1u << 20)  /* per read */
+#define DAMAGE_BYTES 256
+#define NAMED_MOST 8   /* damaged samples in the message */
+#define NOTED_MOST 100 /* damaged samples in the description */
 #define REDUCED "without damaged samples"
-#define STALE_S 86400 /* after which what was interrupted is given up */
+#define STALE_S 86400 /* older interrupted packings are removed */
 
-/* A sample that cannot be decoded. */
 typedef struct damage {
-    uint32_t sample; /* through both splits */
+    uint32_t sample; /* numbered through both splits */
     char text[DAMAGE_BYTES];
 } damage;
 
@@ -57,15 +53,15 @@ typedef struct packing {
     const sh_read_options *options;
     sh_packed_head head;
     char *about;               /* JSON; owned */
-    char name[SH_DIGEST_TEXT]; /* of the file when it is whole */
+    char name[SH_DIGEST_TEXT]; /* of the complete file */
     int fd, done;
-    bool useless; /* the sources are others by now: nobody will go on with what is written */
+    bool useless; /* sources changed: do not resume */
     uint32_t samples, chunk, chunks;
     size_t sample_bytes, target_bytes;
     atomic_uint next;     /* chunk */
     atomic_ullong packed; /* samples */
-    pthread_mutex_t lock; /* guards what follows */
-    sh_status failure;    /* the first one that ends the packing */
+    pthread_mutex_t lock; /* guards all below */
+    sh_status failure;    /* ends the packing */
     char message[SH_MESSAGE_BYTES];
     damage *damages; /* owned */
     size_t damage_count, damage_capacity;
@@ -105,7 +101,7 @@ static sh_status note_damage(packing *p, uint32_t sample)
     return status;
 }
 
-/* Decodes a chunk into `room` and writes it; *whole: no sample of it is damaged. */
+/* *whole: no sample is damaged. */
 static sh_status pack_chunk(packing *p, uint32_t chunk, uint8_t *room, bool *whole)
 {
     const uint32_t first = chunk * p->chunk;
@@ -133,7 +129,7 @@ static sh_status pack_chunk(packing *p, uint32_t chunk, uint8_t *room, bool *who
                            count * p->target_bytes);
 }
 
-/* Lane 0, the calling thread, tells how far all are. */
+/* Lane 0, the calling thread, reports all progress. */
 static sh_status pack_chunks(packing *p, uint32_t lane, uint8_t *room)
 {
     for (;;) {
@@ -182,7 +178,7 @@ static sh_status pack_all(packing *p)
     return p->failure == SH_OK ? SH_OK : sh_fail(p->failure, "%s", p->message);
 }
 
-/* --- what is damaged --- */
+/* --- damaged samples --- */
 
 static int by_sample(const void *a, const void *b)
 {
@@ -190,7 +186,6 @@ static int by_sample(const void *a, const void *b)
     return (x->sample > y->sample) - (x->sample < y->sample);
 }
 
-/* Names all in the log, the first ones in the message. */
 static sh_status refuse_damage(const packing *p)
 {
     char list[SH_MESSAGE_BYTES / 2] = "";
@@ -205,7 +200,7 @@ static sh_status refuse_damage(const packing *p)
                    p->damage_count > NAMED_MOST || used >= sizeof list ? "; ..." : "");
 }
 
-/* Moves samples of `bytes` each, from `at` on, together: those that are damaged leave. */
+/* Closes the gaps of damaged samples in an array at `at`. */
 static sh_status close_up(const packing *p, uint64_t at, size_t bytes)
 {
     uint8_t *room = malloc(bytes > 0 ? bytes : 1);
@@ -225,7 +220,7 @@ static sh_status close_up(const packing *p, uint64_t at, size_t bytes)
     return status;
 }
 
-/* Moves bytes to where they belong; both places may overlap. */
+/* The ranges may overlap. */
 static sh_status move(const packing *p, uint64_t from, uint64_t to, uint64_t bytes)
 {
     uint8_t room[4096];
@@ -239,7 +234,6 @@ static sh_status move(const packing *p, uint64_t from, uint64_t to, uint64_t byt
     return SH_OK;
 }
 
-/* Adds what is left out to the notes of the description, which becomes longer. */
 static sh_status name_damage(packing *p)
 {
     char line[DAMAGE_BYTES + 32], clean[DAMAGE_BYTES];
@@ -268,7 +262,7 @@ static sh_status name_damage(packing *p)
     return SH_OK;
 }
 
-/* Leaves damaged samples out: behind this, their places are gone and the head counts the rest. */
+/* Removes damaged samples from the file and the head's counts. */
 static sh_status leave_out(packing *p)
 {
     sh_packed_head *head = &p->head;
@@ -281,12 +275,12 @@ static sh_status leave_out(packing *p)
             return sh_fail(SH_INVALID, "no %s sample can be read: %s", sh_split_name(split),
                            p->damages[i].text);
     }
-    if (ftruncate(p->done, 0) != 0) /* from here on no sample is where its mark says */
+    if (ftruncate(p->done, 0) != 0) /* invalidates the marks */
         return sh_fail_errno(errno, "cannot change the packed set");
     SH_TRY(close_up(p, head->samples_at, p->sample_bytes));
     SH_TRY(close_up(p, targets_at, p->target_bytes));
     SH_TRY(name_damage(p));
-    sh_packed_layout(head); /* samples are not before where they were, so targets move first */
+    sh_packed_layout(head); /* the description only grows: targets move first */
     SH_TRY(move(p, targets_at, head->targets_at, head->bytes - head->targets_at));
     SH_TRY(move(p, samples_at, head->samples_at,
                 sh_dataset_bytes(&head->info) *
@@ -296,14 +290,14 @@ static sh_status leave_out(packing *p)
     return SH_OK;
 }
 
-/* --- the end of the file --- */
+/* --- completing the file --- */
 
-/* Sums of bytes and of their squares, by channel, over the training samples. */
+/* Per channel, over training samples. */
 typedef struct moments {
     uint64_t sum[SH_DATASET_CHANNELS_MOST], squares[SH_DATASET_CHANNELS_MOST];
 } moments;
 
-/* Adds bytes that begin at byte `at` of the training samples. */
+/* `at` is an offset in the training samples. */
 static void add_moments(moments *m, const sh_dataset_info *info, uint64_t at, const uint8_t *bytes,
                         size_t count)
 {
@@ -324,7 +318,7 @@ static void add_moments(moments *m, const sh_dataset_info *info, uint64_t at, co
     }
 }
 
-/* The mean and deviation as parts of 255. A channel that never changes is not scaled. */
+/* In 0..1. A constant channel has deviation 1. */
 static void set_moments(sh_dataset_info *info, const moments *m)
 {
     const double count =
@@ -350,7 +344,7 @@ static sh_status write_head(const packing *p)
     return status;
 }
 
-/* One pass over the file from `first` on: the digest of all, the moments of training samples. */
+/* Reads from `first` to the end: the digest of all, moments of training samples. */
 static sh_status pass(packing *p, uint64_t first, sh_digest *digest, moments *m)
 {
     const sh_packed_head *head = &p->head;
@@ -375,7 +369,6 @@ static sh_status pass(packing *p, uint64_t first, sh_digest *digest, moments *m)
     return status;
 }
 
-/* The figures of normalisation, then the head, then the fingerprint in it. */
 static sh_status complete(packing *p)
 {
     sh_dataset_info *info = &p->head.info;
@@ -399,17 +392,16 @@ static sh_status complete(packing *p)
     return SH_OK;
 }
 
-/* --- the folder --- */
+/* --- the cache folder --- */
 
-/* Whether a file of the folder is a set, or part of one, and of another source. */
+/* Whether a file is a set of another source, complete or not. */
 static bool is_other(const char *name, const char *digest)
 {
     return strncmp(name, digest, SH_DIGEST_TEXT - 1) != 0 &&
            strspn(name, "0123456789abcdef") == SH_DIGEST_TEXT - 1;
 }
 
-/* Removes what interrupted packings of other sources left long before `now`: most sources have
- * changed by then, and nobody will go on with them. */
+/* Removes other sources' old interrupted packings: most of these sources have changed since. */
 static void remove_stale(int folder, const char *digest, time_t now)
 {
     DIR *entries = sh_cache_list(folder);
@@ -425,8 +417,7 @@ static void remove_stale(int folder, const char *digest, time_t now)
     closedir(entries);
 }
 
-/* Removes the set of another source that was opened longest ago, or what is left of one that was
- * never completed; false where there is none. */
+/* Removes the least recently used set or part of another source; false: none. */
 static bool remove_oldest(int folder, const char *digest)
 {
     char oldest[256] = "";
@@ -453,8 +444,7 @@ static bool remove_oldest(int folder, const char *digest)
     return true;
 }
 
-/* Whether the disk of an open file has room for what is still to come; then it is taken. Packed
- * sets of other sources give way. */
+/* Allocates the file, removing other packed sets if necessary. */
 static sh_status reserve(const packing *p, int packed, const char *folder)
 {
     struct stat about;
@@ -527,7 +517,6 @@ static sh_status prepare(packing *p)
     return SH_OK;
 }
 
-/* The name of the set without the samples that are damaged. */
 static sh_status name_reduced(char name[SH_DIGEST_TEXT], const char *source_digest)
 {
     sh_digest *digest;
@@ -537,8 +526,7 @@ static sh_status name_reduced(char name[SH_DIGEST_TEXT], const char *source_dige
     return sh_digest_finish(digest, name);
 }
 
-/* Opens the set where it is in the folder; p->name gets its name, p->fd stays -1 where it is not.
- */
+/* p->fd stays -1 if the set does not exist. */
 static sh_status find_packed(packing *p, int folder)
 {
     snprintf(p->name, sizeof p->name, "%s", p->source->digest);
@@ -550,7 +538,7 @@ static sh_status find_packed(packing *p, int folder)
     return SH_OK;
 }
 
-/* In the open folder packed/ of the cache, whose lock is held. */
+/* `folder` is packed/ in the cache, locked. */
 static sh_status pack_in(packing *p, int folder, const char *path)
 {
     const char *digest = p->source->digest;
@@ -566,7 +554,7 @@ static sh_status pack_in(packing *p, int folder, const char *path)
         remove_stale(folder, digest, about.st_mtim.tv_sec);
     const sh_status status = pack(p, folder, path);
     if (status != SH_OK) {
-        if (status == SH_NO_SPACE || p->useless) { /* what is there helps nobody */
+        if (status == SH_NO_SPACE || p->useless) { /* nobody can resume it */
             unlinkat(folder, part, 0);
             unlinkat(folder, done, 0);
         }
@@ -589,7 +577,7 @@ static sh_status pack_unnamed(packing *p)
     return pack(p, -1, folder);
 }
 
-/* The folder packed/ of the cache; -1 where there is none. */
+/* The cache's packed/, or -1. */
 static int open_folder(char path[SH_CACHE_PATH])
 {
     char cache[SH_CACHE_PATH];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packed sets of a source that is made up: what is packed, read again, resumed, left out, refused.
- */
+/* A synthetic source: reuse, resuming, skipping, errors. */
 #include "data/packing.h"
 
 #include <fcntl.h>
@@ -13,11 +12,11 @@
 enum { DAMAGED_MOST = 120 };
 enum { SIDE = 24, TRAIN = 700, VALIDATION = 300, CHANNELS = 3, PIXELS = CHANNELS * SIDE * SIDE };
 
-/* A source of bytes, or of numbers. */
+/* Of bytes or floats. */
 typedef struct made_source {
     sh_source base;
     atomic_uint reads;
-    uint32_t fails_at; /* read number that fails for good; 0: none */
+    uint32_t fails_at; /* fatal failure of this read; 0: none */
     uint32_t damaged[DAMAGED_MOST];
     uint32_t damaged_count;
     bool changed;
@@ -151,12 +150,12 @@ static sh_status made_look(sh_source **source, const sh_format *format, const ch
     (void)format;
     (void)argument;
     (void)options;
-    json_incref(looked_at->base.about); /* which closing gives back */
+    json_incref(looked_at->base.about); /* released by closing */
     *source = &looked_at->base;
     return SH_OK;
 }
 
-/* A file of the cache that was changed, or that others may write, is made anew. */
+/* A modified cache file, or one that others may write, is remade. */
 static void a_changed_set_is_packed_anew(void **state)
 {
     (void)state;
@@ -190,7 +189,7 @@ static void a_changed_set_is_packed_anew(void **state)
     made_close(&made.base);
 }
 
-/* By channel, of the training samples alone, against sums in the usual order. */
+/* By channel, training only. */
 static void normalisation_is_of_the_training_samples(void **state)
 {
     (void)state;
@@ -241,7 +240,7 @@ static void damaged_samples_are_named_or_left_out(void **state)
     made.damaged[1] = 333;
     made.damaged[2] = TRAIN - 1;
     made.damaged_count = 3;
-    for (int turn = 0; turn < 2; turn++) /* named again when it is tried again */
+    for (int turn = 0; turn < 2; turn++) /* named each time */
         assert_fails(
             open_made(&data, &made, false), SH_CORRUPT,
             "3 of 1000 samples cannot be read; mend or remove them, or leave them out with "
@@ -258,7 +257,7 @@ static void damaged_samples_are_named_or_left_out(void **state)
                         "\"left out, damaged: roses/333.jpg: is cut off\","
                         "\"left out, damaged: roses/699.jpg: is cut off\"]}");
     sh_dataset_close(data);
-    /* The reduced set is for those who ask for it, and is found again. */
+    /* Only --skip-damaged finds the reduced set. */
     assert_fails(open_made(&data, &made, false), SH_CORRUPT, "3 of 1000 samples cannot be read");
     const uint32_t reads = made.reads;
     assert_ok(open_made(&data, &made, true));
@@ -268,7 +267,7 @@ static void damaged_samples_are_named_or_left_out(void **state)
     made_close(&made.base);
 }
 
-/* Their names make the description so long that all samples have to move. */
+/* The longer description moves all samples. */
 static void many_damaged_samples_are_counted(void **state)
 {
     (void)state;
@@ -297,7 +296,7 @@ static void make_old(const char *path, bool old)
         assert_int_equal(utimensat(AT_FDCWD, path, then, 0), 0);
 }
 
-/* What was interrupted more than a day ago gives way, sets and what is younger stay. */
+/* Parts older than a day are removed; sets stay. */
 static void stale_parts_are_removed(void **state)
 {
     (void)state;
@@ -368,18 +367,18 @@ static void sources_that_change_are_refused(void **state)
     made.changed = true;
     assert_fails(open_made(&data, &made, false), SH_CORRUPT, "changed while it was packed");
     snprintf(packed, sizeof packed, "%s/shoal/packed", scratch_folder);
-    assert_int_equal(scratch_count(packed), 1); /* the lock alone */
+    assert_int_equal(scratch_count(packed), 1); /* only the lock */
     made_close(&made.base);
 }
 
-/* The same fingerprint wherever it is packed, and without a cache. */
+/* Independent of the source's path and the cache. */
 static void the_fingerprint_is_of_the_content(void **state)
 {
     (void)state;
     made_source made = make_source(false), other = make_source(false);
     sh_dataset *first, *second, *third;
     assert_ok(open_made(&first, &made, false));
-    memset(made.base.digest, 'c', SH_DIGEST_TEXT - 1); /* the same samples from another folder */
+    memset(made.base.digest, 'c', SH_DIGEST_TEXT - 1); /* in another folder */
     assert_ok(open_made(&second, &made, false));
     assert_string_equal(sh_dataset_about(second)->fingerprint,
                         sh_dataset_about(first)->fingerprint);

@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes become floats by a table, 256 levels a channel: normalisation costs a look-up, and black
- * beside the image is level 0. Resizing comes after it, in floats; the two commute but for
- * rounding, because the weights of a resized pixel add up to one.
+ * A table per channel converts bytes to normalised floats; black is level 0. Resizing follows, in
+ * floats; up to rounding it commutes with normalisation, because its weights sum to one.
  *
- *     published bytes  ->  (retouched)  ->  rows: view and levels  ->  (two rows held  ->  resized
- *     row)  ->  pixels
+ *     original bytes  ->  (retouched)  ->  rows: view and levels
+ *                     ->  (two rows held  ->  resized row)  ->  pixels
  *
- * Resizing is separable: a source row is made once a channel, spread to the new width, and held
- * while it is one of the two that a new row lies between. Those two are neighbours, so the one of
- * even and the one of odd number have a place each. Where a new pixel lies between the old ones is
- * a fraction of whole numbers, computed without rounding; the only rounded operations are the
- * IEEE ones of the sums.
+ * Resizing is separable: each source row is resized once per channel and held while it neighbours
+ * a new row; even and odd rows have a slot each. Positions are exact fractions of integers; only
+ * the sums round, as in IEEE 754.
  *
- * Scratch is on the stack and bounded: twice SH_PIPELINE_BYTES_MOST where images are retouched,
- * once where they are only moved or resized, and some rows; of that, an image touches what it
- * needs. Without either there is none: the bytes are read into the end of the caller's floats and
- * spread from the front.
+ * Scratch is on the stack: twice SH_PIPELINE_BYTES_MOST for retouched images, once if only moved
+ * or resized, and some rows, touched as needed. Otherwise bytes are read into the end of the
+ * caller's floats and expanded from the front.
  */
 #include "data/pipeline.h"
 
@@ -34,7 +30,7 @@
 
 _Static_assert(SIDE_MOST <= SH_PICTURE_SIDE_MOST, "images that are retouched are pictures");
 
-/* A new pixel between two old ones, or rows: (1 - weight) * low + weight * high. */
+/* A new pixel or row: (1 - weight) * low + weight * high. */
 typedef struct tap {
     uint32_t low, high;
     float weight;
@@ -42,14 +38,14 @@ typedef struct tap {
 
 struct sh_pipeline {
     sh_dataset *dataset;
-    const sh_dataset_info *source; /* the data set's */
+    const sh_dataset_info *source; /* of the data set */
     sh_dataset_info info;
     sh_augment augment;
     uint64_t seed;
-    uint8_t colour[SH_DATASET_CHANNELS_MOST]; /* the mean of the training images */
+    uint8_t colour[SH_DATASET_CHANNELS_MOST]; /* mean of the training images */
     float levels[SH_DATASET_CHANNELS_MOST][LEVELS];
-    bool resizes, moves, retouches, distorts; /* but for the first: training samples */
-    tap columns[SIDE_MOST], rows[SIDE_MOST];  /* where it resizes */
+    bool resizes, moves, retouches, distorts; /* the last three: training samples only */
+    tap columns[SIDE_MOST], rows[SIDE_MOST];  /* if `resizes` */
 };
 
 typedef enum normalization {
@@ -104,9 +100,8 @@ sh_status sh_pipeline_check(const sh_pipeline_options *options)
 }
 
 /*
- * New pixel i has its middle at (i + 1/2) * from / to of the old ones, and old pixel k at k + 1/2:
- * it lies at ((2 i + 1) * from - to) / (2 to), cut at the first old one; behind the last, both
- * neighbours are the last.
+ * Centres are at (i + 1/2) * from / to and k + 1/2 in old pixels, so new pixel i is at (from (2 i
+ * + 1) - to) / (2 to), clamped to the first; beyond the last, both neighbours are the last.
  */
 static void find_taps(tap *taps, uint32_t from, uint32_t to)
 {
@@ -119,7 +114,7 @@ static void find_taps(tap *taps, uint32_t from, uint32_t to)
     }
 }
 
-/* Any samples can be their own targets; their classes are read past. */
+/* Samples can always be their own targets. */
 static sh_status set_target(sh_dataset_info *info, const char *task)
 {
     sh_target wanted;
@@ -137,7 +132,7 @@ static sh_status set_target(sh_dataset_info *info, const char *task)
     return SH_OK;
 }
 
-/* Numbers are normalised by who has read them. */
+/* The reader has normalised them. */
 static sh_status prepare_floats(sh_pipeline *p, normalization by)
 {
     if (sh_augment_moves(&p->augment) || sh_augment_retouches(&p->augment))
@@ -156,7 +151,7 @@ static sh_status prepare_floats(sh_pipeline *p, normalization by)
     return sh_distort_check(&p->augment, p->info.name, p->info.height, p->info.width);
 }
 
-/* Of a part of 255, which may come from a file. */
+/* `part` is in 0..1, but may come from a file. */
 static uint8_t nearest_level(float part)
 {
     const float level = part * (LEVELS - 1) + 0.5f;
@@ -171,10 +166,10 @@ static sh_status fail_imagenet(const sh_dataset_info *info)
                    info->name, info->channels);
 }
 
-/* What pixels are normalised by, where it is not the figures of their training split. */
+/* Sets the normalisation unless it is the training split's. */
 static void set_figures(sh_dataset_info *info, normalization by)
 {
-    /* torchvision's transforms for its ImageNet models: mean and deviation of red, green, blue. */
+    /* torchvision's for ImageNet models: mean and deviation of RGB. */
     static const float mean[3] = {0.485f, 0.456f, 0.406f}, deviation[3] = {0.229f, 0.224f, 0.225f};
     for (size_t c = 0; c < info->channels && by != BY_DATASET; c++) {
         info->mean[c] = by == BY_IMAGENET ? mean[c] : 0.0f;
@@ -208,7 +203,7 @@ static sh_status prepare(sh_pipeline *p, const sh_pipeline_options *options)
     const sh_dataset_info *source = p->source;
     normalization by;
     SH_TRY(parse(&p->augment, &by, options));
-    /* It says what the data were, not what the task made of them. */
+    /* Before the task changes the target: `trained` describes data. */
     if (options->read.trained != NULL)
         SH_TRY(sh_trained_check(options->read.trained, info, sh_dataset_description(p->dataset)));
     SH_TRY(set_target(info, options->read.task));
@@ -289,7 +284,7 @@ sh_status sh_pipeline_open(sh_pipeline **pipeline, const char *spec,
                            const sh_pipeline_options *options)
 {
     sh_dataset *dataset;
-    SH_TRY(sh_pipeline_check(options)); /* before files are looked at */
+    SH_TRY(sh_pipeline_check(options)); /* before accessing files */
     SH_TRY(sh_dataset_open(&dataset, spec, &options->read));
     return sh_pipeline_adopt(pipeline, dataset, options);
 }
@@ -324,10 +319,9 @@ void sh_pipeline_close(sh_pipeline *pipeline)
 
 /* --- reading --- */
 
-/* One channel of a published image, as it is to be seen. */
 typedef struct plane {
     const uint8_t *bytes;
-    const float *levels; /* of its channel */
+    const float *levels; /* of the channel */
     uint32_t height, width;
     sh_view view;
 } plane;
@@ -338,7 +332,7 @@ static void fill(float *values, uint32_t count, float value)
         values[i] = value;
 }
 
-/* Row `y` of the view: plane->width levels. */
+/* Writes plane->width levels. */
 static void see_row(float *row, const plane *p, uint32_t y)
 {
     const int64_t from = (int64_t)y + p->view.top;
@@ -351,7 +345,7 @@ static void see_row(float *row, const plane *p, uint32_t y)
     const int32_t left = p->view.left;
     const uint32_t beside = (uint32_t)(left < 0 ? -left : left), seen = p->width - beside;
     bytes += left > 0 ? left : 0;
-    /* Black is on the side that the view sticks out to, which mirroring exchanges. */
+    /* On the side where the view exceeds the image; mirroring swaps sides. */
     const bool black_first = (left < 0) != p->view.mirrored;
     float *image = row + (black_first ? beside : 0);
     fill(black_first ? row : row + seen, beside, levels[0]);
@@ -367,7 +361,7 @@ static void resize_plane(float *pixels, const plane *p, const sh_pipeline *pipel
 {
     const uint32_t side = (uint32_t)pipeline->info.width;
     float row[SIDE_MOST], held[2][SIDE_MOST];
-    uint32_t number[2] = {UINT32_MAX, UINT32_MAX}; /* which row each place holds */
+    uint32_t number[2] = {UINT32_MAX, UINT32_MAX}; /* the row in each slot */
     for (uint32_t y = 0; y < side; y++) {
         const tap *t = &pipeline->rows[y];
         const uint32_t needed[] = {t->low, t->high};
@@ -389,13 +383,13 @@ static void resize_plane(float *pixels, const plane *p, const sh_pipeline *pipel
     }
 }
 
-/* As published but for the levels, without scratch. */
+/* Only bytes to levels, without scratch. */
 static sh_status read_plain(const sh_pipeline *p, sh_split split, uint32_t index, float *pixels,
                             void *target)
 {
     const size_t size = p->info.height * p->info.width, count = p->info.channels * size;
-    /* Float i ends before byte 4 i + 4; byte i + 1 of the image, not yet used, lies at
-     * 3 count + i + 1, which is never less. */
+    /* Float i ends before byte 4 i + 4; byte i + 1, not yet used, is at 3 count + i + 1 or
+     * later. */
     const uint8_t *bytes = (uint8_t *)pixels + (sizeof *pixels - 1) * count;
     SH_TRY(sh_dataset_read(p->dataset, split, index, (uint8_t *)bytes, target));
     for (size_t c = 0; c < p->info.channels; c++)
@@ -404,7 +398,6 @@ static sh_status read_plain(const sh_pipeline *p, sh_split split, uint32_t index
     return SH_OK;
 }
 
-/* An image of published bytes becomes pixels. */
 static void show(float *pixels, const sh_pipeline *p, const uint8_t *bytes, sh_view view)
 {
     const size_t source_size = p->source->height * p->source->width;
@@ -420,7 +413,6 @@ static void show(float *pixels, const sh_pipeline *p, const uint8_t *bytes, sh_v
     }
 }
 
-/* Moved and resized. */
 static sh_status read_moved(const sh_pipeline *p, sh_split split, uint32_t index, sh_view view,
                             float *pixels, void *target)
 {
@@ -430,14 +422,12 @@ static sh_status read_moved(const sh_pipeline *p, sh_split split, uint32_t index
     return SH_OK;
 }
 
-/* What is read. */
 typedef struct request {
     sh_split split;
     uint32_t epoch, index;
     uint32_t key; /* of the random numbers: order.h */
 } request;
 
-/* A training sample retouched, moved and resized. */
 static sh_status read_retouched(const sh_pipeline *p, const request *r, sh_view view, float *pixels,
                                 void *target)
 {
@@ -510,7 +500,7 @@ bool sh_pipeline_mixes(const sh_pipeline *pipeline)
     return sh_augment_mixes(&pipeline->augment);
 }
 
-/* How the sample of a key is mixed; the augmentation has mixup or cutmix. The partner is a key. */
+/* Requires mixup or cutmix. The partner is a key. */
 static sh_mix draw_mix(const sh_pipeline *pipeline, const sh_order *order, uint32_t key)
 {
     return sh_mixing_draw(&pipeline->augment, shape_of(&pipeline->info), order->count,

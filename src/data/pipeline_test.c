@@ -17,13 +17,13 @@
 
 enum { SIDE = 32, PLANE = SIDE * SIDE, PIXELS = 3 * PLANE, SAMPLES = 4 };
 
-/* The byte of a pixel of the small sets that the tests make. */
+/* Of the small test sets. */
 static uint8_t level(uint32_t sample, uint32_t y, uint32_t x)
 {
     return (uint8_t)((17 * y + 29 * x + 5 * y * x) % 256 + 40 * sample);
 }
 
-/* A CIFAR-10 folder; channel c of sample i is that of sample 3 i + c above. */
+/* Channel c of sample i is sample 3 i + c of `level`. */
 static void make_cifar(fixture *s)
 {
     static uint8_t bytes[SAMPLES * (1 + PIXELS)];
@@ -39,7 +39,7 @@ static void make_cifar(fixture *s)
     fixture_write(s, "data/test_batch.bin", bytes, used);
 }
 
-/* An MNIST folder of one image in each split. */
+/* One image per split. */
 static void make_mnist(fixture *s, uint8_t height, uint16_t width)
 {
     static uint8_t bytes[16 + 255 * 4096];
@@ -64,7 +64,7 @@ static sh_pipeline *open_folder(fixture *s, const sh_pipeline_options *options)
     return pipeline;
 }
 
-/* Reads a sample and checks that nothing behind it is touched; `pixels` is static. */
+/* Static result; checks that nothing is written past it. */
 static const float *read_sample(const sh_pipeline *pipeline, sh_split split, uint32_t epoch,
                                 uint32_t index)
 {
@@ -121,7 +121,7 @@ static void without_options_samples_are_as_published(void **state)
     fixture_remove(&s);
 }
 
-/* Seen pixel (y, x) of a view, by its definition: crop out of the padded image, then mirror. */
+/* By definition: crops the padded image, then mirrors. */
 static float seen(uint32_t sample, sh_view view, uint32_t y, uint32_t x)
 {
     const int32_t column = (int32_t)(view.mirrored ? SIDE - 1 - x : x) + view.left;
@@ -160,14 +160,14 @@ static void views_are_as_drawn(void **state)
     fixture_remove(&s);
 }
 
-/* Retouched first, then moved: crop and flip draw what they draw alone. */
+/* Crop and flip draw the same without retouching. */
 static void retouched_samples_are_moved(void **state)
 {
     (void)state;
     static const char *const lists[] = {
         "resized-crop",         "crop,flip,resized-crop:0.3",          "vflip",
         "flip,rotate:15,vflip", "jitter:0.4/0.4/0.4/0.1,erase:1,crop", "crop,flip,trivial,erase"};
-    static const uint8_t colour[] = {125, 123, 114}; /* 0.4914, 0.4822, 0.4465 of 255 */
+    static const uint8_t colour[] = {125, 123, 114}; /* 0.4914, 0.4822, 0.4465 times 255 */
     fixture s;
     make_cifar(&s);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
@@ -199,7 +199,7 @@ static void retouched_samples_are_moved(void **state)
     fixture_remove(&s);
 }
 
-/* 224 x 224 x 3, as networks for ImageNet have them. */
+/* 224 x 224 x 3, as for ImageNet. */
 static void large_images_can_be_augmented(void **state)
 {
     (void)state;
@@ -235,7 +235,6 @@ static sh_status read_numbers(const sh_dataset *dataset, sh_split split, uint32_
     return SH_OK;
 }
 
-/* A set of numbers of this shape, opened as a pipeline. */
 static sh_status open_numbers(sh_pipeline **pipeline, size_t channels, size_t height, size_t width,
                               const sh_pipeline_options *options)
 {
@@ -344,7 +343,7 @@ static void samples_are_mixed_with_others(void **state)
     }
 }
 
-/* Balanced sampling: a sample that comes twice in an epoch is seen in two ways. */
+/* Repeated in a balanced epoch, a sample is augmented differently. */
 static void repeated_samples_are_augmented_apart(void **state)
 {
     (void)state;
@@ -380,7 +379,7 @@ static void repeated_samples_are_augmented_apart(void **state)
     sh_class_index_free(index);
 }
 
-/* What is planned for is what is used: the images, and some rows. */
+/* Images and some rows. */
 static void stack_is_known(void **state)
 {
     (void)state;
@@ -400,7 +399,7 @@ static void stack_is_known(void **state)
         assert_in_range(sh_pipeline_stack_bytes(pipeline), cases[i].least, cases[i].most);
         sh_pipeline_close(pipeline);
     }
-    sh_pipeline *pipeline; /* numbers are changed where they are */
+    sh_pipeline *pipeline; /* numbers are changed in place */
     assert_ok(open_numbers(&pipeline, 2, 1, 30, &(sh_pipeline_options){.augment = "noise:1"}));
     assert_int_equal(sh_pipeline_stack_bytes(pipeline), 0);
     sh_pipeline_close(pipeline);
@@ -430,7 +429,7 @@ static void validation_is_never_augmented(void **state)
 
 /*
  * torch.nn.functional.interpolate(image / 255, size, mode="bilinear", align_corners=False) of
- * PyTorch 1.13, the image being that of level(0, y, x).
+ * PyTorch 1.13 for the image level(0, y, x).
  */
 static const struct {
     uint8_t height, width, size;
@@ -494,7 +493,7 @@ static void resizing_is_pytorchs(void **state)
     }
 }
 
-/* A view is resized, not a resized image viewed: 32 to 64 of every channel. */
+/* The view is resized from 32 to 64, not the other way round. */
 static void views_are_resized(void **state)
 {
     (void)state;
@@ -510,7 +509,7 @@ static void views_are_resized(void **state)
         for (uint32_t k = 0; k < 3 * 64 * 64; k++) {
             const uint32_t c = k / 4096, y = k % 4096 / 64, x = k % 64;
             if (y == 0 || y == 63 || x == 0 || x == 63)
-                continue; /* the edges are cut off: PyTorch's values above have them */
+                continue; /* edges are clamped; see PyTorch above */
             const uint32_t y0 = (y - 1) / 2, x0 = (x - 1) / 2;
             const float v = y % 2 == 1 ? 0.25f : 0.75f, h = x % 2 == 1 ? 0.25f : 0.75f;
             const float *at = from + c * PLANE + y0 * SIDE + x0;
@@ -524,7 +523,7 @@ static void views_are_resized(void **state)
     fixture_remove(&s);
 }
 
-/* Bigger than any scratch, and still normalised. */
+/* Larger than any scratch. */
 static void large_images_can_be_read_as_they_are(void **state)
 {
     (void)state;
@@ -547,7 +546,7 @@ static void wrong_options_are_refused(void **state)
     (void)state;
     static const struct {
         sh_pipeline_options options;
-        bool data; /* whether it takes the data to see it */
+        bool data; /* detected only with data */
         const char *part;
     } cases[] = {
         {{.augment = "turn"},

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file of three chunks, each with its length before it and its CRC behind it:
+ * Three chunks, each between its length and its CRC:
  *
  *     signature | IHDR: size, 8 bits, kind | IDAT: rows, by zlib | IEND
  *
- * Each row begins with its filter, which is 0: as it is. zlib, which the library needs anyway,
- * compresses and sums, so a page can be made where no library for images is installed.
+ * Rows begin with their filter, 0 (none). zlib, a dependency anyway, compresses and computes CRCs:
+ * no image library is needed.
  */
 #include "data/png.h"
 
@@ -15,9 +15,9 @@
 #include <zlib.h>
 
 #define SIGNATURE_BYTES 8
-#define HEAD_BYTES 13                                           /* of IHDR's data */
-#define CHUNK_BYTES 12                                          /* of a chunk beside its data */
-#define BEFORE (SIGNATURE_BYTES + CHUNK_BYTES + HEAD_BYTES + 8) /* what precedes IDAT's data */
+#define HEAD_BYTES 13                                           /* IHDR's data */
+#define CHUNK_BYTES 12                                          /* a chunk without its data */
+#define BEFORE (SIGNATURE_BYTES + CHUNK_BYTES + HEAD_BYTES + 8) /* before IDAT's data */
 
 static void put_u32(uint8_t *to, uint32_t value)
 {
@@ -25,7 +25,7 @@ static void put_u32(uint8_t *to, uint32_t value)
         to[i] = (uint8_t)(value >> (24 - 8 * i));
 }
 
-/* Completes the chunk at `chunk`, whose `count` bytes of data are in place; its end. */
+/* Completes a chunk around `count` bytes of data; returns its end. */
 static uint8_t *end_chunk(uint8_t *chunk, const char *kind, uint32_t count)
 {
     put_u32(chunk, count);
@@ -34,7 +34,6 @@ static uint8_t *end_chunk(uint8_t *chunk, const char *kind, uint32_t count)
     return chunk + CHUNK_BYTES + count;
 }
 
-/* The rows, each with its filter before it. */
 static void copy_rows(uint8_t *to, const sh_png *png)
 {
     const size_t bytes = (size_t)png->width * png->channels;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small picture as PNG (ISO/IEC 15948), in base64 (RFC 4648), as pages embed it.
+ * Encodes a small picture as PNG (ISO/IEC 15948) in base64 (RFC 4648) for pages.
  *
  *     char *text;
  *     SH_TRY(sh_png_base64(&text, &(sh_png){.pixels = grey, .width = 28, .height = 28,
@@ -20,12 +20,12 @@
 #define SH_PNG_SIDE_MOST 1024
 
 typedef struct sh_png {
-    const uint8_t *pixels;  /* [height][width][channels]; borrowed during the call */
+    const uint8_t *pixels;  /* [height][width][channels]; borrowed for the call */
     uint32_t width, height; /* 1 .. SH_PNG_SIDE_MOST */
-    uint32_t channels;      /* 1: grey, 3: red, green, blue */
+    uint32_t channels;      /* 1: grey, 3: RGB */
 } sh_png;
 
-/* `*text` is owned: free(). SH_NO_MEMORY. */
+/* Free `*text` with free(). SH_NO_MEMORY. */
 sh_status sh_png_base64(char **text, const sh_png *png) SHOAL_CHECKED;
 
 #endif

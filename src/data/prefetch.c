@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The thread reads each record and throws it away: what it is after is the copy that the system
- * keeps. Decoding stays with the lanes. Why so:
+ * The thread reads records only for the system's cached copy; lanes decode them:
  *
- * - A queue of decoded samples would be memory that a small device does not have, and would have
- *   to be handed from thread to thread; the page cache is there anyway, is given back when memory
- *   is short, and what was brought in vain costs nothing.
- * - posix_fadvise(WILLNEED) is a hint that some file systems (FUSE, some over a network) do not
- *   take; a read is understood everywhere, and waits here instead of in a lane.
- * - A record that is in the cache already costs one system call of half a microsecond to two. But
- *   the thread has no core of its own: waking it for nothing takes a core from a lane, and the
- *   other lanes wait for that one. So once SURE wishes in a row were there before they were asked
- *   for, it passes over one, then two, four ... REST_MOST of them before it looks again. In LeNet's
- *   steps of 4 ms the thread took 2 % of both cores, and waking it 45 us between the turns.
+ *   - A queue of decoded samples needs memory that a small device lacks, and passing between
+ *     threads. The page cache exists anyway, shrinks when memory is short, and is free if unused.
+ *   - posix_fadvise(WILLNEED) is a hint that some file systems (FUSE, network) ignore; a read works
+ *     everywhere and waits here instead of in a lane.
+ *   - A cached record costs a system call of 0.5 to 2 us, but waking the thread takes a core from a
+ *     lane, and the other lanes wait for that one. So after SURE cached wishes in a row it skips
+ *     one, then two, four ... REST_MOST before it checks again. In LeNet's steps of 4 ms the thread
+ *     took 2 % of both cores, and waking it 45 us between steps.
  *
- * A wish was there already where the thread did not have to wait for any of its records: it gave
- * up the processor by itself (ru_nvcsw) not once. That needs no clock, and is true of every file
- * system; whoever takes the processor away from it is not counted.
+ * A wish was cached if the thread made no voluntary context switch (ru_nvcsw). That needs no
+ * clock, works on every file system, and ignores preemption.
  *
- * A wish is a range of positions in an order, so it has a constant size, and one place is queue
- * enough: when the next wish comes, the lanes are already at the samples of the one before. The
- * lock guards the wish alone and is never held while a record is read.
+ * A wish is a range of an order, of constant size, and one slot suffices: when the next arrives,
+ * the lanes have reached the previous one. The lock guards the wish and is never held while
+ * reading.
  */
 #include "data/prefetch.h"
 
@@ -30,22 +26,22 @@
 
 #include "base/thread.h"
 
-#define THIS_THREAD 1 /* Linux's RUSAGE_THREAD, which its headers show to GNU sources alone */
-#define SURE 16       /* wishes in a row that were there, before some are passed over */
-#define REST_MOST 32  /* wishes that are passed over at once */
+#define THIS_THREAD 1 /* Linux's RUSAGE_THREAD, declared only with _GNU_SOURCE */
+#define SURE 16       /* cached wishes in a row before any are skipped */
+#define REST_MOST 32  /* wishes skipped at once */
 
 typedef struct wish {
     sh_split split;
     bool ordered;
-    sh_order order; /* where it is ordered */
+    sh_order order; /* if `ordered` */
     uint32_t first, count;
     bool begun;
 } wish;
 
-/* Of one split: whether its wishes have to be brought at all. */
+/* Whether a split's wishes need reading. */
 typedef struct habit {
-    uint32_t found; /* wishes in a row that were there */
-    uint32_t rest;  /* wishes to pass over */
+    uint32_t found; /* cached wishes in a row */
+    uint32_t rest;  /* wishes to skip */
 } habit;
 
 struct sh_prefetch {
@@ -54,13 +50,12 @@ struct sh_prefetch {
     bool runs;                 /* has a thread */
     pthread_t thread;
     pthread_mutex_t lock; /* guards the three below */
-    wish left;            /* what is left of the newest */
+    wish left;            /* rest of the newest wish */
     habit habits[SH_SPLITS];
     bool ending;
-    pthread_cond_t wake; /* a wish, or the end */
+    pthread_cond_t wake; /* a wish or the end */
 };
 
-/* How often this thread has waited for something so far. */
 static long count_waits(void)
 {
     struct rusage used = {0};
@@ -68,8 +63,7 @@ static long count_waits(void)
     return used.ru_nvcsw;
 }
 
-/* Brings the first record of a wish and the sample that it is mixed with. False if touching does
- * nothing, or failed: the lane that needs the record will say why. */
+/* Reads a wish's first record and its partner. False: no effect or failed; the lane reports why. */
 static bool bring(const sh_prefetch *prefetch, const wish *one)
 {
     const uint32_t index = one->ordered ? sh_order_at(&one->order, one->first) : one->first;
@@ -91,7 +85,7 @@ static void *prefetch_main(void *argument)
             pthread_cond_wait(&prefetch->wake, &prefetch->lock);
         if (prefetch->ending)
             break;
-        const wish one = prefetch->left; /* its first record is the next to bring */
+        const wish one = prefetch->left; /* its first record is next */
         prefetch->left.first++;
         prefetch->left.count--;
         prefetch->left.begun = true;

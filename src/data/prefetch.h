@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread that brings coming samples from disk into the system's page cache, so that the lanes
- * that read them later do not wait for the disk.
+ * A thread that loads upcoming samples from disk into the system's page cache, so that lanes do
+ * not wait for the disk. Never affects what is read; nothing depends on its progress.
  *
  *     sh_prefetch *prefetch;
  *     SH_TRY(sh_prefetch_start(&prefetch, dataset, NULL));
  *     sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, &order, batch.samples.first, batch.samples.count);
  *     sh_prefetch_stop(prefetch);
  *
- * It never changes what is read, and nothing depends on how far it gets.
- *
- * Threads: start, want and stop by one caller; samples may be read at any time by any thread.
+ * Threads: start, want and stop by one caller; any may read samples meanwhile.
  */
 #ifndef SHOAL_DATA_PREFETCH_H
 #define SHOAL_DATA_PREFETCH_H
@@ -21,28 +19,26 @@
 typedef struct sh_prefetch sh_prefetch;
 
 /*
- * `dataset` is borrowed until the stop, as are the classes of orders, and `mixing`: a pipeline
- * whose training samples are mixed with others, which are brought too (sh_pipeline_partner); NULL
- * if none is. Data that are on no disk need no thread and get none. `*prefetch` is owned:
- * sh_prefetch_stop it.
+ * Borrows until the stop: `dataset`, the classes of orders, and `mixing`, a pipeline whose
+ * training samples need their partners too (sh_pipeline_partner), or NULL. Data not on disk need
+ * no thread. End with sh_prefetch_stop.
  */
 sh_status sh_prefetch_start(sh_prefetch **prefetch, const sh_dataset *dataset,
                             const sh_pipeline *mixing) SHOAL_CHECKED;
 
 /*
- * The samples at positions first .. first + count - 1 of `order` (copied), or with these numbers
- * where `order` is NULL, will be read soon. All must be there. The newest wish replaces what is
- * left of the one before. Wishes of a split that have been in the cache for long are only now and
- * then looked after. Never waits for the disk.
+ * Announces that positions first .. first + count - 1 of `order` (copied), or these samples if it
+ * is NULL, will be read soon; all must exist. Replaces the rest of the previous wish. Skips most
+ * wishes of a split that has long been cached. Never waits for the disk.
  */
 void sh_prefetch_want(sh_prefetch *prefetch, sh_split split, const sh_order *order, uint32_t first,
                       uint32_t count);
 
-/* Whether the next wish of this split is passed over, because those before it were all there when
- * they were asked for. Any thread. */
+/* Whether this split's next wish will be skipped because the previous ones were cached. Any
+ * thread. */
 bool sh_prefetch_rests(sh_prefetch *prefetch, sh_split split);
 
-/* Ends after the sample under way, and frees. NULL is fine. */
+/* Stops after the current sample. Accepts NULL. */
 void sh_prefetch_stop(sh_prefetch *prefetch);
 
 #endif

@@ -13,17 +13,17 @@
 
 enum { SAMPLES = 200 };
 
-/* A data set on a slow disk: a record is brought only while the gate is open. */
+/* On a slow disk: records wait for the gate to open. */
 typedef struct slow_set {
     sh_dataset base;
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t news;
     bool open;
-    uint32_t begun, done; /* records that were asked for, and that came */
-    bool fails;           /* whatever is asked for does not come */
+    uint32_t begun, done; /* records requested, read */
+    bool fails;           /* touching fails */
     bool touched[SH_SPLITS][SAMPLES];
-    uint32_t last; /* the record asked for last */
-    long reader;   /* the thread that asks, as the system numbers it */
+    uint32_t last; /* requested last */
+    long reader;   /* id of the requesting thread */
 } slow_set;
 
 static sh_status slow_read(const sh_dataset *dataset, sh_split split, uint32_t index, void *sample,
@@ -31,7 +31,7 @@ static sh_status slow_read(const sh_dataset *dataset, sh_split split, uint32_t i
 {
     slow_set *set = (slow_set *)(uintptr_t)dataset;
     pthread_mutex_lock(&set->lock);
-    *(int32_t *)target = set->touched[split][index]; /* whether this would not have to wait */
+    *(int32_t *)target = set->touched[split][index]; /* reading would not wait */
     pthread_mutex_unlock(&set->lock);
     *(uint8_t *)sample = (uint8_t)index;
     return SH_OK;
@@ -77,7 +77,7 @@ static void slow_release(slow_set *set)
     pthread_mutex_destroy(&set->lock);
 }
 
-/* Opens the gate, then waits until `done` records came. */
+/* Opens the gate; waits for `done` records. */
 static void let_through(slow_set *set, uint32_t done)
 {
     pthread_mutex_lock(&set->lock);
@@ -96,7 +96,7 @@ static void wait_begun(slow_set *set, uint32_t begun)
     pthread_mutex_unlock(&set->lock);
 }
 
-/* Whether the thread has given up its processor, so that the system has counted a wait of it. */
+/* Whether the thread sleeps: then the system has counted a voluntary switch. */
 static bool sleeps(long thread)
 {
     char path[64];
@@ -109,7 +109,7 @@ static bool sleeps(long thread)
     return state == 'S';
 }
 
-/* Waits until record number `begun` is waited for: a gate that opens sooner makes nobody wait. */
+/* Waits until the thread sleeps on record `begun`; an earlier opening causes no wait. */
 static void wait_asleep(slow_set *set, uint32_t begun)
 {
     wait_begun(set, begun);
@@ -117,7 +117,7 @@ static void wait_asleep(slow_set *set, uint32_t begun)
         sched_yield();
 }
 
-/* Whether a lane that reads the sample now finds its record there. */
+/* Whether reading now would not wait. */
 static bool is_there(const slow_set *set, sh_split split, uint32_t index)
 {
     uint8_t byte;
@@ -160,7 +160,7 @@ static void what_samples_are_mixed_with_is_brought_too(void **state)
     sh_pipeline *pipeline;
     sh_order order;
     slow_init(&set, true);
-    sh_dataset *same = malloc(sizeof *same); /* the pipeline takes it over */
+    sh_dataset *same = malloc(sizeof *same); /* the pipeline takes ownership */
     assert_non_null(same);
     *same = set.base;
     same->info.deviation[0] = 1;
@@ -177,7 +177,7 @@ static void what_samples_are_mixed_with_is_brought_too(void **state)
         assert_true(is_there(&set, SH_SPLIT_TRAIN, index));
         assert_true(is_there(&set, SH_SPLIT_TRAIN, partner));
     }
-    sh_prefetch_want(prefetch, SH_SPLIT_VALIDATION, NULL, 7, 3); /* is not mixed */
+    sh_prefetch_want(prefetch, SH_SPLIT_VALIDATION, NULL, 7, 3); /* validation is not mixed */
     let_through(&set, 43);
     sh_prefetch_stop(prefetch);
     assert_int_equal(set.done, 43);
@@ -193,7 +193,7 @@ static void the_newest_wish_wins_and_none_waits(void **state)
     slow_init(&set, false);
     assert_ok(sh_prefetch_start(&prefetch, &set.base, NULL));
     sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 0, 50);
-    wait_begun(&set, 1); /* from here on it waits for the disk, and wishes do not */
+    wait_begun(&set, 1); /* the thread waits for the disk, callers do not */
     for (uint32_t i = 0; i < 1000; i++)
         sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 60, 50);
     sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 120, 5);
@@ -225,7 +225,7 @@ static void wishes_that_are_always_there_are_passed_over(void **state)
     while (!sh_prefetch_rests(prefetch, SH_SPLIT_TRAIN)) {
         const uint32_t before = begun_of(&set);
         sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 0, 2);
-        /* Both records: a wish that the next one replaces tells nothing. */
+        /* Both records: a replaced wish proves nothing. */
         while (begun_of(&set) < before + 2 && !sh_prefetch_rests(prefetch, SH_SPLIT_TRAIN))
             sched_yield();
     }
@@ -236,7 +236,7 @@ static void wishes_that_are_always_there_are_passed_over(void **state)
         sched_yield();
     }
     assert_in_range(begun_of(&set), before, before + WISHES / 8);
-    sh_prefetch_want(prefetch, SH_SPLIT_VALIDATION, NULL, 5, 1); /* of which nothing is known */
+    sh_prefetch_want(prefetch, SH_SPLIT_VALIDATION, NULL, 5, 1); /* not known to be cached */
     while (!is_there(&set, SH_SPLIT_VALIDATION, 5))
         sched_yield();
     sh_prefetch_stop(prefetch);
@@ -276,7 +276,7 @@ static void it_stops_in_the_middle(void **state)
     sh_prefetch *prefetch;
     slow_init(&set, true);
     assert_ok(sh_prefetch_start(&prefetch, &set.base, NULL));
-    sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 0, UINT32_MAX); /* for hours */
+    sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 0, UINT32_MAX); /* hours */
     let_through(&set, 3);
     sh_prefetch_stop(prefetch);
     assert_in_range(set.done, 3, UINT32_MAX - 1);

@@ -6,7 +6,6 @@
 
 #include "base/memory.h"
 
-/* The items of a name, or what they are by their name: a number from 0 to below 2^64. */
 static sh_status draw(uint64_t *drawn, const char *name)
 {
     uint8_t digest[SH_DIGEST_BYTES];
@@ -17,7 +16,7 @@ static sh_status draw(uint64_t *drawn, const char *name)
     return SH_OK;
 }
 
-/* Moves the items of the name that lies next to the limit to the split that a class lacks. */
+/* If a class lacks a split, moves the name nearest to the limit there. */
 static void mend_class(sh_split_item *items, const uint64_t *drawn, size_t count, uint32_t class)
 {
     const sh_split_item *least = NULL, *most = NULL;

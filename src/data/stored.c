@@ -14,17 +14,16 @@
 #include "data/extent.h"
 #include "data/unpack.h"
 
-#define UNPACKED_MOST (1ull << 34) /* bytes that a .gz may unpack to */
-#define IMAGES_PRINTED 64          /* of each split, for the fingerprint */
-#define RECORD_MOST 4096           /* bytes of a label and its image that are read in one go */
+#define UNPACKED_MOST (1ull << 34) /* of a .gz's content */
+#define IMAGES_PRINTED 64          /* per split, in the fingerprint */
+#define RECORD_MOST 4096           /* label and image read in one call */
 
-/* Bytes in which labels are looked for in one go. A system call for each label would cost more than
- * the copy of the images between them. */
+/* Labels are read with the images between them: a call for each label would cost more. */
 #define CHUNK_BYTES 65536
 
 /* --- reading --- */
 
-/* The part that holds byte `offset` of a file, which is within it. */
+/* `offset` must exist. */
 static const sh_stored_part *part_at(const sh_stored *set, uint32_t file, uint64_t offset)
 {
     const sh_stored_part *part = set->parts;
@@ -54,7 +53,7 @@ static sh_status stored_fetch(const sh_dataset *dataset, uint32_t file, uint64_t
     return SH_OK;
 }
 
-/* Whether each label lies directly before its image, so that both are read at once. */
+/* Whether labels directly precede their images, so that one call reads both. */
 static bool is_joined(const sh_stored *set, sh_split split)
 {
     const sh_contents_place *image = &set->contents.sample[split];
@@ -64,7 +63,6 @@ static bool is_joined(const sh_stored *set, sh_split split)
            sh_dataset_bytes(&set->base.info) < RECORD_MOST;
 }
 
-/* A target as it is given, of the bytes that were read for it. */
 static sh_status give_target(const sh_stored *set, sh_split split, uint32_t index, void *target,
                              const uint8_t *stored)
 {
@@ -105,7 +103,7 @@ static sh_status stored_read(const sh_dataset *dataset, sh_split split, uint32_t
     return give_target(set, split, index, target, record);
 }
 
-/* Only the image: all labels were read when the set was opened. */
+/* Only the image: labels were read when opening. */
 static bool stored_touch(const sh_dataset *dataset, sh_split split, uint32_t index)
 {
     const sh_stored *set = (const sh_stored *)dataset;
@@ -258,7 +256,7 @@ const char *sh_stored_name(const sh_stored *set, sh_split split, uint32_t *index
 {
     const sh_contents_place *label = &set->contents.target[split];
     const sh_stored_part *part = part_at(set, label->file, sh_contents_offset(label, *index));
-    if (part->first > label->first) /* samples lie in parts before it */
+    if (part->first > label->first) /* earlier parts have samples */
         *index -= (uint32_t)((part->first - label->first + label->stride - 1) / label->stride);
     return part->name;
 }
@@ -286,11 +284,11 @@ sh_status sh_stored_seal(sh_stored *set, char stamps[SH_SPLITS][SH_STORED_STAMP]
             const uint64_t wanted = (here - 1) * label->stride + set->label_bytes;
             SH_TRY_DONE(stored_fetch(&set->base, label->file,
                                      sh_contents_offset(label, first) - before, buffer,
-                                     (size_t)wanted)); /* CHUNK_BYTES at most */
+                                     (size_t)wanted)); /* at most CHUNK_BYTES */
             for (uint32_t i = 0; i < here; i++) {
                 const uint8_t *at = buffer + i * label->stride;
                 SH_TRY_DONE(check(set, split, first + i, at));
-                buffer[i] = at[before]; /* never behind what is still to be checked */
+                buffer[i] = at[before]; /* never overwrites unchecked labels */
             }
             sh_digest_add(digest, buffer, here);
         }

@@ -8,9 +8,9 @@
 #include "data/delivery_fixture.h"
 
 /*
- * A format of samples of 3 x 2 x 2 with 5 classes: of each split, a file of images with a header of
- * 4 bytes, kept in pieces that end within a sample, and behind it the labels, each with a byte
- * before it that must be 9, in records of 7 bytes.
+ * Samples of 3 x 2 x 2 with 5 classes. A split is one file: a header of 4 bytes, images, then
+ * labels in records of 7 bytes, each behind a byte that must be 9; in pieces that end within
+ * samples.
  */
 enum {
     SAMPLES = 11,
@@ -35,7 +35,6 @@ static void content_of(uint8_t bytes[BYTES], int split)
     }
 }
 
-/* Both splits, each in pieces of `piece_bytes` bytes. */
 static size_t piece_bytes;
 
 static sh_status odd_fill(sh_stored *set, const char *folder)

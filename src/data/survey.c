@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * One pass over the samples, in order; digests are sorted behind it, so that equal samples stand
- * together, those of the training split first.
- */
+/* One pass, validation first; then sorting the digests groups equal samples, training first. */
 #include "data/survey.h"
 
 #include <math.h>
@@ -17,22 +14,21 @@
 
 #define KEY_BYTES 12
 #define NAMED 5       /* classes in a warning */
-#define NAME_BYTES 64 /* of one of them */
+#define NAME_BYTES 64 /* per class */
 #define PLACE_BYTES 32
-#define UNEVEN 10 /* an imbalance that is worth a warning */
+#define UNEVEN 10 /* imbalance that deserves a warning */
 
 typedef struct place {
     uint32_t split, index;
 } place;
 
-/* A sample's digest, cut, and what is compared where it is equal. */
+/* Truncated digest of a sample, hash of its target. */
 typedef struct entry {
     uint8_t key[KEY_BYTES];
-    uint32_t place; /* validation samples have the highest bit */
+    uint32_t place; /* highest bit: validation */
     uint32_t target;
 } entry;
 
-/* How many, and the first of them. */
 typedef struct finds {
     uint64_t count;
     place first[SH_SURVEY_LIST];
@@ -45,9 +41,9 @@ typedef struct range {
 typedef struct survey {
     const sh_dataset_info *info;
     json_t *description;
-    uint64_t *counts;    /* [outputs][SH_SPLITS]: samples of a class or label */
-    range *targets;      /* [outputs]: numbers, packed */
-    float *least, *most; /* [elements] of the training samples */
+    uint64_t *counts;    /* [outputs][SH_SPLITS]: samples per class or label */
+    range *targets;      /* [outputs]: packed numbers */
+    float *least, *most; /* [elements] of training samples */
     finds blank;
     entry *entries;
     size_t entry_count, entry_most;
@@ -55,7 +51,7 @@ typedef struct survey {
     place pairs[SH_SURVEY_LIST][2];
     size_t pair_count;
     json_t *warnings;
-    bool failed; /* memory was out for JSON */
+    bool failed; /* out of memory */
 } survey;
 
 /* ---- one sample ------------------------------------------------------------------------------ */
@@ -142,7 +138,7 @@ static place place_of(const entry *one)
     return (place){one->place >> 31, one->place & INT32_MAX};
 }
 
-/* Keeps the pairs whose second sample comes first; those across splits go before the others. */
+/* Keeps pairs across splits first, then the lowest second indices. */
 static void keep_pair(survey *s, place first, place second)
 {
     const bool across = first.split != second.split;
@@ -223,7 +219,6 @@ static void advise(survey *s, const char *format, ...)
     append(s, s->warnings, json_stringn_nocheck(text, strlen(text)));
 }
 
-/* Names of classes without samples in a split. */
 static void warn_of_empty(survey *s, uint32_t split)
 {
     char names[NAMED * (NAME_BYTES + 2)] = "", number[SH_DESCRIPTION_NUMBER], clean[NAME_BYTES];
@@ -318,7 +313,7 @@ static void set_values(survey *s, json_t *root)
     set_count(s, blank, "count", s->blank.count);
     set(s, blank, "first", samples);
     set(s, root, "blank_samples", blank);
-    if (count > 0 && s->info->element == SH_ELEMENT_FLOAT) /* of photos, borders often are */
+    if (count > 0 && s->info->element == SH_ELEMENT_FLOAT) /* photos often have constant borders */
         advise(s, "%llu of %zu inputs are the same in all training samples",
                (unsigned long long)count, elements);
     if (s->blank.count > 0)

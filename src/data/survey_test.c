@@ -6,10 +6,10 @@
 
 enum { MOST = 12, ELEMENTS = 2 };
 
-/* A set in memory: samples of two elements, training before validation. */
+/* In memory: two elements each, training first. */
 typedef struct made_set {
     sh_dataset base;
-    uint32_t fails_at; /* validation sample that cannot be read; UINT32_MAX: none */
+    uint32_t fails_at; /* unreadable validation sample; UINT32_MAX: none */
     float samples[MOST][ELEMENTS];
     int32_t classes[MOST];
     float targets[MOST][ELEMENTS];
@@ -47,7 +47,7 @@ static made_set make(sh_target target, uint32_t outputs, uint32_t training, uint
                                        .outputs = outputs,
                                        .count = {training, validation},
                                        .fingerprint = "f"};
-    for (uint32_t i = 0; i < MOST; i++) { /* all of them different */
+    for (uint32_t i = 0; i < MOST; i++) { /* all different */
         made.samples[i][0] = (float)i;
         made.samples[i][1] = -2.5f * (float)i - 1;
     }
@@ -61,7 +61,6 @@ static json_t *look(const made_set *made)
     return json;
 }
 
-/* The part of `json` at `key` is this; frees nothing. */
 static void expect(const json_t *json, const char *key, const char *expected)
 {
     json_t *wanted = json_loads(expected, JSON_DECODE_ANY, NULL);
@@ -135,7 +134,7 @@ static void equal_samples_are_found(void **state)
     static const int32_t classes[] = {0, 1, 0, 1, 0, 0, 1, 1, 0};
     memcpy(made.classes, classes, sizeof classes);
     memcpy(made.samples[3], made.samples[1], sizeof made.samples[1]);
-    memcpy(made.samples[4], made.samples[1], sizeof made.samples[1]); /* of another class */
+    memcpy(made.samples[4], made.samples[1], sizeof made.samples[1]); /* another class */
     memcpy(made.samples[8], made.samples[5], sizeof made.samples[1]); /* validation 2 */
     json_t *json = look(&made);
     expect(json, "duplicates",
@@ -148,7 +147,7 @@ static void equal_samples_are_found(void **state)
     json_decref(json);
 }
 
-/* More pairs than are listed: validation samples go first, then low numbers. */
+/* More pairs than listed: validation first, then lowest indices. */
 static void the_first_pairs_are_listed(void **state)
 {
     (void)state;
@@ -168,7 +167,7 @@ static void the_first_pairs_are_listed(void **state)
     json_decref(json);
 }
 
-/* Targets have the units of the source, and only training samples decide their figures. */
+/* In the source's units, of training samples. */
 static void numbers_have_ranges(void **state)
 {
     (void)state;

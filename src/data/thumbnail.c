@@ -9,12 +9,12 @@
 #include "data/description.h"
 #include "data/png.h"
 
-#define ROW_LONGEST 64 /* numbers: longer rows are drawn as a line */
+#define ROW_LONGEST 64 /* longer rows are drawn as a line */
 
-/* Objects take members over; that memory was out is found out at the end. */
+/* `failed` collects memory errors. */
 typedef struct maker {
     const sh_dataset_info *info;
-    const json_t *inputs; /* what the reader did; may be NULL */
+    const json_t *inputs; /* may be NULL */
     const void *sample;
     json_t *root;
     bool failed;
@@ -40,7 +40,7 @@ static double value_at(const maker *m, size_t index)
 
 /* ---- images ---------------------------------------------------------------------------------- */
 
-/* A channel with sides of at most SH_THUMBNAIL_SIDE: each pixel the mean of those it stands for. */
+/* A channel averaged down to SH_THUMBNAIL_SIDE. */
 typedef struct plane {
     size_t width, height;
     double pixels[SH_THUMBNAIL_SIDE * SH_THUMBNAIL_SIDE];
@@ -72,7 +72,7 @@ static void shrink(plane *small, const maker *m, size_t channel)
         }
 }
 
-/* From its least value, 0, to its most, 255; a plane of one value is grey. */
+/* To 0..255; constant becomes grey. */
 static void stretch(plane *p)
 {
     double least = INFINITY, most = -INFINITY;
@@ -113,7 +113,7 @@ static sh_status make_image(maker *m)
     return set_png(m, &(sh_png){bytes, (uint32_t)small.width, (uint32_t)small.height, channels});
 }
 
-/* Colours of a value from 0 to 255: viridis (van der Walt and Smith 2015) at five places. */
+/* viridis (van der Walt and Smith 2015) at five places, interpolated. */
 static void colour_of(uint8_t colour[3], double value)
 {
     static const uint8_t anchors[][3] = {{68, 1, 84},   {59, 82, 139},  {33, 145, 140},
@@ -125,7 +125,7 @@ static void colour_of(uint8_t colour[3], double value)
             (uint8_t)(anchors[at][c] + (place - at) * (anchors[at + 1][c] - anchors[at][c]) + 0.5);
 }
 
-/* A spectrogram is stored frame by frame, low bands first. */
+/* Stored frame by frame, low bands first. */
 static sh_status make_heat(maker *m)
 {
     uint8_t bytes[SH_THUMBNAIL_SIDE * SH_THUMBNAIL_SIDE * 3];
@@ -144,7 +144,6 @@ static sh_status make_heat(maker *m)
 
 /* ---- series ---------------------------------------------------------------------------------- */
 
-/* Names of columns, where the reader says them; else numbers. */
 static json_t *column_name(const maker *m, size_t index)
 {
     const json_t *column = json_array_get(json_object_get(m->inputs, "columns"), index);
@@ -192,7 +191,7 @@ static void make_lines(maker *m)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* A point also where the locale has a comma. */
+/* Some locales write a comma. */
 static json_t *number_text(double value)
 {
     char text[40];
@@ -202,7 +201,7 @@ static json_t *number_text(double value)
     return json_string(text);
 }
 
-/* What inputs from `at` on say of a column of a table; the number of its inputs. */
+/* Formats a column from the inputs at `at`; returns how many it has. */
 static size_t column_text(json_t **text, const maker *m, const json_t *column, size_t at)
 {
     const json_t *words = json_object_get(column, "categories");

@@ -11,8 +11,8 @@
 #include "data/contents.h"
 #include "data/description.h"
 
-#define NAMED_MOST 8  /* classes that a message names */
-#define NAME_BYTES 64 /* of each, with its end */
+#define NAMED_MOST 8  /* classes in a message */
+#define NAME_BYTES 64 /* per class, with NUL */
 
 /* --- writing --- */
 
@@ -156,7 +156,6 @@ sh_status sh_trained_class(uint32_t *number, const sh_trained *trained, const ch
                    count > NAMED_MOST || used >= sizeof list ? ", ..." : "");
 }
 
-/* Whether the classes have the numbers that they had. */
 static sh_status check_classes(const sh_trained *trained, const char *description)
 {
     json_t *about = json_loads(description, 0, NULL);

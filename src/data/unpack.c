@@ -2,18 +2,15 @@
 /*
  * Names in the cache folder:
  *
- *     PATH-VERSION-BYTES-CONTENT    a copy: digest of the real path, digest of (size, time of
- *                                   change, inode), size of the content in decimal, its SHA-256
- *     unpacking.tmp                 the copy that is being made
+ *     PATH-VERSION-BYTES-CONTENT    a copy: digest of the real path, digest of (size, modification
+ *                                   time, inode), size of the content in decimal, its SHA-256
+ *     unpacking.tmp                 the copy being made
  *     lock                          flock()ed by the process that makes one
  *
- * The size in the name makes a cut-off copy visible without reading it, the digest a changed one
- * (verified.h). A copy gets its
- * name (rename) after its content is on the disk (fsync), and the content was checked by gzip's own
- * CRC while it was written, so a name never promises more than is there. Since only the holder of
- * the lock writes, a temporary file found by the next holder is one that a killed process left
- * behind, and may go. Readers need no lock: a copy never changes, and one that is removed while
- * open stays readable.
+ * The size reveals a truncated copy without reading it, the SHA-256 a changed one (verified.h). A
+ * copy is renamed after syncing and gzip's own CRC check, so a name never promises too much. Only
+ * the lock's holder writes, so a temporary file that it finds is from a killed process. Readers
+ * need no lock: copies are immutable, and readable while open even if removed.
  */
 #include "data/unpack.h"
 
@@ -42,14 +39,14 @@
 #define NAME_BYTES (PATH_DIGITS + VERSION_DIGITS + 32 + SH_DIGEST_TEXT)
 #define TEMPORARY "unpacking.tmp"
 
-/* What a copy is a copy of: the beginning of its name, "PATH-VERSION-". */
+/* Identifies the original: the prefix "PATH-VERSION-". */
 typedef struct identity {
     char text[PATH_DIGITS + 1 + VERSION_DIGITS + 1 + 1];
 } identity;
 
 typedef struct inflater {
     z_stream stream;
-    sh_digest *digest; /* of what was written */
+    sh_digest *digest; /* of the output */
     uint64_t read_bytes, written_bytes;
     unsigned char in[BUFFER_BYTES], out[BUFFER_BYTES];
 } inflater;
@@ -68,7 +65,7 @@ static sh_status write_all(int to, const unsigned char *bytes, size_t count)
     return SH_OK;
 }
 
-/* Reads on where the input is used up; `*more` is false at its end. */
+/* `*more` is false at the end of the input. */
 static sh_status refill(inflater *z, int from, bool *more)
 {
     *more = true;
@@ -83,7 +80,6 @@ static sh_status refill(inflater *z, int from, bool *more)
     return SH_OK;
 }
 
-/* Unpacks one gzip member. */
 static sh_status inflate_member(inflater *z, int from, int to, uint64_t limit_bytes)
 {
     int code = Z_OK;
@@ -118,8 +114,7 @@ static sh_status inflate_member(inflater *z, int from, int to, uint64_t limit_by
     return SH_OK;
 }
 
-/* Unpacks the gzip file `from` into the empty file `to`. Members that follow each other are one
- * content (RFC 1952, 2.2); anything else after the end is refused. */
+/* Consecutive members are one content (RFC 1952, 2.2); other trailing bytes are refused. */
 static sh_status unpack(int from, int to, uint64_t limit_bytes, uint64_t *bytes,
                         char digest[SH_DIGEST_TEXT])
 {
@@ -131,7 +126,7 @@ static sh_status unpack(int from, int to, uint64_t limit_bytes, uint64_t *bytes,
         free(z);
         return status;
     }
-    if (inflateInit2(&z->stream, 16 + MAX_WBITS) != Z_OK) /* 16: gzip and nothing else */
+    if (inflateInit2(&z->stream, 16 + MAX_WBITS) != Z_OK) /* 16: only gzip */
         SH_TRY_DONE(sh_fail_memory(sizeof *z, "unpacking"));
     for (bool more = true; more;) {
         if (inflateReset(&z->stream) != Z_OK)
@@ -144,7 +139,7 @@ static sh_status unpack(int from, int to, uint64_t limit_bytes, uint64_t *bytes,
     }
     *bytes = z->written_bytes;
 done:
-    inflateEnd(&z->stream); /* fine where it was not begun */
+    inflateEnd(&z->stream); /* harmless if uninitialised */
     const sh_status finished = sh_digest_finish(z->digest, digest);
     free(z);
     SH_TRY(status);
@@ -175,7 +170,7 @@ static sh_status identify(identity *id, const char *path, const struct stat *abo
     return SH_OK;
 }
 
-/* Opens the copy called `name` if its content is what the name says; -1 otherwise. */
+/* -1 unless the content matches the name. */
 static int copy_open(int cache, const char *name)
 {
     char *end;
@@ -196,10 +191,7 @@ static int copy_open(int cache, const char *name)
     return -1;
 }
 
-/*
- * Finds the copy of `id`; -1: there is none. With `tidy` also removes what is not a good copy
- * of it but of the same path.
- */
+/* The copy of `id`, or -1. `tidy` removes invalid and outdated copies of the same path. */
 static int cache_find(int cache, const identity *id, bool tidy)
 {
     DIR *folder = sh_cache_list(cache);
@@ -215,17 +207,16 @@ static int cache_find(int cache, const identity *id, bool tidy)
         if (copy >= 0)
             found = copy;
         else if (tidy)
-            (void)unlinkat(cache, entry->d_name, 0); /* one that stays costs space, not truth */
+            (void)unlinkat(cache, entry->d_name, 0); /* if it stays, it only costs space */
     }
     closedir(folder);
     return found;
 }
 
-/* Makes the copy of `id` under the lock. `*fd` is untouched where the cache turns out not to be
- * writable; then nothing was unpacked. */
+/* Lock held. If the cache is not writable, does nothing and leaves `*fd`. */
 static sh_status cache_fill(int *fd, int cache, const identity *id, int from, uint64_t limit_bytes)
 {
-    (void)unlinkat(cache, TEMPORARY, 0); /* left by a killed process */
+    (void)unlinkat(cache, TEMPORARY, 0); /* of a killed process */
     const int copy = openat(cache, TEMPORARY, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (copy < 0)
         return errno == ENOSPC || errno == EDQUOT
@@ -240,7 +231,7 @@ static sh_status cache_fill(int *fd, int cache, const identity *id, int from, ui
     snprintf(name, sizeof name, "%s%" PRIu64 "-%s", id->text, bytes, digest);
     if (renameat(cache, TEMPORARY, cache, name) != 0)
         SH_TRY_DONE(sh_fail_errno(errno, "cannot name its unpacked copy"));
-    (void)fsync(cache); /* a name that is lost with the power is only made again */
+    (void)fsync(cache); /* a name lost by power failure is made again */
     *fd = copy;
     return SH_OK;
 done:

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A gzip file as an ordinary open file that can be read anywhere: unpacked once, kept for the next
- * time.
+ * Opens a gzip file as an ordinary seekable file: unpacks it once and keeps the copy.
  *
  *     int fd;
  *     SH_TRY(sh_unpack_open(&fd, "/data/mnist/train-images-idx3-ubyte.gz", LIMIT_BYTES));
  *     pread(fd, bytes, count, offset);   // of the unpacked content
  *     close(fd);
  *
- * The unpacked copy goes to the user's cache, $XDG_CACHE_HOME/shoal or ~/.cache/shoal (mode 0700),
- * and is found again while the gzip file has the same path, size, time of change and inode. A copy
- * whose size or SHA-256 is wrong (verified.h), or that another user owns or may write, is made
- * anew; one of an older version of the file is removed. Several processes may come at once: one
- * unpacks, the others wait for it. Killing it leaves nothing that would be taken for a copy. Where
- * there is no cache that can be written, the copy is a file without a name in $TMPDIR or /tmp, gone
- * when it is closed.
+ * The copy is in $XDG_CACHE_HOME/shoal or ~/.cache/shoal (mode 0700) and is reused while the gzip
+ * file has the same path, size, modification time and inode. A copy with a wrong size or SHA-256
+ * (verified.h), or that another user owns or may write, is remade; one of an older file is
+ * removed. Of concurrent processes one unpacks and the others wait. A kill leaves nothing that
+ * passes for a copy. Without a writable cache, the copy is an unnamed file in $TMPDIR or /tmp that
+ * vanishes on close.
  *
  * Threads: any.
  */
@@ -26,11 +24,12 @@
 #include "base/fail.h"
 
 /*
- * Opens the unpacked content of `path`. `*fd` is owned: close it; only read it. Blocking: the
- * first time it writes and syncs the whole content.
+ * Opens the unpacked content of `path`. The caller closes `*fd` and only reads it. Blocks: the
+ * first call writes and syncs the whole content.
  *
  * Fails with SH_NOT_FOUND, SH_PERMISSION (the file), SH_FORMAT (not gzip), SH_CORRUPT (damaged,
- * cut off, or more behind its end), SH_LIMIT (more than `limit_bytes` unpacked), SH_NO_SPACE.
+ * truncated, or followed by other bytes), SH_LIMIT (more than `limit_bytes` unpacked),
+ * SH_NO_SPACE.
  */
 sh_status sh_unpack_open(int *fd, const char *path, uint64_t limit_bytes) SHOAL_CHECKED;
 

@@ -14,7 +14,7 @@
 #define CHUNK_BYTES ((size_t)256 << 10)
 #define SLOTS 256
 
-/* Where a file that was found right is noted, and the note. */
+/* The record of a verified file. */
 typedef struct note {
     uint64_t offset;
     uint8_t bytes[SH_DIGEST_BYTES];
@@ -26,7 +26,7 @@ static sh_status make_note(note *made, const sh_verified *file, const struct sta
         int64_t numbers[8];
         char digest[SH_DIGEST_TEXT];
     } facts;
-    memset(&facts, 0, sizeof facts); /* also what lies between members */
+    memset(&facts, 0, sizeof facts); /* including padding */
     const int64_t numbers[] = {
         (int64_t)about->st_dev,          (int64_t)about->st_ino,
         (int64_t)about->st_size,         (int64_t)about->st_mtim.tv_sec,
@@ -39,7 +39,7 @@ static sh_status make_note(note *made, const sh_verified *file, const struct sta
     return sh_digest_block(made->bytes, &facts, sizeof facts);
 }
 
-/* The notes of this user's cache; -1 without a cache. */
+/* -1 without a cache. */
 static int open_notes(void)
 {
     char path[SH_CACHE_PATH];
@@ -107,7 +107,7 @@ sh_status sh_verified_check(const sh_verified *file)
     if (notes < 0 || (known && !touched))
         goto done;
     SH_TRY_DONE(make_note(&now, file, &about));
-    /* Without the note the next opening reads the file again. */
+    /* Without the record, the next opening reads again. */
     if (sh_extent_write(notes, now.offset, now.bytes, sizeof now.bytes) != SH_OK)
         status = SH_OK;
 done:

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contents that are right, wrong, of others; small files and one that is large and sparse. */
 #include "data/verified.h"
 
 #include <fcntl.h>
@@ -11,7 +10,7 @@
 
 #define LARGE (SH_VERIFIED_ALWAYS + 4096)
 
-/* Zeros: what a file of holes holds. */
+/* Zeros, as in a sparse file. */
 static void digest_of_zeros(char hex[SH_DIGEST_TEXT], uint64_t bytes)
 {
     static const char zeros[1 << 20];
@@ -84,7 +83,7 @@ static void what_others_may_write_is_refused(void **state)
     close(fd);
 }
 
-/* Not read again while it is as it was; read again after a write that keeps size and time. */
+/* A write that keeps size and modification time counts as a change. */
 static void a_large_file_is_read_again_after_a_change(void **state)
 {
     (void)state;
