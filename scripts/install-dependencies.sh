@@ -24,8 +24,9 @@ test_packages=(
     clang clang-format clang-tidy libclang-rt-dev pocl-opencl-icd
 )
 # Large for what most have no use for, so who wants --engine mpi installs them; tests and checks want all.
-# debootstrap makes the bare system of the stage `bare`. zsh and fish read the completions that are made for them.
-optional_test_packages=(libopenmpi-dev openmpi-bin debootstrap zsh fish)
+# debootstrap makes the bare system of the stage `bare`. zsh and fish read the completions that are made for them,
+# proselint the documents.
+optional_test_packages=(libopenmpi-dev openmpi-bin debootstrap zsh fish python3-proselint)
 arm_packages=(gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf qemu-user)
 
 groups=("$@")

@@ -103,7 +103,7 @@ build_and_test() {
 
 stage_lint() {
     local check status=0
-    for check in format layers sizes docs names checks; do
+    for check in format layers sizes docs names prose checks; do
         "scripts/check-$check.sh" || status=1
     done
     return $status

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVIDIA's GPUs, by CUDA's driver interface: its library comes with the driver, so nothing else has
- * to be installed.
+ * NVIDIA's GPUs through CUDA's driver interface. Its library comes with the driver; nothing else
+ * needs to be installed.
  *
- * A GPU has its primary context, which is made current in the thread that calls, and one stream, so
- * that all is in order. Kernels come as PTX, which the driver compiles for its GPU and keeps in a
- * cache of its own (~/.nv/ComputeCache).
+ * Each call makes the GPU's primary context current in the calling thread. One stream keeps all
+ * work in order. The driver compiles the PTX kernels for its GPU and caches them
+ * (~/.nv/ComputeCache).
  *
- * After a kernel failed, all calls in the context fail alike until the process ends.
+ * After a kernel has failed, all calls in the context fail in the same way until the process ends.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 
 enum {
     NVIDIA = 0x10de,
-    CAPABILITY_MIN = 70, /* what the PTX is made for: Volta and, of the Jetsons, Xavier */
+    CAPABILITY_MIN = 70, /* the PTX's target: Volta, and Xavier among the Jetsons */
     DRIVER_MIN = 11000,  /* the first that knows the PTX's version, 7.0 */
 };
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls of CUDA's driver interface that gpu/cuda.c makes, as its manual has them: nothing of
- * CUDA is needed to build, and nothing but NVIDIA's driver to run. The driver's library is loaded
- * when it is first used.
+ * The calls of CUDA's driver interface that gpu/cuda.c makes, declared as in its manual: building
+ * needs nothing of CUDA, and running only NVIDIA's driver, whose library is loaded at first use.
  *
  *     cuda_calls cu;
  *     SH_TRY(sh_cuda_load(&cu));
@@ -31,7 +30,7 @@ typedef unsigned long long CUdeviceptr;
 typedef unsigned int CUdeviceptr;
 #endif
 
-/* What devices and functions are asked for, and how PTX is compiled. */
+/* Attributes of devices and functions, and options for compiling PTX. */
 enum {
     CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,
     CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK = 8,
@@ -47,8 +46,7 @@ enum {
     CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
 };
 
-/* Failures: number, name, what is made of it, and what it means for the user ("": the name says
- * it). */
+/* Errors: number, name, status, and explanation for the user ("": the name suffices). */
 #define SH_CUDA_ERRORS(X)                                                                          \
     X(1, INVALID_VALUE, INTERNAL, "")                                                              \
     X(2, OUT_OF_MEMORY, NO_MEMORY, "its memory is exhausted")                                      \
@@ -114,10 +112,11 @@ typedef struct cuda_calls {
 #undef SH_CUDA_MEMBER
 } cuda_calls;
 
-/* SH_UNSUPPORTED where NVIDIA's driver is not installed, or lacks a call. */
+/* SH_UNSUPPORTED: NVIDIA's driver is not installed, or lacks a call. */
 sh_status sh_cuda_load(cuda_calls *calls) SHOAL_CHECKED;
 
-/* The failure of a call, SH_OK for 0. `whom` is the GPU, or the driver; `doing` what was tried. */
+/* The status of a call's result, SH_OK for 0. `whom` names the GPU or driver, `doing` the attempt.
+ */
 sh_status sh_cuda_judge(CUresult result, const char *whom, const char *doing) SHOAL_CHECKED;
 
 #endif

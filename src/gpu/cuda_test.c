@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVIDIA's driver is played by test/gpu/fake_cuda.c, which needs no GPU and fails as it is told. */
+/* test/gpu/fake_cuda.c takes the place of NVIDIA's driver: it needs no GPU and fails on demand. */
 #include <dlfcn.h>
 
 #include "base/test.h"

@@ -13,7 +13,7 @@
  *     SH_TRY(sh_gpu_read(values, x));
  *     SH_TRY(sh_gpu_finish(gpu));                     // now the values are there
  *
- * A GPU works in order and later than it is told: writes, clears, launches and reads only queue.
+ * A GPU works in order and asynchronously: writes, clears, launches and reads only queue.
  * Any later call may report their failure, sh_gpu_finish at the latest. After a failure, except
  * SH_NO_MEMORY of sh_gpu_memory_new, close the GPU. Drivers are loaded when GPUs are first counted,
  * described or opened.
@@ -52,7 +52,7 @@ typedef struct sh_gpu_description {
     uint32_t group_items; /* the most work items of a group */
     uint32_t group_bytes; /* of a group's memory */
     bool unified;         /* shares its memory with the processor */
-    bool processor;       /* is the processor itself (PoCL): for tests, never chosen by itself */
+    bool processor;       /* the processor itself (PoCL): for tests, never chosen automatically */
     bool usable;
     char why_not[192]; /* "" where it is usable */
 } sh_gpu_description;
@@ -62,14 +62,14 @@ typedef struct sh_gpu_description {
 uint32_t sh_gpu_count(void);
 sh_status sh_gpu_describe(sh_gpu_description *description, uint32_t number) SHOAL_CHECKED;
 
-/* Owned: sh_gpu_close it, after all that was made on it was freed. NULL is fine. */
+/* Owned: free everything made on it, then sh_gpu_close it. NULL is fine. */
 sh_status sh_gpu_open(sh_gpu **gpu, uint32_t number) SHOAL_CHECKED;
 void sh_gpu_close(sh_gpu *gpu);
 
 /* Its description when it was opened; borrowed until sh_gpu_close. */
 const sh_gpu_description *sh_gpu_describe_open(const sh_gpu *gpu);
 
-/* The same kernels in the two languages of drivers; NULL: none in that one. */
+/* The same kernels in the drivers' two languages; NULL: not in this one. */
 typedef struct sh_gpu_source {
     const char *opencl; /* OpenCL C 1.2; no multiply-add is contracted */
     const char *ptx;    /* ends with a zero byte */

@@ -6,7 +6,7 @@
  *     SH_TRY(sh_gpu_find(&place, number));
  *     SH_TRY(place.driver->open(&gpu, place.index));
  *
- * The drivers are asked each time, so that a GPU that came or went is seen. Threads: any.
+ * Each call asks the drivers, so that it sees GPUs that were added or removed. Threads: any.
  */
 #ifndef SHOAL_GPU_DEVICES_H
 #define SHOAL_GPU_DEVICES_H
@@ -20,7 +20,7 @@ typedef struct sh_gpu_place {
     sh_gpu_description description;
 } sh_gpu_place;
 
-/* SH_NOT_FOUND says how many there are, and of each driver that gave none, why. */
+/* SH_NOT_FOUND: the message has the number of GPUs, and why each other driver has none. */
 sh_status sh_gpu_find(sh_gpu_place *place, uint32_t number) SHOAL_CHECKED;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a driver of GPUs does: one table of operations, which gpu/device.c calls for gpu/device.h.
+ * The interface of a GPU driver: a table of operations, which gpu/device.c calls for gpu/device.h.
  *
  *     static const sh_gpu_driver driver = {.name = "opencl", .list = list_devices, ...};
  *     const sh_gpu_driver *sh_gpu_opencl(void) { return &driver; }
@@ -15,15 +15,15 @@
 
 typedef struct sh_gpu_driver {
     const char *name; /* "cuda", "opencl" */
-    /* Describes its GPUs, in an order that stays; loads the library. A failure says why there are
-     * none to be had. */
+    /* Loads the library and describes its GPUs, always in the same order. A failure says why it has
+     * none. */
     sh_status (*list)(sh_gpu_description *list, uint32_t max, uint32_t *count);
-    /* Number `index` of its list, which is usable. The caller sets driver and description. */
+    /* Opens number `index` of its list, a usable GPU. The caller sets driver and description. */
     sh_status (*open)(sh_gpu **gpu, uint32_t index);
     void (*close)(sh_gpu *gpu);
     sh_status (*module_new)(sh_gpu_module **module, sh_gpu *gpu, const sh_gpu_source *source);
     void (*module_free)(sh_gpu_module *module);
-    /* Sets `items`; gpu/device.c keeps it, and frees it before its module. */
+    /* Sets `items`. gpu/device.c keeps the kernel and frees it before its module. */
     sh_status (*kernel_new)(sh_gpu_kernel **kernel, sh_gpu_module *module, const char *name);
     void (*kernel_free)(sh_gpu_kernel *kernel);
     sh_status (*memory_new)(sh_gpu_memory **memory, sh_gpu *gpu, size_t bytes);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests: a libcuda.so.1 without a GPU, which computes with the processor and fails as it is
- * told.
+ * For tests: a libcuda.so.1 that computes on the processor and fails on demand.
  *
  *     fake_cuda *fake = ...;                       // fake_cuda_state of the loaded library
  *     fake->failing = "cuMemAlloc_v2";
  *     fake->error = 2;
  *
- * The library is loaded by its path before gpu/cuda.c loads it by its name, which finds it then.
- * Thread of the test only.
+ * A test loads the library by its path, so that gpu/cuda.c finds it when it loads it by name.
+ * Test's thread only.
  */
 #ifndef SHOAL_GPU_FAKE_CUDA_H
 #define SHOAL_GPU_FAKE_CUDA_H

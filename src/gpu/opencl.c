@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPUs by OpenCL 1.2: Intel's, AMD's, Arm's and Qualcomm's, NVIDIA's where its own driver is not,
- * and the processor by PoCL, with which the tests run.
+ * GPUs through OpenCL 1.2: Intel, AMD, Arm, Qualcomm, NVIDIA without its own driver, and the
+ * processor through PoCL, which the tests use.
  *
- * A memory is one buffer. Kernels take plain pointers, so each range that one is given is a
- * sub-buffer, made when it is first used and kept with its memory: a program has a few hundred.
+ * A memory is one buffer. A range that is passed to a kernel becomes a sub-buffer at its first use,
+ * which is kept with the memory: a program has a few hundred.
  *
- * The queue is in order. The compiler is told to round division and square root correctly and, by
- * the first line of each program, to contract nothing; denormals are kept by default.
+ * The queue is in order. Options make the compiler round division and square root correctly; the
+ * first line of each program forbids contraction; denormals are kept by default.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ static opencl_gpu *gpu_of(sh_gpu *gpu)
     return (opencl_gpu *)(void *)gpu;
 }
 
-/* The failure of a call, or SH_OK: which GPU, what it was doing, what OpenCL says. */
+/* The status of a call; a message has the GPU, the attempt and OpenCL's error. */
 static sh_status judge(const opencl_gpu *gpu, cl_int error, const char *doing)
 {
     if (error == CL_SUCCESS)
@@ -92,7 +92,7 @@ static sh_status find_devices(const opencl_calls *cl, cl_device_id *devices, uin
     return SH_OK;
 }
 
-/* A property of one to eight bytes; 0 where the device does not say. */
+/* A property of one to eight bytes; 0 if the device does not report it. */
 static uint64_t number_of(const opencl_calls *cl, cl_device_id device, cl_uint what)
 {
     uint64_t number = 0; /* little-endian, as the processor is */
@@ -111,7 +111,7 @@ static void text_of(char *text, size_t room, const opencl_calls *cl, cl_device_i
     snprintf(text, room, "%.*s", (int)room - 1, whole);
 }
 
-/* What the arithmetic needs of a device, and the first thing that it lacks; NULL: nothing. */
+/* The first requirement of the arithmetic that the device lacks, or NULL. */
 static const char *what_lacks(const opencl_calls *cl, cl_device_id device, const char *version)
 {
     int major = 0, minor = 0;
@@ -334,8 +334,8 @@ static void free_memory(sh_gpu_memory *base)
     free(memory);
 }
 
-/* A buffer becomes memory when it is first used; moving it to the GPU makes that now, so that what
- * does not fit is told here. */
+/* OpenCL allocates a buffer at its first use. Migrating it allocates it now, so that a lack of
+ * memory is reported here. */
 static sh_status allocate(opencl_memory *memory, size_t bytes)
 {
     const opencl_gpu *gpu = gpu_of(memory->base.gpu);
@@ -364,7 +364,7 @@ static sh_status new_memory(sh_gpu_memory **out, sh_gpu *gpu, size_t bytes)
     return status;
 }
 
-/* The place of a range among the parts: its own, or the free one where it belongs. */
+/* The index of a range among the sub-buffers, or where to insert it. */
 static sub_buffer *place_of(sub_buffer *parts, size_t places, size_t offset, size_t bytes)
 {
     size_t at = (offset / SH_GPU_ALIGNMENT * 31 + bytes / 4) * 2654435761u;
@@ -393,7 +393,7 @@ static sh_status make_room(opencl_memory *memory)
     return SH_OK;
 }
 
-/* The buffer of a range: the memory's whole one, or a part, made where it is new. */
+/* The buffer of a range: the whole memory's, or a sub-buffer, created if it is new. */
 static sh_status find_buffer(cl_mem *buffer, sh_gpu_range range)
 {
     opencl_memory *memory = (opencl_memory *)(void *)range.memory;

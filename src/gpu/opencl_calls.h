@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls of OpenCL 1.2 that gpu/opencl.c makes, as the specification has them: no header of
- * OpenCL is needed to build. The library, which any driver's loader brings, is loaded when it is
- * first used.
+ * The calls of OpenCL 1.2 that gpu/opencl.c makes, declared as in the specification: building needs
+ * no OpenCL header. The loader's library is loaded at first use.
  *
  *     opencl_calls cl;
  *     SH_TRY(sh_opencl_load(&cl));
@@ -141,10 +140,10 @@ typedef struct opencl_calls {
 #undef SH_OPENCL_MEMBER
 } opencl_calls;
 
-/* SH_UNSUPPORTED where no loader of OpenCL is installed. */
+/* SH_UNSUPPORTED: no OpenCL loader is installed. */
 sh_status sh_opencl_load(opencl_calls *calls) SHOAL_CHECKED;
 
-/* An error's name without its prefix, "" for one that the list lacks, and what is made of it. */
+/* An error's name without its prefix ("": unknown), and its status. */
 const char *sh_opencl_error(cl_int error, sh_status *status);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A training graph by layers: which nodes, forward and backward, belong to which scope of
- * parameters, and what they cost.
+ * A training graph by layers: the forward and backward nodes of each parameter scope, and their
+ * cost.
  *
  *     sh_plan_layer *layers;
  *     size_t count;
@@ -17,10 +17,10 @@
 #include "shoal/plan.h"
 
 /*
- * A forward node that reads parameters belongs to their scope, one that reads none to the layer
- * before it, what reads the labels and all behind it to "loss". A backward node belongs to the
- * layer whose parameters or whose results it reads. `seconds` (by node; NULL: unknown) is what each
- * takes. `*layers` is owned, in order of execution.
+ * A forward node belongs to the scope of the parameters it reads, or else to the layer before it;
+ * nodes that read labels, and those after them, belong to "loss". A backward node belongs to the
+ * layer whose parameters or results it reads. `seconds`: time by node; NULL: unknown. `*layers` is
+ * owned, in order of execution.
  */
 sh_status sh_breakdown(sh_plan_layer **layers, size_t *count, const sh_graph *graph,
                        const double *seconds) SHOAL_CHECKED;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long a step takes with 1, 2, ... of some devices, each time with the one added that helps the
- * most or harms the least: a curve with a bend, behind which devices make steps longer. Of the
- * curves that begin with the devices behind links of at least some speed, the one with the shortest
- * step: a fast device behind a slow link may be the best one alone, and harm all others.
+ * The time of a step with 1, 2, ... of some devices. Each point adds the device that helps most or
+ * harms least, so the curve has a bend after which more devices make steps longer. A fast device
+ * behind a slow link may be best alone but slow down others; therefore a curve is made for each
+ * link speed from the devices with at least that speed first, and the one with the shortest step is
+ * kept.
  *
  *     sh_curve curve;
  *     sh_curve_make(&curve, &job, devices, count);
@@ -29,13 +30,12 @@ typedef struct sh_curve {
     sh_curve_point points[SH_DEVICES_MAX];
 } sh_curve;
 
-/* Devices that are alike stand next to each other; `fixed` is not read. 0 < count <=
- * SH_DEVICES_MAX. */
+/* Equal devices must be adjacent. `fixed` is ignored. 0 < count <= SH_DEVICES_MAX. */
 void sh_curve_make(sh_curve *curve, const sh_lineup_job *job, const sh_lineup_device *devices,
                    uint32_t count);
 
-/* The curve in a sentence: times with 1, 2, 3 devices, with the fastest number and with all, and
- * what makes a step longer with all. names [devices]. */
+/* Describes the curve in a sentence: the times with 1, 2, 3, the best number and all devices, and
+ * the bottleneck with all. names [devices]. */
 void sh_curve_describe(const sh_curve *curve, const char *const *names, char *text,
                        size_t text_bytes);
 

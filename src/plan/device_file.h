@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The figures of this device in a file, device.json in the user's cache folder: what `bench`
- * measures and `plan` reads.
+ * The figures of this device, which `bench` measures and `plan` reads: device.json in the user's
+ * cache folder.
  *
  *     char path[SH_PATH_BYTES];
  *     SH_TRY(sh_device_file_path(path));
@@ -11,8 +11,8 @@
  * Format: a JSON object {"format": "shoal.device", "version": 2, "variant": text, "lanes": n,
  * "rates": {"matrix": [one, all], "convolution": .., "copy": .., "triad": ..}, "operations":
  * [[name, class (16 hexadecimal digits), size, flops, bytes, seconds, count], ...]}. Units as in
- * plan/measurement.h. Nothing else is in it, and reading checks every part: a file that is damaged,
- * or another version's, is refused with the advice to measure again.
+ * plan/measurement.h. Reading checks every part. A damaged file, or one of another version, is
+ * refused with the advice to measure again.
  *
  * Threads: any.
  */
@@ -25,21 +25,21 @@
 #define SH_DEVICE_FILE_MOST_BYTES ((size_t)16 << 20)
 
 /*
- * $XDG_CACHE_HOME/shoal/device.json, or that in ~/.cache. SH_NOT_FOUND where neither variable has
- * an absolute path.
+ * $XDG_CACHE_HOME/shoal/device.json, or ~/.cache/shoal/device.json. SH_NOT_FOUND: neither
+ * XDG_CACHE_HOME nor HOME is an absolute path.
  */
 sh_status sh_device_file_path(char path[SH_PATH_BYTES]) SHOAL_CHECKED;
 
-/* Whole or not at all; makes the folder (mode 0700) where it is missing. */
+/* Replaces the file atomically; creates the folder (mode 0700) if it is missing. */
 sh_status sh_device_file_write(const char *path, const sh_measurements *known) SHOAL_CHECKED;
 
 /*
- * `*known` is the caller's to release. SH_NOT_FOUND where there is no file, SH_VERSION, SH_CORRUPT:
+ * `*known` is owned: sh_measurements_release it. SH_NOT_FOUND (no file), SH_VERSION, SH_CORRUPT:
  * the message says to run `shoal bench`.
  */
 sh_status sh_device_file_read(sh_measurements *known, const char *path) SHOAL_CHECKED;
 
-/* The same of a text; the message says what is wrong and where. */
+/* Reads the file's text; the message names the fault and its place. */
 sh_status sh_device_file_parse(sh_measurements *known, const char *text,
                                size_t bytes) SHOAL_CHECKED;
 

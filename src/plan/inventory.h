@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Devices on paper: what a user says of the devices that a job might run on.
+ * Devices on paper: the user's description of the devices that a job might run on.
  *
  *     sh_inventory inventory;
  *     SH_TRY(sh_inventory_parse(&inventory, "this@1gbit, 8x pi4@100mbit"));
  *
- * The text is groups with commas between them, each `[Nx ]DEVICE[@RATE][/WATTS]`:
+ * The text is comma-separated groups `[Nx ]DEVICE[@RATE][/WATTS]`:
  *
  * DEVICE is `this`, the device at hand as `shoal bench` measured it; a board (pi4, pi5,
- * jetson-nano, orin-nano, agx-orin), whose speed is an estimate; or what a device reaches with all
- * its cores, such as 25gflops: float32 operations a second. RATE is what its link carries each way,
- * such as 100mbit, 1gbit or 500kbit; without it the link takes no time. WATTS is what one of them
- * draws at work, such as 6.5w; without it a board has its usual power, others have none.
+ * jetson-nano, orin-nano, agx-orin), whose speed is an estimate; or a rate of all its cores, such
+ * as 25gflops: float32 operations a second. RATE is its link's rate each way, such as 100mbit,
+ * 1gbit or 500kbit; default: the link takes no time. WATTS is the power of one device at work, such
+ * as 6.5w; default: a board's usual power, else unknown.
  *
- * Capitals do not matter. Threads: any; a value.
+ * Case does not matter. Threads: any; a value.
  */
 #ifndef SHOAL_PLAN_INVENTORY_H
 #define SHOAL_PLAN_INVENTORY_H
@@ -41,8 +41,8 @@ typedef struct sh_inventory {
     sh_inventory_kind kind[SH_INVENTORY_KINDS];
 } sh_inventory;
 
-/* SH_INVALID says which group is wrong and what may be written: more than SH_DEVICES_MAX devices
- * (plan/shares.h), or SH_INVENTORY_KINDS groups, among that. */
+/* SH_INVALID: a group is malformed, or there are more than SH_DEVICES_MAX devices (plan/shares.h)
+ * or SH_INVENTORY_KINDS groups; the message names the group and what is allowed. */
 sh_status sh_inventory_parse(sh_inventory *inventory, const char *text) SHOAL_CHECKED;
 
 #endif

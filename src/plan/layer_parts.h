@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The layers of a model that multiply, convolutions and dense ones, and which instructions of its
- * training program do their work: the layer's result, the gradient of its input, that of its
- * weights.
+ * The convolutions and dense layers of a model, and the instructions of its training program that
+ * compute each layer's result, input gradient and weight gradient.
  *
  *     SH_TRY(sh_layer_parts(&layers, &count, places, program, graph));
  *     for (size_t i = 0; i < sh_program_length(program); i++)
@@ -26,8 +25,7 @@ typedef struct sh_layer_place {
 
 /*
  * Lists the layers of the graph that `program` was compiled from, in order, with the operations of
- * each part; their seconds are 0. `*layers` is owned: free(); `places` has room for each
- * instruction.
+ * each part and 0 seconds. `*layers` is owned: free(). `places` has an entry for each instruction.
  */
 sh_status sh_layer_parts(sh_bench_layer **layers, size_t *count, sh_layer_place *places,
                          const sh_program *program, const sh_graph *graph) SHOAL_CHECKED;

@@ -4,7 +4,7 @@
  * to compare with, and throws them away: sizes are exact, and times are told from the device's
  * figures (plan/time_model). Only reading is measured, since it depends on the data at hand.
  *
- * A limit of memory leads to a tier (train/lanes): values are computed again in so many segments,
+ * A limit of memory leads to a tier (train/lanes): values are computed again in some segments,
  * weights converted by each grain. The job's own programs are compiled in that tier, so what it
  * costs is in their times; those of other grains are as they are without a limit.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which devices to use where the shortest step is not what is wanted: the set with the least energy
- * a step, or the smallest set that is fast enough.
+ * Chooses devices by other aims than the shortest step: the set with the least energy a step, or
+ * the smallest set that is fast enough.
  *
  *     const sh_thrift_aim aim = {.energy = true, .limit_s = 0.2};
  *     if (sh_thrift_choose(&set, &job, kinds, count, &aim))
@@ -26,7 +26,7 @@ typedef struct sh_thrift_kind {
 } sh_thrift_kind;
 
 typedef struct sh_thrift_aim {
-    bool energy; /* least joules, of sets that are equal in that the fastest; else fewest devices */
+    bool energy;    /* least joules, then shortest step; else fewest devices */
     double limit_s; /* the longest that a step may take; 0: any time */
 } sh_thrift_aim;
 
@@ -40,9 +40,9 @@ typedef struct sh_thrift {
 #define SH_THRIFT_SETS 20000 /* that are all tried */
 
 /*
- * 0 < count <= SH_INVENTORY_KINDS. False: no set keeps to the limit. Up to SH_THRIFT_SETS different
- * sets are all tried; of more, those that differ by one device from the best so far, beginning with
- * all devices, with one of each kind, and with all of each kind alone.
+ * 0 < count <= SH_INVENTORY_KINDS. False: no set keeps to the limit. Tries all sets if there are at
+ * most SH_THRIFT_SETS. Otherwise it starts with the best of all devices, one of each kind, and all
+ * of one kind, and moves to better sets that differ by one device.
  */
 bool sh_thrift_choose(sh_thrift *chosen, const sh_lineup_job *job, const sh_thrift_kind *kinds,
                       uint32_t count, const sh_thrift_aim *aim);

@@ -9,8 +9,8 @@
 #define LEAST_SECONDS 2e-7 /* of any instruction: the call, the look at the operands */
 #define USUAL_FLOPS 8e9    /* a second and lane, where nothing was measured: a slow core of today */
 #define USUAL_BYTES 3e9    /* a second and lane */
-#define LEAST_GROWTH 0.5   /* beyond what was measured time grows at least and at most so many */
-#define MOST_GROWTH 1.5    /* times as fast as in proportion to the size */
+#define LEAST_GROWTH 0.5   /* bounds of extrapolated growth, */
+#define MOST_GROWTH 1.5    /* relative to the size */
 
 static double rate_of_lane(double all, uint32_t lanes, double usual)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long a step will take on a device, from what was measured of it: the times of a program's
- * instructions added up, and what is outside of it; over lanes that take whole grains.
+ * Predicts the time of a step on a device from measurements: the sum of the times of a program's
+ * instructions and of the work outside of it, over lanes that take whole grains.
  *
  *     sh_program_time grain = sh_time_of_program(&known, program, graph, samples, NULL);
  *     sh_step_time step = sh_time_of_step(&known, &(sh_step_shape){
  *         .lanes = 4, .grains = 8, .grain_samples = 16, .grain = grain, .weights = weights, ...});
  *     printf("%.1f ms\n", 1e3 * step.seconds);
  *
- * An instruction's time is, the first of these that there is:
- *   1. what was measured of the same work at the same size;
- *   2. told from other sizes of the same work, on a line through the two nearest;
- *   3. told from the nearest works of the same operator, by how far above the bound (4) they were;
- *   4. bound by the device's peak rates: its arithmetic or its memory traffic, the longer.
+ * An instruction's time is the first available of:
+ *     1. the measured time of the same work at the same size;
+ *     2. interpolated from the two nearest sizes of the same work;
+ *     3. the bound (4), scaled by how much the nearest works of the same operator exceed theirs;
+ *     4. the longer of arithmetic and memory traffic at the device's peak rates.
  *
  * Sources: the bound is the roofline of Williams, Waterman, Patterson: "Roofline: an insightful
  * visual performance model for multicore architectures" (2009).
@@ -24,7 +24,8 @@
 
 #include "plan/measurement.h"
 
-/* One execution of this work on one lane, all lanes at work; `one->seconds` does not matter. */
+/* The time of one execution of this work on one lane while all lanes work; `one->seconds` is
+ * ignored. */
 double sh_time_of(const sh_measurements *known, const sh_measurement *one);
 
 typedef struct sh_program_time {
@@ -33,9 +34,8 @@ typedef struct sh_program_time {
 } sh_program_time;
 
 /*
- * A program for `samples` samples, compiled from `graph`. `by_node` (optional, one for each node of
- * the graph, set by the call) gets what each takes of a grain, with the reorders and additions that
- * follow from it.
+ * The time of a program for `samples` samples, compiled from `graph`. `by_node` (optional, an entry
+ * for each node) receives the time of each node in a grain, with its reorders and additions.
  */
 sh_program_time sh_time_of_program(const sh_measurements *known, const sh_program *program,
                                    const sh_graph *graph, uint32_t samples, double *by_node);
@@ -54,16 +54,16 @@ typedef struct sh_step_shape {
 
 typedef struct sh_step_time {
     double seconds; /* the whole */
-    double compute; /* grains, reading included, on lanes that are all as fast */
+    double compute; /* grains, reading included, on equally fast lanes */
     double prepare; /* weights made ready, the sum cleared */
     double optimizer;
-    double other; /* the last lane's lag, and what is outside of the lanes' work */
+    double other; /* the last lane's lag, and work outside of the lanes */
 } sh_step_time;
 
 sh_step_time sh_time_of_step(const sh_measurements *known, const sh_step_shape *shape);
 
-/* Floats that an update of `weights` weights reads and writes with `slots` states for each: weights
- * and states twice, the sum once. */
+/* Floats that an update reads and writes, with `slots` states for each weight: weights and states
+ * twice, the sum once. */
 static inline size_t sh_optimizer_words(size_t weights, uint32_t slots)
 {
     return weights * (3 + 2 * (size_t)slots);

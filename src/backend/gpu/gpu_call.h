@@ -17,7 +17,7 @@
 
 struct sh_gpu_program;
 
-/* One node, for so many grains. */
+/* One node, for `grains` grains. */
 typedef struct sh_gpu_call {
     struct sh_gpu_program *program; /* that launches are appended to */
     const sh_graph *graph;
@@ -29,7 +29,7 @@ typedef struct sh_gpu_call {
     uint32_t step[SH_MAX_INPUTS]; /* elements of each input from a grain to the next; 0: shared */
 } sh_gpu_call;
 
-/* Work of an item for each element of output 0, with steps, number and the like of the node. */
+/* Work with one item for each element of output 0, with the node's steps and settings. */
 sh_gpu_work sh_gpu_work_of(const sh_gpu_call *call);
 
 /* Appends a launch of `grid` groups of `items`; the kernel gets the work, then the values, of which

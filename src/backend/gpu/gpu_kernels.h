@@ -25,8 +25,8 @@ sh_status sh_gpu_kernels_find(sh_gpu_kernel **kernel, sh_gpu_kernels *kernels,
                               const char *name) SHOAL_CHECKED;
 sh_gpu *sh_gpu_kernels_device(const sh_gpu_kernels *kernels);
 
-/* For tests: products and convolutions of programs made from now on take this tile of their list
- * (gpu_products.c) where it has so many. */
+/* For tests: from now on, products and convolutions of new programs use this entry of their list of
+ * tiles (gpu_products.c), if it exists. */
 #define SH_GPU_TILES 7
 #define SH_GPU_BEST_TILE UINT32_MAX
 void sh_gpu_kernels_force_tile(sh_gpu_kernels *kernels, uint32_t tile);

@@ -143,7 +143,7 @@ static sh_gpu_work norm_work(const sh_gpu_call *call, const sh_shape *x)
     return work;
 }
 
-/* Cuts a group of items so that each channel has items for so many chains, or all of them. */
+/* Channels that share a group, so that each has an item for every chain, or all items. */
 static uint32_t channels_together(uint32_t items, uint32_t chains)
 {
     uint32_t together = 1;

@@ -29,7 +29,7 @@ sh_status sh_gpu_lower_resize_grad(const sh_gpu_call *call) SHOAL_CHECKED;
 sh_status sh_gpu_lower_mean(const sh_gpu_call *call) SHOAL_CHECKED;
 sh_status sh_gpu_lower_mean_grad(const sh_gpu_call *call) SHOAL_CHECKED;
 
-/* How many tiles hold so many elements. */
+/* Tiles needed for `elements`. */
 static inline uint32_t tiles(size_t elements, uint32_t tile)
 {
     return (uint32_t)((elements + tile - 1) / tile);

@@ -24,11 +24,11 @@
 #define MAX_VALUES 12   /* of a launch */
 #define MOST_ROWS 65535 /* of a grid, along its second and third axis */
 
-/* Where a value lies. */
+/* The place of a value in memory. */
 typedef struct value_place {
-    sh_value_id of;   /* whose memory it is: its own number, or that of what was reshaped */
-    bool shared;      /* there once for all grains */
-    size_t parameter; /* it is this parameter; SIZE_MAX: it is none */
+    sh_value_id of;   /* the value that owns the memory: itself, or the input of a reshape */
+    bool shared;      /* one copy for all grains */
+    size_t parameter; /* index of the parameter that it is; SIZE_MAX: not a parameter */
     size_t bytes;     /* of a grain */
 } value_place;
 
@@ -149,7 +149,7 @@ static sh_status lower_node(sh_gpu_program *program, const sh_node *node, uint32
     return sh_gpu_lower(&call);
 }
 
-/* Makes the launches for so many grains. */
+/* Makes the launches for `grains` grains. */
 static sh_status make_launches(sh_gpu_program *program, uint32_t grains)
 {
     const sh_graph *graph = program->graph;
@@ -269,7 +269,7 @@ static sh_status take_memory(sh_gpu_program *program)
     return SH_OK;
 }
 
-/* Where a value lies, of so many grains. */
+/* The memory of a value of `grains` grains. */
 static sh_gpu_range range_of(const sh_gpu_program *program, sh_value_id value, uint32_t grains)
 {
     const value_place *place = &program->places[value], *base = &program->places[place->of];
@@ -439,7 +439,7 @@ static sh_status add_gradient(sh_gpu_program *program, const gradient_sum *gradi
                          7);
 }
 
-/* Makes the launches ready for so many grains. */
+/* Makes the launches anew if the number of grains has changed. */
 static sh_status take_grains(sh_gpu_program *program, uint32_t grains)
 {
     assert(grains > 0 && grains <= program->most);

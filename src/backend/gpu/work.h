@@ -60,9 +60,9 @@ typedef struct sh_gpu_work {
     uint32_t M, N, K, batch;
     uint32_t a_row, a_column, b_row, b_column;
 
-    /* Convolutions: elements of the weights from one window place, input channel, output channel
-     * and group to the next. */
-    uint32_t w_place, w_in, w_out, w_group;
+    /* Convolutions: elements of the weights from one window place, input channel and output channel
+     * to the next. */
+    uint32_t w_place, w_in, w_out;
 
     /* Dimensions around the one, or the range, at work. */
     uint32_t outer, middle, inner;

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Documents, and comments of the folders below, have none of the phrases of scripts/prose.txt; proselint, where it is
+# installed, finds nothing in the documents.
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+cd "$root"
+
+folders=(src/plan/ src/gpu/ src/backend/gpu/)
+
+python3 -B scripts/prose.py --folders "${folders[@]}" || {
+    say "prose (above): say it in plain English; scripts/prose.txt has the phrases"
+    exit 1
+}
