@@ -30,7 +30,7 @@ static void check_option(const sh_command *command, const sh_option *options,
         fail_msg("%s --%s: odd letters", command->name, option->name);
     for (const sh_option *other = options; other != option; other++)
         if (strcmp(other->name, option->name) == 0)
-            fail_msg("%s --%s is there twice", command->name, option->name);
+            fail_msg("%s --%s is given twice", command->name, option->name);
     if (option->help == NULL || (option->kind != SH_OPTION_FLAG &&
                                  option->kind != SH_OPTION_SWITCH && option->value == NULL))
         fail_msg("%s --%s: not described", command->name, option->name);

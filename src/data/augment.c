@@ -236,7 +236,7 @@ static sh_status parse_part(sh_augment *augment, uint32_t *taken, const char *li
         return fail_unknown(list, text, length);
     const form *f = &forms[i];
     if (*taken >> i & 1)
-        return sh_fail(SH_INVALID, "--augment %s: '%s' is there twice", list, f->name);
+        return sh_fail(SH_INVALID, "--augment %s: '%s' is given twice", list, f->name);
     *taken |= 1u << i;
     double number[NUMBERS_MOST] = {0};
     int count = 0;

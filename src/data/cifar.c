@@ -122,7 +122,7 @@ static sh_status open_split(sh_stored *set, sh_split split, const char *folder)
                        folder);
     if (samples == 0)
         return sh_fail(SH_NOT_FOUND,
-                       "%s: no %s file of %s (binary version) is here; looked in vain for %s",
+                       "%s: no %s file of %s (binary version) is here; none of these exists: %s",
                        folder, sh_split_name(split), v->title, missing);
     if (samples > UINT32_MAX)
         return sh_fail(SH_LIMIT, "%s: the %s files hold more than %u records", folder,

@@ -197,25 +197,26 @@ static void what_is_missing_is_named(void **state)
     fixture s;
     sh_dataset *data = NULL;
     make_folder(&s);
-    assert_fails(open_set(&data, &s, "cifar10"), SH_NOT_FOUND,
-                 "/data: no training file of CIFAR-10 (binary version) is here; looked in vain for "
-                 "data_batch_1.bin, data_batch_2.bin, data_batch_3.bin, data_batch_4.bin, "
-                 "data_batch_5.bin");
+    assert_fails(
+        open_set(&data, &s, "cifar10"), SH_NOT_FOUND,
+        "/data: no training file of CIFAR-10 (binary version) is here; none of these exists: "
+        "data_batch_1.bin, data_batch_2.bin, data_batch_3.bin, data_batch_4.bin, "
+        "data_batch_5.bin");
     assert_fails(open_set(&data, &s, NULL), SH_NOT_FOUND,
                  "or cifar10 (data_batch_1.bin to data_batch_5.bin, test_batch.bin) or cifar100 "
                  "(train.bin, test.bin)");
     put(&s, "data_batch_2.bin", false, 0, 1);
     assert_fails(open_set(&data, &s, "cifar10"), SH_NOT_FOUND,
-                 "/data: no validation file of CIFAR-10 (binary version) is here; looked in vain "
-                 "for test_batch.bin");
-    assert_fails(open_set(&data, &s, NULL), SH_NOT_FOUND, "looked in vain for test_batch.bin");
+                 "/data: no validation file of CIFAR-10 (binary version) is here; none of these "
+                 "exists: test_batch.bin");
+    assert_fails(open_set(&data, &s, NULL), SH_NOT_FOUND, "none of these exists: test_batch.bin");
     assert_fails(open_set(&data, &s, "cifar100"), SH_NOT_FOUND,
                  "/data: holds files of CIFAR-10, none of CIFAR-100; write cifar10:/");
     drop(&s, "data_batch_2.bin");
     put(&s, "test.bin", true, 0, 1);
     assert_fails(open_set(&data, &s, "cifar10"), SH_NOT_FOUND,
                  "/data: holds files of CIFAR-100, none of CIFAR-10; write cifar100:/");
-    assert_fails(open_set(&data, &s, NULL), SH_NOT_FOUND, "looked in vain for train.bin");
+    assert_fails(open_set(&data, &s, NULL), SH_NOT_FOUND, "none of these exists: train.bin");
     assert_fails(sh_dataset_open(&data, "cifar10", NULL), SH_INVALID,
                  "which folder? write cifar10:DIR");
     assert_fails(sh_dataset_open(&data, "cifar100:", NULL), SH_INVALID, "write cifar100:DIR");

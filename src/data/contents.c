@@ -13,7 +13,7 @@
 sh_status sh_contents_of(const sh_contents **contents, const sh_dataset *dataset)
 {
     if (dataset->contents == NULL)
-        return sh_fail(SH_UNSUPPORTED, "%s is on no disk: every device makes it by itself",
+        return sh_fail(SH_UNSUPPORTED, "%s is not stored on disk: each device generates it",
                        dataset->info.name);
     *contents = dataset->contents;
     return SH_OK;
@@ -78,7 +78,7 @@ sh_status sh_contents_target(void *target, const sh_contents *contents, const sh
         const float *numbers = target;
         for (uint32_t i = 0; i < contents->target_bytes / sizeof *numbers; i++)
             if (!isfinite(numbers[i]))
-                return sh_fail(SH_CORRUPT, "target %u is no number", i);
+                return sh_fail(SH_CORRUPT, "target %u is not a number", i);
         return SH_OK;
     }
     int32_t class = stored[0];

@@ -101,12 +101,12 @@ static void what_is_drawn_has_no_contents(void **state)
         sh_dataset *data;
         const sh_contents *c = NULL;
         assert_ok(sh_dataset_open(&data, specs[i], NULL));
-        assert_fails(sh_contents_of(&c, data), SH_UNSUPPORTED, "every device makes it by itself");
+        assert_fails(sh_contents_of(&c, data), SH_UNSUPPORTED, "each device generates it");
         assert_null(c);
         uint8_t byte;
-        assert_fails(sh_contents_read(data, 0, 0, &byte, 1), SH_UNSUPPORTED, "is on no disk");
+        assert_fails(sh_contents_read(data, 0, 0, &byte, 1), SH_UNSUPPORTED, "is not stored on disk");
         sh_manifest *none = NULL;
-        assert_fails(sh_manifest_make(&none, data), SH_UNSUPPORTED, "is on no disk");
+        assert_fails(sh_manifest_make(&none, data), SH_UNSUPPORTED, "is not stored on disk");
         assert_null(none);
         sh_dataset_close(data);
     }

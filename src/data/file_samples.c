@@ -294,7 +294,7 @@ sh_status sh_file_samples_begin_stream(sh_file_samples *files, int fd)
     SH_TRY(check_reader(files));
     if (!files->reader->ops->streams)
         return sh_fail(SH_UNSUPPORTED,
-                       "the run was trained with %s, which do not come as a stream of rows; name "
+                       "the run was trained with %s, which cannot be read from a stream; name "
                        "the files",
                        files->reader->ops->files);
     begin(files, name, 1);

@@ -86,7 +86,7 @@ static void rows_of_tables(void **state)
     assert_ok(sh_file_samples_begin(files, &path, 1));
     expect_row(files, "t.csv, line 2", "big", 1, 1);
     expect_row(files, "t.csv, line 3", "", -0.5f, 0);
-    expect_failure(files, "line 4: 'x' in the column 'age' is no number");
+    expect_failure(files, "line 4: 'x' in the column 'age' is not a number");
     expect_failure(files, "line 5 has 2 fields");
     expect_row(files, "t.csv, line 6", "big", -1, 0);
     expect_end(files);

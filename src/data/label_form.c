@@ -45,7 +45,7 @@ static sh_status note_placeholder(sh_label_form *form, sh_label_piece kind)
     if (has == NULL)
         return SH_OK;
     if (*has)
-        return sh_fail(SH_INVALID, "--label-from %s: a placeholder is there twice", form->text);
+        return sh_fail(SH_INVALID, "--label-from %s: a placeholder is given twice", form->text);
     *has = true;
     return SH_OK;
 }
@@ -80,7 +80,7 @@ static sh_status parse_piece(sh_label_form *form, size_t *at)
                        "one ends is unknown; put the character between them that the names have",
                        text);
     if (kind == SH_LABEL_SLASH && (form->count == 0 || last == SH_LABEL_SLASH))
-        return sh_fail(SH_INVALID, "--label-from %s: nothing stands before a /", text);
+        return sh_fail(SH_INVALID, "--label-from %s: a / has nothing before it", text);
     form->pieces[form->count].kind = kind;
     form->pieces[form->count].at = *at;
     form->pieces[form->count++].length = length;
@@ -144,7 +144,7 @@ static sh_status take(sh_label_match *match, const sh_label_form *form, const ch
                : kind == SH_LABEL_GROUP ? match->group
                                         : split;
     if (length == 0)
-        return mismatch(form, path, "a placeholder stands for nothing");
+        return mismatch(form, path, "a placeholder matches no text");
     if (kind == SH_LABEL_ANY)
         return SH_OK;
     if (length >= SH_LABEL_BYTES)

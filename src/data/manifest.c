@@ -285,8 +285,7 @@ sh_status sh_manifest_verify(const sh_manifest *manifest, uint32_t block, const 
     uint8_t digest[SH_DIGEST_BYTES];
     SH_TRY(sh_digest_block(digest, bytes, count));
     if (memcmp(digest, manifest->digests + (size_t)block * SH_DIGEST_BYTES, sizeof digest) != 0)
-        return sh_fail(SH_CORRUPT, "block %u (%s) is not what it should be: its digest is another",
-                       block, name);
+        return sh_fail(SH_CORRUPT, "block %u (%s) has the wrong digest", block, name);
     return SH_OK;
 }
 

@@ -61,7 +61,7 @@ static void blocks_cover_the_files(void **state)
                          "bytes inst");
             bytes[b.bytes / 2] ^= 1;
             assert_fails(sh_manifest_verify(m, block, bytes, b.bytes), SH_CORRUPT,
-                         "its digest is another");
+                         "has the wrong digest");
         }
         for (uint32_t i = 0; i < m->contents.files; i++)
             assert_int_equal(covered[i], m->contents.file[i].bytes);
@@ -199,7 +199,7 @@ static void what_is_drawn_has_none(void **state)
     sh_dataset *data;
     sh_manifest *none = NULL;
     assert_ok(sh_dataset_open(&data, "digits", NULL));
-    assert_fails(sh_manifest_make(&none, data), SH_UNSUPPORTED, "digits is on no disk");
+    assert_fails(sh_manifest_make(&none, data), SH_UNSUPPORTED, "digits is not stored on disk");
     assert_null(none);
     sh_dataset_close(data);
 }

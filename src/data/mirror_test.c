@@ -142,9 +142,9 @@ static void wrong_blocks_are_refused(void **state)
     const uint32_t count = true_bytes(&b, 3, bytes);
     bytes[100] ^= 4;
     assert_fails(sh_mirror_put(b.mirror, 3, bytes, count), SH_CORRUPT,
-                 "block 3 (train-images-idx3-ubyte) is not what it should be");
+                 "block 3 (train-images-idx3-ubyte) has the wrong digest");
     bytes[100] ^= 4;
-    assert_fails(sh_mirror_put(b.mirror, 4, bytes, count), SH_CORRUPT, "its digest is another");
+    assert_fails(sh_mirror_put(b.mirror, 4, bytes, count), SH_CORRUPT, "has the wrong digest");
     assert_fails(sh_mirror_put(b.mirror, 3, bytes, count - 1), SH_CORRUPT, "instead of 65536");
     assert_fails(sh_mirror_put(b.mirror, 3, bytes, 0), SH_CORRUPT, "has 0 bytes instead of");
     assert_fails(sh_mirror_put(b.mirror, b.manifest->blocks, bytes, count), SH_CORRUPT,

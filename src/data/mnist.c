@@ -136,8 +136,8 @@ static sh_status mnist_fill(sh_stored *set, const char *folder)
     char missing[SH_STORED_NAMES];
     if (sh_stored_missing(missing, set->format, folder, names) > 0)
         return sh_fail(SH_NOT_FOUND,
-                       "%s: not all files of MNIST are here; looked, plain and .gz, "
-                       "in vain for %s",
+                       "%s: not all files of MNIST are here; missing, plain "
+                       "and .gz: %s",
                        folder, missing);
     idx_header headers[FILES];
     for (uint32_t i = 0; i < FILES; i++)

@@ -340,7 +340,7 @@ static void missing_files_are_named(void **state)
         make_set(&s, 0);
         snprintf(path, sizeof path, "data/%s", names[file]);
         assert_int_equal(unlink(fixture_path(&s, path)), 0);
-        snprintf(part, sizeof part, "in vain for %s", names[file]);
+        snprintf(part, sizeof part, "and .gz: %s", names[file]);
         assert_fails(open_set(&data, &s), SH_NOT_FOUND, part);
         assert_fails(sh_dataset_open(&data, fixture_path(&s, "data"), NULL), SH_NOT_FOUND, part);
         assert_null(data);

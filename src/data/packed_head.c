@@ -142,7 +142,7 @@ sh_status sh_packed_decode(sh_packed_head *head, const uint8_t bytes[SH_PACKED_A
     if (fresh.kind[sizeof fresh.kind - 1] != '\0' ||
         strspn(info->fingerprint, "0123456789abcdef") != FINGERPRINT ||
         fresh.about_bytes > SH_PACKED_HEAD_MOST - SH_PACKED_ABOUT_AT - ALIGNMENT)
-        return sh_fail(SH_FORMAT, "is a damaged packed set: its head makes no sense");
+        return sh_fail(SH_FORMAT, "is a damaged packed set: its head is invalid");
     const sh_contents contents = sh_packed_contents(&fresh);
     SH_TRY(sh_fail_in(sh_contents_check(&contents, info), "is a damaged packed set"));
     for (size_t i = 0; i < info->channels && info->element == SH_ELEMENT_BYTE; i++)
@@ -152,7 +152,7 @@ sh_status sh_packed_decode(sh_packed_head *head, const uint8_t bytes[SH_PACKED_A
     sh_packed_layout(&expected);
     if (expected.samples_at != fresh.samples_at || expected.targets_at != fresh.targets_at ||
         expected.bytes != fresh.bytes)
-        return sh_fail(SH_FORMAT, "is a damaged packed set: samples lie where they cannot");
+        return sh_fail(SH_FORMAT, "is a damaged packed set: the offset of the samples is invalid");
     *head = fresh;
     return SH_OK;
 }

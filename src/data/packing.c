@@ -193,11 +193,12 @@ static sh_status refuse_damage(const packing *p)
     for (size_t i = 0; i < p->damage_count && i < NAMED_MOST && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? "; " : "",
                                  p->damages[i].text);
-    return sh_fail(SH_CORRUPT,
-                   "%zu of %u samples cannot be read; mend or remove them, or leave them out with "
-                   "--skip-damaged: %s%s",
-                   p->damage_count, p->samples, list,
-                   p->damage_count > NAMED_MOST || used >= sizeof list ? "; ..." : "");
+    return sh_fail(
+        SH_CORRUPT,
+        "%zu of %u samples cannot be read; repair or remove them, or leave them out with "
+        "--skip-damaged: %s%s",
+        p->damage_count, p->samples, list,
+        p->damage_count > NAMED_MOST || used >= sizeof list ? "; ..." : "");
 }
 
 /* Closes the gaps of damaged samples in an array at `at`. */
@@ -388,7 +389,7 @@ static sh_status complete(packing *p)
     SH_TRY(sh_extent_write(p->fd, SH_PACKED_FINGERPRINT_AT, (const uint8_t *)info->fingerprint,
                            SH_DIGEST_TEXT - 1));
     if (fsync(p->fd) != 0)
-        return sh_fail_errno(errno, "cannot bring the packed set to the disk");
+        return sh_fail_errno(errno, "cannot sync the packed set");
     return SH_OK;
 }
 

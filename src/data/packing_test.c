@@ -243,7 +243,7 @@ static void damaged_samples_are_named_or_left_out(void **state)
     for (int turn = 0; turn < 2; turn++) /* named each time */
         assert_fails(
             open_made(&data, &made, false), SH_CORRUPT,
-            "3 of 1000 samples cannot be read; mend or remove them, or leave them out with "
+            "3 of 1000 samples cannot be read; repair or remove them, or leave them out with "
             "--skip-damaged: roses/0.jpg: is cut off; roses/333.jpg: is cut off; "
             "roses/699.jpg: is cut off");
     assert_ok(open_made(&data, &made, true));
@@ -413,7 +413,7 @@ static void damaged_files_are_refused(void **state)
         {0, 'S', SH_FORMAT, "is no packed set"}, {8, 9, SH_VERSION, "version 9"},
         {112, 0, SH_FORMAT, "0 x 24 x 24"},      {128, 77, SH_FORMAT, "of an unknown kind"},
         {132, 1, SH_FORMAT, "1 classes"},        {137, 77, SH_FORMAT, "samples"},
-        {163, 0xff, SH_FORMAT, "has no mean"},   {50, 'x', SH_FORMAT, "head makes no sense"},
+        {163, 0xff, SH_FORMAT, "has no mean"},   {50, 'x', SH_FORMAT, "head is invalid"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const int fd = open(path, O_RDWR | O_CLOEXEC);

@@ -62,7 +62,7 @@ sh_status sh_split_assign(sh_split_item *items, size_t count, uint32_t classes, 
     if (in[SH_SPLIT_TRAIN] == 0 || in[SH_SPLIT_VALIDATION] == 0)
         status = sh_fail(SH_INVALID,
                          "its %zu samples cannot be divided into training and "
-                         "validation: they belong together, or there is one alone",
+                         "validation: they all share one name, or there is only one",
                          count);
 done:
     free(drawn);

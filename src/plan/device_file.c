@@ -178,7 +178,7 @@ static sh_status from_json(sh_measurements *known, const json_t *json)
             return sh_fail(SH_CORRUPT, "operation %zu is malformed", i);
         SH_TRY(sh_measurements_add(known, &item));
         if (known->count == before)
-            return sh_fail(SH_CORRUPT, "operation %zu is there twice", i);
+            return sh_fail(SH_CORRUPT, "operation %zu is given twice", i);
     }
     return SH_OK;
 }

@@ -114,7 +114,7 @@ static void what_is_malformed_is_refused(void **state)
          "operation 0"},
         {HEAD ",\"operations\":[[\"a\",\"00000000000000ff\",1,1,1,1,1],"
               "[\"a\",\"00000000000000ff\",1,1,1,1,1]]}",
-         SH_CORRUPT, "operation 1 is there twice"},
+         SH_CORRUPT, "operation 1 is given twice"},
         {"{\"format\":\"shoal.device\",\"version\":2,\"variant\":\"avx2\",\"lanes\":0," RATES
          ",\"operations\":[]}",
          SH_CORRUPT, "\"lanes\""},

@@ -31,7 +31,7 @@ TONE = struct.pack("<1600h", *[((i * 37) % 200 - 100) * 100 for i in range(1600)
 NUMBERS = struct.pack("<60d", *[i * 0.5 for i in range(60)])
 LABELS = struct.pack("<20q", *[i % 2 for i in range(20)])
 STEADY = ["%d,%d,%d,%s\n" % (i, i % 5, i % 7, "ab"[i // 50 % 2]) for i in range(600)]
-DAMAGED = "{} of {} samples cannot be read; mend or remove them, or leave them out with --skip-damaged: "
+DAMAGED = "{} of {} samples cannot be read; repair or remove them, or leave them out with --skip-damaged: "
 NOBODY = 65534
 MEMORY_MOST_KB = 60000
 
@@ -73,7 +73,7 @@ class BadData(harness.Case):
     def refused(self, message, spec, *options):
         """Looking and training fail with one line that has the message, and leave nothing."""
         commands = [("data", spec), ("train", "mlp", spec, "--steps", "1", "--run", "run", "--quiet")]
-        damaged = "cannot be read; mend or remove them" in message
+        damaged = "cannot be read; repair or remove them" in message
         shutil.rmtree(self.packed, ignore_errors=True)
         for command in commands[:1] if harness.SANITIZED else commands:
             result = self.shoal(*command, *options, status=1, timeout=20)
@@ -273,7 +273,7 @@ class Photos(BadData):
         ), "photos:p")
         self.clear()
         with_labels("file_name,v\nx/a/0.jpg,1\nx/a/1.jpg,nan\nx/b/0.jpg,3\nx/b/1.jpg,4\n")
-        self.refused("p: labels.csv:3: 'nan' is no number, which regression needs", "photos:p", "--task", "regression")
+        self.refused("p: labels.csv:3: 'nan' is not a number, which regression needs", "photos:p", "--task", "regression")
 
 
 class Tables(BadData):
@@ -303,10 +303,10 @@ class Tables(BadData):
              "it"),
             (text("a,b,c\n" + "".join("%d,%d,?\n" % (i, i % 3) for i in range(40))),
              "t.csv: all values of the target 'c' are missing; name another with --target"),
-            (text(TABLE + "3,inf,y\n"), "t.csv: line 42: 'inf' in the column 'b' is no finite number; mend it, or leave "
+            (text(TABLE + "3,inf,y\n"), "t.csv: line 42: 'inf' in the column 'b' is not a finite number; mend it, or leave "
              "the column out with --inputs -b"),
             (text("a,b\n" + "".join("%d,%d.5\n" % (i, i) for i in range(40)) + "1,1e999\n"),
-             "t.csv: line 42: '1e999' in the column 'b' is no finite number; mend it, or remove the line"),
+             "t.csv: line 42: '1e999' in the column 'b' is not a finite number; mend it, or remove the line"),
             (text(TABLE + '1,"2,y\n' + ROWS), "t.csv: line 42, field 2: its quote is not closed before the end of the "
              "file"),
             (text(TABLE + '1,2"x,y\n' + ROWS), "t.csv: line 42, field 2: has a quote inside; put the field in quotes and "
@@ -484,8 +484,8 @@ class Series(BadData):
             self.put("r/z.csv", "a,b\n1,2\n")
 
         self.check_all((
-            (rows("5,inf,1,a\n"), "0.csv: line 602: 'inf' of column x is no finite number; mend it or remove the row"),
-            (rows("5,oops,1,a\n"), "0.csv: line 602: 'oops' of column x is no number; mend it, or name the column with "
+            (rows("5,inf,1,a\n"), "0.csv: line 602: 'inf' of column x is not a finite number; mend it or remove the row"),
+            (rows("5,oops,1,a\n"), "0.csv: line 602: 'oops' of column x is not a number; correct it, or name the column with "
              "--target if it is the label"),
             (rows("5,1\n"), "r/0.csv: line 602 has 2 fields, but the lines before it have 4; mend or remove it"),
             (other_columns, "z.csv: has 2 columns, but 0.csv has 4; all files of a series need the same"),
@@ -496,15 +496,15 @@ class Series(BadData):
             (lambda: os.mkdir(self.path("r")), "r: there is no .csv, .tsv or .txt file in it"),
             (lambda: os.mkfifo(self.path("r")), "r: is not a regular file; name the file that holds the table"),
             (lambda: self.put("r/a\n<b>/\x1b[31m.csv", "x,y\nfoo,1\n"), "a?<b>/?[31m.csv: line 2: 'foo' of column x is "
-             "no number"),
+             "not a number"),
         ), "series:r", "--window", "16")
 
     def test_one_group(self):
         for label in ("up", "down"):
             for i in range(4):
                 self.put("r/%s_anna_%d.csv" % (label, i), "x,y\n" + "".join("%d,%d\n" % (k, k % 3) for k in range(99)))
-        self.refused("r: its 8 samples cannot be divided into training and validation: they belong together, or there is "
-                     "one alone", "series:r", "--window", "16", "--label-from", "{label}_{group}_{}.csv")
+        self.refused("r: its 8 samples cannot be divided into training and validation: they all share one name, or there is "
+                     "only one", "series:r", "--window", "16", "--label-from", "{label}_{group}_{}.csv")
 
     def test_times_that_do_not_rise(self):
         for rows, count, line in ((STEADY[:1] + STEADY, 1, 3), (list(reversed(STEADY)), 599, 3)):

@@ -75,7 +75,7 @@ MALFORMED = (
      "{}/train-images-idx3-ubyte.gz: is not a gzip file" + AGAIN),
     (TRAIN_IMAGES, gzip.compress(images(50)), "{}/train-images-idx3-ubyte: is gzip'd though its name does not say so; "
      "add .gz to its name"),
-    (TRAIN_LABELS, None, "{}: not all files of MNIST are here; looked, plain and .gz, in vain for "
+    (TRAIN_LABELS, None, "{}: not all files of MNIST are here; missing, plain and .gz: "
      "train-labels-idx1-ubyte"),
 )
 
@@ -91,10 +91,10 @@ CIFAR_BAD = (
     ("cifar10", {"data_batch_2.bin": harness.cifar10(3)[:-100]}, "{}/data_batch_2.bin: is cut off or damaged: its 9119 "
      "bytes are 2 records of 3073 and 2973 bytes too many" + AGAIN),
     ("cifar10", {"data_batch_1.bin": b""}, "{}/data_batch_1.bin: is empty" + AGAIN),
-    ("cifar10", {"test_batch.bin": None}, "{}: no validation file of CIFAR-10 (binary version) is here; looked in "
-     "vain for test_batch.bin"),
+    ("cifar10", {"test_batch.bin": None}, "{}: no validation file of CIFAR-10 (binary version) is here; none of these "
+     "exists: test_batch.bin"),
     ("cifar10", {"data_batch_1.bin": None, "data_batch_2.bin": None}, "{}: no training file of CIFAR-10 (binary "
-     "version) is here; looked in vain for data_batch_1.bin, data_batch_2.bin, data_batch_3.bin, data_batch_4.bin, "
+     "version) is here; none of these exists: data_batch_1.bin, data_batch_2.bin, data_batch_3.bin, data_batch_4.bin, "
      "data_batch_5.bin"),
     ("cifar10", {"data_batch_2.bin": harness.cifar10(2) + bytes([10]) + bytes(3072)}, "{}/data_batch_2.bin: record 2 "
      "has label 10, out of range 0 to 9; is this a file of CIFAR-10, binary version? copy or download it again"),
@@ -202,7 +202,7 @@ class Data(BadInput):
     def test_what_images_cannot_become(self):
         for arguments, message, status in (
                 ("--augment turn", "--augment turn: unknown 'turn'; there is: ", 2),
-                ("--augment crop,crop:2", "--augment crop,crop:2: 'crop' is there twice", 2),
+                ("--augment crop,crop:2", "--augment crop,crop:2: 'crop' is given twice", 2),
                 ("--augment crop:65", "--augment crop:65: write crop or crop:N, N being 1 to 64 pixels", 2),
                 ("--augment crop:28", "--augment crop:28: must be smaller than the images, which have 28 x 28", 1),
                 ("--resize 7", "--resize 7: must be 8 to 1024 pixels", 2),
@@ -219,7 +219,7 @@ class Data(BadInput):
         os.mkdir(self.path("empty"))
         self.make("good")
         for data, message in (
-                ("mnist:empty", "empty: not all files of MNIST are here; looked, plain and .gz, in vain for "
+                ("mnist:empty", "empty: not all files of MNIST are here; missing, plain and .gz: "
                  + ", ".join(FILES)),
                 ("empty", "empty: no data is recognised in this folder; looked for mnist (" + ", ".join(FILES)
                  + ", each plain or .gz)"),

@@ -169,7 +169,7 @@ class Delivery(harness.Case):
             file.write(bytes([byte[0] ^ 1]))
         os.mkdir(self.path("cache2"))
         two = self.join(token, cache="cache2")
-        refused = r"data\.block_refused block=%d device=0 reason=.*its digest is another" % (blocks - 2)
+        refused = r"data\.block_refused block=%d device=0 reason=.*has the wrong digest" % (blocks - 2)
         # Whichever comes to it first holds the others up, until it has the block.
         told = []
         def is_refused():

@@ -261,7 +261,7 @@ class Predict(harness.Case):
         result = self.shoal("predict", "run", "bad.csv", "unknown.csv", "names.csv", "nowhere.csv", "run/job.json", status=1)
         self.assertEqual([line.split("  ")[0] for line in result.out.splitlines()], ["bad.csv, line 2", "bad.csv, line 5"])
         self.assertEqual(result.err.splitlines()[:4], [
-            "shoal: bad.csv: line 3: 'many' in the column 'a' is no number",
+            "shoal: bad.csv: line 3: 'many' in the column 'a' is not a number",
             "shoal: bad.csv: line 4 has 2 fields, but the lines before it have 3; mend or remove it",
             "shoal: unknown.csv: line 1: columns that the run was trained with are missing: colour",
             "shoal: names.csv: line 1: columns that the run was trained with are missing: a, colour, b"])
@@ -320,13 +320,13 @@ class Predict(harness.Case):
         self.assertEqual(out.decode(), "line 9  %s\n" % expected[0])
         self.assertEqual(err.decode().splitlines(), [
             "shoal: standard input: line 7 has 2 fields, but the lines before it have 3; mend or remove it",
-            "shoal: standard input: line 8: 'many' in the column 'a' is no number"])
+            "shoal: standard input: line 8: 'many' in the column 'a' is not a number"])
         self.assertEqual(process.returncode, 1)
 
     def test_what_is_no_stream(self):
         self.fit("lenet", "digits:60/20", "--steps", "1")
         self.assertEqual(self.shoal("predict", "run", "-", status=1).err,
-                         "shoal: the run was trained with photos, which do not come as a stream of rows; name the files\n")
+                         "shoal: the run was trained with photos, which cannot be read from a stream; name the files\n")
 
     # --- what can be wrong ---
 

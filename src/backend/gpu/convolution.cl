@@ -166,7 +166,8 @@ INLINE void convolve(const uint items, const uint tm, const uint em, const uint 
                      const bool backward, const sh_gpu_work *w, GLOBAL const float *x,
                      GLOBAL const float *weights, GLOBAL const float *bias, GLOBAL float *y,
                      GROUP_MEMORY float *a_tile, GROUP_MEMORY float *b_tile,
-                     GROUP_MEMORY uint *partial, GROUP_MEMORY uint *smallest)
+                     GROUP_MEMORY uint *partial, GROUP_MEMORY uint *offsets,
+                     GROUP_MEMORY uint *smallest)
 {
     const uint grain = GROUP_Z / w->groups, group = GROUP_Z % w->groups;
     const uint M = w->M, K = w->K, N = w->N;
@@ -261,15 +262,15 @@ INLINE void convolve(const uint items, const uint tm, const uint em, const uint 
         }
         now_depth = depth;
     }
-    if (ITEM < tn)
+    if (ITEM < tn) {
         partial[ITEM] = missed;
+        offsets[ITEM] = my.sample * out_channels * positions + my.line * width + my.column;
+    }
     const bool may_hide = may_hide_signs(smallest, a_smallest, b_smallest);
     ulong again = 0; /* which elements are computed once more */
     UP_TO (j, 8, en) {
         const uint in_tile = column * 4 + j % 4 + j / 4 * (tn / 2);
-        const position p = position_of(backward, w, least(left + in_tile, N - 1));
-        GLOBAL float *const to =
-            y + p.sample * out_channels * positions + p.line * width + p.column;
+        GLOBAL float *const to = y + offsets[in_tile];
         const bool exact = partial[in_tile] == 0;
         UP_TO (i, 8, em) {
             const uint m = top + row * 4 + i % 4 + i / 4 * (tm / 2);
@@ -293,36 +294,29 @@ INLINE void convolve(const uint items, const uint tm, const uint em, const uint 
     }
 }
 
-/* `name` says how many channels and positions a tile has. */
-#define CONVOLUTION(name, items, tm, em, en)                                                       \
-    KERNEL(conv2d_##name)                                                                          \
+/* `name` says how many channels and positions a tile has. One kernel for both directions, which
+ * `function` tells apart; the largest tile has one for each, because an item has no register to
+ * spare there. */
+#define CONVOLUTION(name, items, tm, em, en, backward)                                             \
+    KERNEL(name)                                                                                   \
     (WORK, GLOBAL const float *x, GLOBAL const float *weights, GLOBAL const float *bias,           \
      GLOBAL float *y)                                                                              \
     {                                                                                              \
-        CONVOLUTION_MEMORY(items, tm, em, en)                                                      \
-        convolve(items, tm, em, en, false, &work, x, weights, bias, y, a_tile, b_tile, partial,    \
-                 smallest);                                                                        \
-    }                                                                                              \
-    KERNEL(conv2d_grad_input_##name)                                                               \
-    (WORK, GLOBAL const float *dy, GLOBAL const float *weights, GLOBAL const float *bias,          \
-     GLOBAL float *dx)                                                                             \
-    {                                                                                              \
-        CONVOLUTION_MEMORY(items, tm, em, en)                                                      \
-        convolve(items, tm, em, en, true, &work, dy, weights, bias, dx, a_tile, b_tile, partial,   \
-                 smallest);                                                                        \
+        GROUP_MEMORY float a_tile[2 * CHANNELS * (tm + 4)] __attribute__((aligned(16)));           \
+        GROUP_MEMORY float b_tile[2 * CHANNELS * items / (tm / em) * en]                           \
+            __attribute__((aligned(16)));                                                          \
+        GROUP_MEMORY uint partial[items / (tm / em) * en], offsets[items / (tm / em) * en];        \
+        GROUP_MEMORY uint smallest[2];                                                             \
+        convolve(items, tm, em, en, backward, &work, x, weights, bias, y, a_tile, b_tile, partial, \
+                 offsets, smallest);                                                               \
     }
-#define CONVOLUTION_MEMORY(items, tm, em, en)                                                      \
-    GROUP_MEMORY float a_tile[2 * CHANNELS * (tm + 4)] __attribute__((aligned(16)));               \
-    GROUP_MEMORY float b_tile[2 * CHANNELS * items / (tm / em) * en] __attribute__((aligned(16))); \
-    GROUP_MEMORY uint partial[items / (tm / em) * en], smallest[2];
 
-CONVOLUTION(16x256, 256, 16, 4, 4)
-CONVOLUTION(32x256, 256, 32, 8, 4)
-CONVOLUTION(64x256, 256, 64, 8, 8)
-CONVOLUTION(128x128, 256, 128, 8, 8)
-CONVOLUTION(16x128, 128, 16, 4, 4)
-CONVOLUTION(32x64, 128, 32, 4, 4)
-CONVOLUTION(64x64, 256, 64, 4, 4)
+CONVOLUTION(conv2d_64x256, 256, 64, 8, 8, false)
+CONVOLUTION(conv2d_grad_input_64x256, 256, 64, 8, 8, true)
+CONVOLUTION(conv2d_32x256, 256, 32, 8, 4, work.function != 0)
+CONVOLUTION(conv2d_16x128, 128, 16, 4, 4, work.function != 0)
+CONVOLUTION(conv2d_32x64, 128, 32, 4, 4, work.function != 0)
+CONVOLUTION(conv2d_64x64, 256, 64, 4, 4, work.function != 0)
 
 /*
  * dw [outputs, channels of a group * places] of a grain: chains over positions of dy, samples

@@ -27,7 +27,7 @@ sh_gpu *sh_gpu_kernels_device(const sh_gpu_kernels *kernels);
 
 /* For tests: from now on, products and convolutions of new programs use this entry of their list of
  * tiles (gpu_products.c), if it exists. */
-#define SH_GPU_TILES 7
+#define SH_GPU_TILES 5
 #define SH_GPU_BEST_TILE UINT32_MAX
 void sh_gpu_kernels_force_tile(sh_gpu_kernels *kernels, uint32_t tile);
 uint32_t sh_gpu_kernels_tile(const sh_gpu_kernels *kernels);

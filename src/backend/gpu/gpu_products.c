@@ -192,13 +192,11 @@ static bool is_depthwise(const sh_gpu_work *work)
 }
 
 static const gpu_tile convolution_tiles[] = {
-    {"conv2d_16x256", "conv2d_grad_input_16x256", 16, 256, 256, 158, 125},
-    {"conv2d_16x128", "conv2d_grad_input_16x128", 16, 128, 128, 117, 62},
-    {"conv2d_32x256", "conv2d_grad_input_32x256", 32, 256, 256, 213, 182},
-    {"conv2d_32x64", "conv2d_grad_input_32x64", 32, 64, 128, 127, 55},
+    {"conv2d_16x128", "conv2d_16x128", 16, 128, 128, 117, 62},
+    {"conv2d_32x256", "conv2d_32x256", 32, 256, 256, 213, 182},
+    {"conv2d_32x64", "conv2d_32x64", 32, 64, 128, 127, 55},
     {"conv2d_64x256", "conv2d_grad_input_64x256", 64, 256, 256, 306, 250},
-    {"conv2d_128x128", "conv2d_grad_input_128x128", 128, 128, 256, 302, 243},
-    {"conv2d_64x64", "conv2d_grad_input_64x64", 64, 64, 256, 155, 85},
+    {"conv2d_64x64", "conv2d_64x64", 64, 64, 256, 155, 85},
 };
 
 /* M channels are made of K in each group, at `positions` of each sample. */
@@ -217,6 +215,7 @@ static sh_status convolve(const sh_gpu_call *call, bool backward, sh_gpu_work *w
     work->w_in = places;
     work->w_out = places * in;
     work->M = backward ? in : work->outputs / work->groups;
+    work->function = backward;
     work->K = backward ? work->outputs / work->groups : in;
     merge(work, &work->samples);
     work->N = work->samples *

@@ -425,7 +425,7 @@ static sh_status make_numbers(sh_photo_targets *t, const sh_photo_labels *labels
             const char *cell = labels->rows[i].cells[c];
             double number = 0;
             if (!sh_label_number(&number, cell) && !(bits && cell[0] == '\0'))
-                return fail_cell(&labels->rows[i], cell, "is no number, which regression needs");
+                return fail_cell(&labels->rows[i], cell, "is not a number, which regression needs");
             if (bits)
                 t->labels[i * count + c] = (float)number;
             else

@@ -76,7 +76,7 @@ static void rows_may_go_over_lines(void **state)
     sh_photo_targets targets;
     assert_ok(parse(&labels, text, sizeof text - 1));
     assert_fails(sh_photo_labels_decide(&targets, labels, "regression"), SH_FORMAT,
-                 "l.csv:5: 'one' is no number");
+                 "l.csv:5: 'one' is not a number");
     sh_photo_labels_free(labels);
 }
 

@@ -237,7 +237,7 @@ static const struct {
      "there is one class; classification takes two"},
     {{{"a.png", NULL}, {"b.png", NULL}, {"labels.csv", "file_name,l\na.png,1\nb.png,x y\n"}},
      {.task = "regression"},
-     "labels.csv:3: 'x y' is no number, which regression needs"},
+     "labels.csv:3: 'x y' is not a number, which regression needs"},
     {{{"a.png", NULL}, {"labels.csv", "file_name,l\na.png,1\n"}},
      {.target = "m"},
      "--target: labels.csv has no column of labels called 'm'"},

@@ -207,10 +207,11 @@ static sh_status take_number(sh_series_rows *rows, const reading *in, size_t col
     }
     if (kind != SH_CELL_NUMBER)
         return sh_fail(
-            SH_FORMAT, "%s: line %" PRIu64 ": '%.40s' of column %.64s is no %snumber%s", in->name,
-            row->line, text, c->name, kind == SH_CELL_INFINITE ? "finite " : "",
-            kind == SH_CELL_WORD ? "; mend it, or name the column with --target if it is the label"
-                                 : "; mend it or remove the row");
+            SH_FORMAT, "%s: line %" PRIu64 ": '%.40s' of column %.64s is not a %snumber%s",
+            in->name, row->line, text, c->name, kind == SH_CELL_INFINITE ? "finite " : "",
+            kind == SH_CELL_WORD
+                ? "; correct it, or name the column with --target if it is the label"
+                : "; mend it or remove the row");
     if (c->missing > 0)
         SH_TRY(fill(rows, column, rows->rows, &value));
     c->last = value;

@@ -123,9 +123,9 @@ static void bad_files_are_refused(void **state)
         const char *message;
     } cases[] = {
         {"x,y\n1,2\n3,abc\n", "", SH_FORMAT,
-         "b.csv: line 3: 'abc' of column y is no number; mend it, or name the column with "
+         "b.csv: line 3: 'abc' of column y is not a number; correct it, or name the column with "
          "--target"},
-        {"x,y\n1,inf\n", "", SH_FORMAT, "line 2: 'inf' of column y is no finite number"},
+        {"x,y\n1,inf\n", "", SH_FORMAT, "line 2: 'inf' of column y is not a finite number"},
         {"x,y\n1,2\n,2\n,2\n,2\n,2\n,2\n,2\n,2\n,2\n,2\n,2\n,2\n3,4\n", "", SH_FORMAT,
          "b.csv: line 13: more than 10 values of column x are missing"},
         {"x,y\n1,\n2,\n", "", SH_FORMAT, "b.csv: column y has no value"},

@@ -195,7 +195,7 @@ static void too_many_categories(void **state)
 
     text = many_words(200, 3, "7o");
     assert_fails(plan_text(&plan, NULL, text, &(sh_read_options){0}), SH_FORMAT,
-                 "line 202: '7o' is no number as others in the column 'n' are");
+                 "line 202: '7o' is not a number like others in the column 'n' are");
     free(text);
 }
 

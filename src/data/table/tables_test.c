@@ -260,21 +260,22 @@ static void bad_tables_are_refused(void **state)
         {"a,b\ninf,x\n2,y\n",
          {0},
          SH_FORMAT,
-         "t.csv: line 2: 'inf' in the column 'a' is no finite number; mend it, or leave the column "
+         "t.csv: line 2: 'inf' in the column 'a' is not a finite number; mend it, or leave the "
+         "column "
          "out with --inputs -a"},
         {"a,b\n1,-inf\n2,1\n",
          {.task = "regression"},
          SH_FORMAT,
-         "line 2: '-inf' in the column 'b' is no finite number; mend it, or remove the line"},
+         "line 2: '-inf' in the column 'b' is not a finite number; mend it, or remove the line"},
         {"a,b\nnan,x\nNaN,y\n", {0}, SH_FORMAT, "t.csv: no column is left as an input"},
         {"a,b\n1,x\nfew,y\n",
          {.inputs = "a:number"},
          SH_FORMAT,
-         "t.csv: line 3: 'few' in the column 'a' is no number"},
+         "t.csv: line 3: 'few' in the column 'a' is not a number"},
         {"a,b\n1,x\n2,y\n",
          {.inputs = "a:date"},
          SH_FORMAT,
-         "line 2: '1' in the column 'a' is no "
+         "line 2: '1' in the column 'a' is not a "
          "date"},
         {"a,b\nlow,x\nmid,y\n",
          {.inputs = "a:ordinal(low;high)"},

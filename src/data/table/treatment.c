@@ -53,10 +53,10 @@ sh_status sh_treatment_value(const sh_treatment *treatment, double *value, const
         return find_word(treatment, value, text);
     sh_cell_name(name, text);
     if (cell == SH_CELL_INFINITE)
-        return sh_fail(SH_FORMAT, "'%s' in the column '%s' is no finite number", name,
+        return sh_fail(SH_FORMAT, "'%s' in the column '%s' is not a finite number", name,
                        treatment->name);
     if (cell != needed)
-        return sh_fail(SH_FORMAT, "'%s' in the column '%s' is no %s%s", name, treatment->name,
+        return sh_fail(SH_FORMAT, "'%s' in the column '%s' is not a %s%s", name, treatment->name,
                        sh_kind_name(treatment->kind),
                        needed == SH_CELL_DATE ? " such as 2024-02-29 or 2024-02-29T18:30" : "");
     *value = read;
@@ -244,7 +244,7 @@ static sh_status parse_words(sh_lexicon *words, const json_t *list)
             return sh_fail(SH_FORMAT, "a word of a column is no text");
         SH_TRY(sh_lexicon_add(words, &number, text));
         if (number != i)
-            return sh_fail(SH_FORMAT, "the word '%s' of a column is there twice", text);
+            return sh_fail(SH_FORMAT, "the word '%s' of a column is given twice", text);
     }
     return SH_OK;
 }

@@ -125,7 +125,7 @@ static void orders_and_dates_are_numbers(void **state)
                  "'huge' is not in the order of the column 'x'");
     assert_true(value_of(&day, "1970-01-03") == 2);
     assert_fails(sh_treatment_value(&day, &value, "3.1.1970"), SH_FORMAT,
-                 "'3.1.1970' in the column 'x' is no date such as 2024-02-29");
+                 "'3.1.1970' in the column 'x' is not a date such as 2024-02-29");
     sh_treatment_release(&grade);
     sh_treatment_release(&day);
 }
@@ -138,10 +138,10 @@ static void bad_numbers_are_refused(void **state)
     const double far[] = {-1.7e308, 1.7e308};
     sh_treatment t = make(SH_KIND_NUMBER, NULL);
     assert_fails(sh_treatment_value(&t, &value, "inf"), SH_FORMAT,
-                 "'inf' in the column 'x' is no finite number");
+                 "'inf' in the column 'x' is not a finite number");
     assert_fails(sh_treatment_value(&t, &value, "12a"), SH_FORMAT,
-                 "'12a' in the column 'x' is no number");
-    assert_fails(sh_treatment_value(&t, &value, "2024-01-01"), SH_FORMAT, "is no number");
+                 "'12a' in the column 'x' is not a number");
+    assert_fails(sh_treatment_value(&t, &value, "2024-01-01"), SH_FORMAT, "is not a number");
     assert_fails(sh_treatment_fit(&t, &renumbered, far, 2), SH_FORMAT,
                  "lie too far apart; leave it out with --inputs -x");
     sh_treatment_release(&t);
