@@ -104,7 +104,8 @@ static void what_is_drawn_has_no_contents(void **state)
         assert_fails(sh_contents_of(&c, data), SH_UNSUPPORTED, "each device generates it");
         assert_null(c);
         uint8_t byte;
-        assert_fails(sh_contents_read(data, 0, 0, &byte, 1), SH_UNSUPPORTED, "is not stored on disk");
+        assert_fails(sh_contents_read(data, 0, 0, &byte, 1), SH_UNSUPPORTED,
+                     "is not stored on disk");
         sh_manifest *none = NULL;
         assert_fails(sh_manifest_make(&none, data), SH_UNSUPPORTED, "is not stored on disk");
         assert_null(none);
