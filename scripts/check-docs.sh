@@ -4,7 +4,7 @@
 # The documents describe this tree: every module has its line in docs/internals/modules.md and every line its
 # module, every library is in the table of ARCHITECTURE.md, links and paths lead somewhere, and no placeholder
 # outlives the program whose output it stands for.
-# Where Doxygen is, it reads the public headers without a warning.
+# Where Doxygen is, it reads the public headers without a warning; where mkdocs is, the site is built.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -77,6 +77,13 @@ if command -v doxygen >/dev/null; then
     warnings=$({ cat docs/Doxyfile && echo "OUTPUT_DIRECTORY = $api"; } | doxygen - 2>&1) || status=1
     rm -rf "$api"
     [ -z "$warnings" ] || complain "${warnings//"$root/"/}"
+fi
+
+# The site is built without a broken link, and every document has a place in it. (Who has no mkdocs checks the rest.)
+if command -v mkdocs >/dev/null; then
+    site=$(mktemp -d)
+    python3 -B scripts/build-site.py "$site" || complain "docs/mkdocs.yml: the site is not built (above)"
+    rm -rf "$site"
 fi
 
 version=$(sed -n 's/^project(shoal VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)

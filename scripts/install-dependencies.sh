@@ -25,8 +25,8 @@ test_packages=(
 )
 # Large for what most have no use for, so who wants --engine mpi installs them; tests and checks want all.
 # debootstrap makes the bare system of the stage `bare`. zsh and fish read the completions that are made for them,
-# proselint the documents.
-optional_test_packages=(libopenmpi-dev openmpi-bin debootstrap zsh fish python3-proselint)
+# proselint reads the documents, mkdocs builds the site of them.
+optional_test_packages=(libopenmpi-dev openmpi-bin debootstrap zsh fish python3-proselint mkdocs)
 arm_packages=(gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf qemu-user)
 
 groups=("$@")
