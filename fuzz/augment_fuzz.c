@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Feeds arbitrary text to the parser of augmentations, draws views of what it understood, and
- * changes a small picture and a small series so. */
+/* Feeds arbitrary text to the parser of augmentations, and applies accepted ones to a small picture
+ * and a small series. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Feeds arbitrary bytes to the reader of CIFAR files. The first byte says which of the two formats
- * the files are taken for; the next, how many zeros follow the rest, so that whole records are
- * within reach.
+ * Feeds arbitrary bytes to the reader of CIFAR files. The first byte chooses the format; the second
+ * is the number of zeros appended, in units, so that whole records can be reached.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device's figures: what is taken is sorted and within bounds, what is not has a message. */
+/* A device's figures: accepted ones are sorted and within bounds, refused ones have a message. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stream of frames in pieces: the first byte chooses how it is cut. Headers that are taken encode
- * to the same bytes again.
+ * A stream of frames in pieces, cut as the first byte says. Accepted headers encode to the same
+ * bytes.
  */
 #include "net/inbox.h"
 

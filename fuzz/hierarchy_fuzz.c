@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two texts with a zero between: a group that is found lies below its mount, and so do those above.
+/* Two texts separated by a zero byte. A group that is found, and its parents, are below its mount.
  */
 #include "monitor/hierarchy.h"
 

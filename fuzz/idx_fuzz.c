@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Feeds arbitrary bytes to the reader of IDX files: as the training images and labels beside a good
- * validation split, then the other way round. The first byte says where the images end.
+ * Feeds arbitrary bytes to the reader of IDX files: as training images and labels with a valid
+ * validation split, and vice versa. The first byte says where the images end.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums of interfaces are never negative; and any text may be asked for a field. */
+/* Sums over interfaces are never negative; a field can be read from any text. */
 #include "monitor/interfaces.h"
 
 #include <math.h>

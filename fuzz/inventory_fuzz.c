@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices on paper that are taken are some, with speeds and links that a step's time can be told
- * of. */
+/* Accepted devices on paper: at least one, with finite speeds, links and power. */
 #include "plan/inventory.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job as text, as a welcome has it: one that is taken is the same after a way there and back. */
+/* A job as text, as in a welcome: an accepted one is the same after being written and read again.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Feeds arbitrary text as a form of labels, up to the first newline, and a path behind it. What a
- * placeholder stands for has to be a part of the path.
+ * Feeds arbitrary text as a label form, up to the first newline, and the rest as a path. The text
+ * of a placeholder must be a part of the path.
  */
 #include <stdlib.h>
 #include <string.h>

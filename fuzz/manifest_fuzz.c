@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The manifest of a data set: what is let through has every block and every sample within a file.
+/* The manifest of a data set: an accepted one has every block and sample within a file.
  */
 #include <stdlib.h>
 

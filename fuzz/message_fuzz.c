@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A message that is taken packs to the same bytes again; orders and heartbeats that make sense do
- * so again when they are written and read. */
+/* An accepted message packs to the same bytes. Valid orders and heartbeats are valid again after
+ * being written and read. */
 #include "net/message.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "node/mail/orders.h"
 
-#define DEVICE 2 /* whom orders are read for: the seeds' have a seat for it */
+#define DEVICE 2 /* the receiver of orders; the seeds have a seat for it */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arbitrary bytes as an array of NumPy: what is let through has all its numbers in the file. */
+/* Arbitrary bytes as an array of NumPy: an accepted one has all its numbers in the file. */
 #include <stdlib.h>
 
 #include "data/array/npy.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arbitrary bytes as an ONNX file, with a file of values beside it: opened, all of it read,
- * and its skeleton made. */
+/* Arbitrary bytes as an ONNX file and its file of values: opens it, reads everything, and makes its
+ * skeleton. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */
 #endif
@@ -46,7 +46,7 @@ static int make_folder(void)
     return fd;
 }
 
-/* What opens can be read, but for integers from 2^63 on and what a skeleton leaves out. */
+/* An opened file can be read, except integers from 2^63 on and what a skeleton omits. */
 static void read_tensor(const sh_onnx *model, const Sh__Onnx__TensorProto *message, size_t most)
 {
     sh_onnx_tensor tensor;
@@ -70,7 +70,7 @@ static void read_tensor(const sh_onnx *model, const Sh__Onnx__TensorProto *messa
     free(values);
 }
 
-/* The order of computation, checked in another way: by looking at all that came before. */
+/* Checks the order of computation in another way: against all earlier nodes. */
 static void check_node(const Sh__Onnx__GraphProto *graph, const Sh__Onnx__NodeProto *node,
                        size_t at)
 {

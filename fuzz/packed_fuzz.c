@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arbitrary bytes as a packed set, as another device sends it, with the description in it: what is
- * let through has its samples in the file, and names and scales whatever the description holds.
+ * Arbitrary bytes as a packed set from another device: an accepted one has its samples in the file;
+ * names and scales are readable whatever the description contains.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Feeds arbitrary bytes to the decoders of photos: JPEG, PNG, PPM, BMP and WebP, with EXIF data in
- * them. The first byte says into what square they are fitted. Also to the reader of EXIF alone.
+ * them. The first byte chooses the square into which they are fitted. Also feeds the reader of
+ * EXIF.
  */
 #include <stdlib.h>
 

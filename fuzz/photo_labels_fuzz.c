@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Feeds arbitrary bytes to the reader of photos' labels, as one CSV file, for each task. The first
- * byte says whether a column is named.
+ * byte chooses whether a column is named.
  */
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arbitrary bytes as the metrics.json of a run: whatever it holds is written into a report. */
+/* Arbitrary bytes as the metrics.json of a run: a report is written whatever it contains. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A schedule that is taken gives rates between nothing and the learning rate, at every step. */
+/* An accepted schedule has rates from 0 to the learning rate at every step. */
 #include "train/rate.h"
 
 #include <stdlib.h>

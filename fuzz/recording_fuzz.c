@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Feeds arbitrary bytes as a recording: a file that is let through becomes a sample of numbers.
- * libsndfile decodes it, so what is found may be its own.
+ * Feeds arbitrary bytes as a recording: an accepted file becomes a sample of finite numbers.
+ * libsndfile decodes it, so findings may be libsndfile's.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames of two donors, each after a byte that says whose it is: what is refused has a message,
- * what is taken stays within its sink, and a replica that is called complete is one that could have
- * been trained.
+ * Frames of two donors, each after a byte that names the donor. Refused frames have a message,
+ * accepted ones stay within their sink, and a replica reported complete is a valid one.
  */
 #include "train/replica_receiver.h"
 
@@ -66,7 +65,7 @@ static sh_status feed(sh_replica_receiver *receiver, const sh_replica *replica, 
         must(sink.adds == 0 && sink.bytes == head.bytes && sink.data != NULL);
         must(!sh_replica_receiver_complete(receiver));
         const size_t got = size < sink.bytes ? size : sink.bytes;
-        memset(sink.data, 0, sink.bytes); /* what is missing at the end of the input */
+        memset(sink.data, 0, sink.bytes); /* zeros appended to the input */
         memcpy(sink.data, data, got);
         data += got;
         size -= got;
@@ -76,7 +75,7 @@ static sh_status feed(sh_replica_receiver *receiver, const sh_replica *replica, 
     return SH_OK;
 }
 
-/* The same frames fit both wires but for the sums. */
+/* The same frames fit both wires, except the sums. */
 static void take_over(sh_replica **kept, uint32_t wire, const uint8_t *data, size_t size)
 {
     const sh_problem problem = {1, 2, 2, 2, SH_TARGET_CLASS};

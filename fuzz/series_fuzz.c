@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arbitrary bytes as two CSV files of a series; the first byte says where the second begins, its
- * lowest bit whether the last column may hold labels. What is taken can be read.
+ * Arbitrary bytes as two CSV files of a series; the first byte says where the second one begins;
+ * its lowest bit, whether the last column may have labels. Accepted series can be read.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arbitrary JSON as the job, the position and the best validation within a checkpoint whose tensors
- * are good: what is let through can be trained on with. The parts are separated by a zero byte.
+ * Arbitrary JSON as the job, the position and the best validation of a checkpoint with valid
+ * tensors: training can go on from an accepted one. The parts are separated by a zero byte.
  */
 #include "train/snapshot.h"
 
@@ -28,7 +28,7 @@ static void must(bool holds)
         abort();
 }
 
-/* A checkpoint as it is written, kept in memory. */
+/* A written checkpoint, kept in memory. */
 static void make_good(void)
 {
     const sh_problem problem = {1, 2, 2, 2, SH_TARGET_CLASS};
@@ -47,7 +47,7 @@ static void make_good(void)
     (void)rmdir(folder);
 }
 
-/* The good tensors with other metadata, as the bytes of a file. */
+/* A file with the valid tensors and other metadata. */
 static size_t compose(uint8_t *bytes, size_t room, const char *job, const char *position)
 {
     json_t *header = json_pack("{s:{s:s, s:s, s:s}}", "__metadata__", "shoal.job", job,

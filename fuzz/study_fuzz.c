@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A study that is taken has trials, each with a name, a model and data. */
+/* An accepted study has trials, each with a name, a model and data. */
 #include "sweep/study_file.h"
 
 #include <stdint.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Feeds arbitrary bytes to the reader of tables: what it lets through can be read. The first byte
- * says which options are given; of --inputs and --target, the first line holds the text.
+ * Feeds arbitrary bytes to the reader of tables: accepted tables can be read. The first byte
+ * chooses the options; the first line has the text of
+ * --inputs and --target.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */
@@ -20,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define TEXT_BYTES 256
 
-/* A text that ends with the line; moves behind it. */
+/* The text up to the end of the line; moves past it. */
 static void take_line(char text[TEXT_BYTES], const uint8_t **data, size_t *size)
 {
     size_t length = 0;
@@ -78,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if ((choice & 2) != 0)
         take_line(columns, &data, &size);
     if (size >= 2 && data[0] == 0x1f && data[1] == 0x8b)
-        return 0; /* gzip is zlib's matter, and would fill the cache */
+        return 0; /* gzip is zlib's concern, and would fill the cache */
     if (fd < 0)
         fd = memfd_create("table", MFD_CLOEXEC);
     if (fd < 0 || ftruncate(fd, 0) != 0 || pwrite(fd, data, size, 0) != (ssize_t)size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A token that is taken prints to text that is taken again, as the same token. */
+/* An accepted token prints as text that is accepted as the same token. */
 #include "net/token.h"
 
 #include <stdlib.h>

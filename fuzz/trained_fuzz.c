@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Feeds arbitrary text as what a checkpoint says of the training's data. What is taken is in the
- * bounds that readers rely on, and a reader of new files that is made of it reads rows.
+ * Feeds arbitrary text as a checkpoint's description of the training's data. An accepted one is
+ * within the bounds that readers rely on, and a reader of new files made from it reads rows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define SAMPLE_MOST (1u << 20) /* bytes of a sample that is read */
 
-/* Rows of a stream where it is a table's, and a file that is not there. */
+/* Rows of a stream if it is a table's, and a missing file. */
 static void read_files(const sh_trained *trained)
 {
     static const char rows[] = "1,red,3\n?,,-4\nx\n1,blue,2\n";

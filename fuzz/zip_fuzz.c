@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arbitrary bytes as an .npz archive: its member x.npy is opened, and its last number read. */
+/* Arbitrary bytes as an .npz archive: opens its member x.npy and reads the last number. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */
 #endif

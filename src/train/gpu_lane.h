@@ -11,7 +11,7 @@
  *     sums = sh_gpu_lane_sums(lane, parameter, &facts);
  *     loss = sh_gpu_lane_output(lane, 0, g);
  *
- * After a failure the GPU is of no more use; what it should have computed has left nothing.
+ * After a failure, free the lane; the failed run has changed nothing.
  *
  * Threads: caller locks.
  */
@@ -61,7 +61,7 @@ void *sh_gpu_lane_input(const sh_gpu_lane *lane, size_t index, uint32_t grain);
 sh_status sh_gpu_lane_run(sh_gpu_lane *lane, uint32_t count) SHOAL_CHECKED;
 
 /* Of the last run: an output of one grain, and a parameter's sum over all grains, with what there
- * is to know of each of them. NULL where the parameter has no gradient. */
+ * is to know of each of them. NULL: the parameter has no gradient. */
 const void *sh_gpu_lane_output(const sh_gpu_lane *lane, size_t index, uint32_t grain);
 const int32_t *sh_gpu_lane_sums(const sh_gpu_lane *lane, size_t parameter,
                                 const sh_sum_grain **grains);

@@ -91,7 +91,7 @@ static sh_status finish_or_fail(sh_gpu *gpu)
     return SH_OK;
 }
 
-/* Lets the trainer's GPU be lost after so many calls that wait for it. */
+/* Lets the trainer's GPU be lost after that many calls that wait for it. */
 static void arm(sh_trainer *trainer, uint32_t finishes)
 {
     static sh_gpu_driver failing;
@@ -106,7 +106,7 @@ static void arm(sh_trainer *trainer, uint32_t finishes)
     finishes_left = finishes;
 }
 
-/* Trains on so many lanes of the processor, and on the GPU; `finishes` of it; 0: any number. */
+/* Trains on that many lanes of the processor, and on the GPU; `finishes` of it; 0: any number. */
 static outcome train(const char *model, uint32_t lanes, bool on_gpu, uint32_t finishes)
 {
     const sh_job job = job_of(model);

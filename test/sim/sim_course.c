@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The job that the machines train: hashes instead of weights, all out of the seed. */
+/* The job of the machines: hashes instead of weights, all from the seed. */
 #include "sim_world.h"
 
 #define VALIDATION_STEPS 4 /* between two validations */

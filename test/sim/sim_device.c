@@ -26,7 +26,7 @@ static uint64_t travel_us(sim_world *world, const sim_machine *machine)
     return 100 + draw(world, 500) + (draw(world, 3) == 0 ? draw(world, world->jitter_us) : 0);
 }
 
-/* How often a message arrives: not at all, once, or twice. */
+/* How often a message arrives: 0, 1 or 2 times. */
 static uint32_t copies(sim_world *world, const sim_machine *machine)
 {
     if (machine->index == 0)
@@ -81,7 +81,7 @@ bool hangs(sim_world *world, sim_machine *machine)
     return machine->hangs;
 }
 
-/* A task where the thread is free; it comes back with an event. */
+/* Starts a task if the thread is free; it ends with an event. */
 static void go_on(sim_world *world, sim_machine *machine)
 {
     while (machine->on && machine->part.under_way == SH_TASK_WAIT && !hangs(world, machine)) {
@@ -137,7 +137,7 @@ void disconnect(sim_world *world, sim_machine *machine)
     memset(&machine->part, 0, sizeof machine->part);
 }
 
-/* Its sockets close at once, but where it is silent. */
+/* Its sockets close at once, unless it is silent. */
 void crash(sim_world *world, sim_machine *machine, bool silent)
 {
     const uint32_t device = machine->device;
@@ -186,8 +186,8 @@ static void connect(sim_world *world, sim_machine *machine)
     later(world, 1000, EVENT_HEARTBEAT, machine);
 }
 
-/* Who may compute: all in half of the worlds, those that help in most of the others. A bit that
- * flips is found by comparing, so all have to be there. */
+/* Which devices may compute: all in half of the worlds, those that help in most others. Flipped
+ * bits are found by comparing, which needs all devices. */
 static uint32_t used_of(const sim_world *world)
 {
     if (world->seed % 2 == 0 || world->flips)
@@ -284,7 +284,7 @@ void device_event(sim_world *world, sim_machine *machine, const sim_event *event
     case EVENT_CLOSED:
         if (is_cut(world, 0, machine->index))
             later(world, 20000, EVENT_CLOSED, machine);
-        else if (machine->hangs) /* nobody comes back before somebody ends the process */
+        else if (machine->hangs) /* nobody returns before the process is ended */
             crash(world, machine, true);
         else
             connect_again(world, machine);

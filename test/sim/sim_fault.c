@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bad luck, until it heals; only an illness stays. A seed either has flipped bits, in one replica
- * at a time, perhaps a machine that is ill, and besides only devices that join and leave, because
- * only a majority can tell which side is wrong; or it has all other faults.
+ * Faults, which heal, except bad memory. A seed has either flipped bits (in one replica at a time,
+ * and perhaps a machine with bad memory) with devices that only join and leave, because only a
+ * majority can tell which side is wrong; or it has all other faults.
  */
 #include "sim_world.h"
 
@@ -62,7 +62,7 @@ static bool is_any_wrong(const sim_world *world)
     return false;
 }
 
-/* Nobody leaves while a bit is wrong: a device alone with it has nobody to compare with. */
+/* Nobody leaves while a bit is wrong: a device alone could not compare it. */
 static void leave(sim_world *world, sim_machine *machine)
 {
     if (!is_up(world, machine) || !machine->connected || is_any_wrong(world))

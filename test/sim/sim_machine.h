@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A machine of the simulator: a participant, and what would be its replica, its accumulators, its
- * step's thread and its sockets.
+ * A machine of the simulator: a participant, and models of its replica, accumulators, step thread
+ * and sockets.
  *
  * Threads: one a world.
  */
@@ -25,15 +25,15 @@ typedef enum event_kind {
     EVENT_DIRECTIVE, /* message: arrives at a machine */
     EVENT_GONE,      /* a: device; at the coordinator */
     EVENT_CLOSED,    /* a machine's connection to the coordinator has ended */
-    EVENT_GRAIN,     /* the lane is done with one */
-    EVENT_STOP,      /* the thread comes back from an aborted engine; a: round */
+    EVENT_GRAIN,     /* the lane has finished one */
+    EVENT_STOP,      /* the thread returns from an aborted engine; a: round */
     EVENT_ROUND,     /* a: round; are all contributions in? */
     EVENT_PASS,      /* a: round */
     EVENT_CHECK,
-    EVENT_LINK,   /* looks whether links have come about */
+    EVENT_LINK,   /* checks whether links are up */
     EVENT_BROKEN, /* a: ring, b: peer */
-    EVENT_FETCH,  /* looks how a transfer goes */
-    EVENT_FAULT,  /* the next piece of bad luck */
+    EVENT_FETCH,  /* advances a transfer */
+    EVENT_FAULT,  /* the next fault */
     EVENT_START,  /* a machine is switched on */
 } event_kind;
 
@@ -48,7 +48,7 @@ typedef struct sim_event {
 typedef struct sim_replica {
     sh_position position;
     uint64_t base;           /* hash of the course to here */
-    uint64_t flips[STRIPES]; /* what is wrong in each stripe; 0: nothing */
+    uint64_t flips[STRIPES]; /* the error in each stripe; 0: none */
     bool half;
 } sim_replica;
 
@@ -74,8 +74,8 @@ typedef struct sim_fetch {
 /* What is wrong with a machine for good. */
 typedef enum sim_illness {
     ILLNESS_NONE,
-    ILLNESS_STUCK, /* bits of its memory: each replica that it has is wrong */
-    ILLNESS_WORD,  /* what it puts into sums is not what its weights have, and it says so */
+    ILLNESS_STUCK, /* bad memory: each of its replicas is wrong */
+    ILLNESS_WORD,  /* it adds wrong numbers to sums, and its checks say so */
     ILLNESS_LIE,   /* the same, and it says that it is */
     ILLNESS_NAN,   /* what it computes is not finite */
 } sim_illness;
@@ -84,7 +84,7 @@ typedef struct sim_machine {
     bool on, connected;
     sim_illness illness;
     bool boasts;   /* of any speed */
-    bool may_hang; /* its step's thread stands still one day, in the midst of anything */
+    bool may_hang; /* its step thread will hang, at any moment */
     bool hangs;
     uint32_t life, device, index;
     uint64_t frozen_us, heard_us;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Links, of a ring or of servers, and the stages that go over them. A round is one reduction: it
- * completes once all that have a seat have contributed and the ring carries; then it comes through
- * at each at a time of its own. Where a member closes the ring, a round that is not complete never
- * will be, and one that is may or may not come through at the others.
+ * Links of a ring or of servers, and their stages. A round is one reduction. It completes once all
+ * seated machines have contributed and the ring carries, and then reaches each at its own time. If
+ * a member closes the ring, an incomplete round never completes, and a complete one may or may not
+ * reach the others.
  */
 #include "sim_world.h"
 
@@ -42,8 +42,8 @@ static bool are_linked(const ring_info *ring, uint32_t one, uint32_t other)
 
 /* --- Links --------------------------------------------------------------------------------- */
 
-/* A machine that closes has sent all that it had to: only a neighbour that has not read it can lose
- * it, and with that one those behind it. */
+/* A closing machine has sent everything: only a neighbour that has not read it can lose it, and the
+ * machines after that one. */
 static void cancel_rounds(sim_world *world, const ring_info *ring, const sim_machine *machine)
 {
     for (uint32_t i = 0; i < ROUNDS; i++) {
@@ -83,7 +83,7 @@ void close_ring(sim_world *world, sim_machine *machine, uint32_t number)
     cancel_rounds(world, ring, machine);
 }
 
-/* The thread comes back from the engine of a ring that is of no more use. */
+/* The thread returns from the engine of an abandoned ring. */
 static void abort_stage(sim_world *world, sim_machine *machine)
 {
     sim_stage *stage = &machine->stage;
@@ -109,7 +109,7 @@ void look_at_rings(sim_world *world, sim_machine *machine)
     later(world, 300 + draw(world, 2000), EVENT_LINK, machine);
 }
 
-/* The seats of a view as the directives have them: the same in all. */
+/* The seats of a view, which all directives have alike. */
 static ring_info *learn_ring(sim_world *world, const sim_machine *machine)
 {
     const sh_directive *directive = &machine->part.directive;
@@ -226,7 +226,7 @@ void begin_stage(sim_world *world, sim_machine *machine, const sh_task *task)
     later(world, machine->grain_us, EVENT_GRAIN, machine);
 }
 
-/* Device 0's word in the trailer: it may come as late as when all others' are there. */
+/* Device 0's word in the trailer: it may be set as late as when all others' are there. */
 static void announce(sim_world *world, round_info *round)
 {
     if (round->next_view != 0)
@@ -261,7 +261,7 @@ static void contribute(sim_world *world, sim_machine *machine)
     stage->contributed = true;
     stage->check = mix(weights_of(&machine->replica), 7);
     if (world->flips && draw(world, 500) == 0)
-        stage->check ^= 1; /* the word itself, on its way to the trailer */
+        stage->check ^= 1; /* the word itself */
     stage->said = stage->check;
     if (machine->illness == ILLNESS_WORD || machine->illness == ILLNESS_LIE)
         stage->check ^= 1 + draw(world, 100);
@@ -403,7 +403,7 @@ static void pass_event(sim_world *world, sim_machine *machine, uint64_t number)
         world->checkpoint = *replica;
     world->counts[0]++;
     if (finished && !world->flips && draw(world, 4) == 0) {
-        /* Another dies while the last stage comes through. */
+        /* Another one dies while the last stage completes. */
         sim_machine *other = &world->machines[1 + draw(world, MACHINES - 1)];
         if (other != machine && is_up(world, other) && world->now_us < world->healed_us)
             crash(world, other, false);

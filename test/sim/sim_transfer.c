@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replicas on their way: each donor gives a stripe, chunk by chunk. Live, the receiver then
- * follows, and is whole whenever all its donors stand at one position; else its donors stand still.
+ * Transfers of replicas: each donor sends a stripe, chunk by chunk. In a live transfer the receiver
+ * then follows, and is whole when all its donors are at one position; otherwise its donors stand
+ * still.
  */
 #include "sim_world.h"
 
@@ -22,7 +23,7 @@ static bool gives(sim_world *world, const sim_machine *receiver, uint32_t donor,
     return false;
 }
 
-/* Whether all donors stand at one position, and where; fills in the replica as it arrives. */
+/* Whether all donors are at one position, and which; fills in the arrived replica. */
 static bool collect(sim_world *world, const sim_machine *receiver, sim_replica *taken)
 {
     const sh_transfer *transfer = &receiver->fetch.transfer;
@@ -57,7 +58,7 @@ void begin_fetch(sim_world *world, sim_machine *machine, const sh_transfer *tran
     machine->fetch = (sim_fetch){.on = true, .transfer = *transfer, .since_us = world->now_us};
 }
 
-/* Another chunk of each stripe that comes. False: one has not come for too long. */
+/* Receives another chunk of each stripe. False: one is overdue. */
 static bool receive(sim_world *world, sim_machine *machine, bool *all)
 {
     sim_fetch *fetch = &machine->fetch;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cluster in one process, on a clock of its own, out of one seed: one membership, up to eight
- * machines with a participant each, and between them what would be sockets, a ring, transfers and
- * faults. Weights are a hash of what was applied, so "the same course" is one comparison.
+ * A cluster in one process with its own clock, from one seed: a membership, up to eight machines
+ * with a participant each, and models of sockets, rings, transfers and faults. Weights are a hash
+ * of the applied updates, so "the same course" is one comparison.
  *
  *     sim_world *world = world_new(seed, trace);
  *     const char *broken = world_run(world);   // NULL, or the name of an invariant
  *
- * The invariants, looked at after every event or where they can break:
+ * The invariants, checked after every event or where they can break:
  *
  *     one-view-a-stage             whoever makes a stage together is in one view, at one position
  *     every-grain-once             a sum that is complete has each grain of its batch once
@@ -97,8 +97,8 @@ sim_world *world_new(uint64_t seed, bool trace);
 const char *world_run(sim_world *world);
 /* Whole, and no bit of it has flipped. */
 bool is_right(const sim_replica *replica);
-/* Seated devices at a position whose vote is right, and that will not be put out; `staying`: that
- * do not want to leave. */
+/* Seated devices at a position with a right vote that will not be expelled; `staying`: and that do
+ * not want to leave. */
 uint32_t count_proven_right(sim_world *world, bool staying, sh_position position);
 
 /* sim_course.c */
@@ -120,7 +120,7 @@ void device_event(sim_world *world, sim_machine *machine, const sim_event *event
 void disconnect(sim_world *world, sim_machine *machine);
 void crash(sim_world *world, sim_machine *machine, bool silent);
 void start(sim_world *world, sim_machine *machine);
-/* Whether the step's thread of a machine stands still, now or from now on: it does nothing. */
+/* Whether the step thread of a machine hangs, now or soon. */
 bool hangs(sim_world *world, sim_machine *machine);
 
 /* sim_ring.c */
@@ -136,8 +136,8 @@ void fetch_event(sim_world *world, sim_machine *machine);
 /* sim_fault.c */
 void fault_event(sim_world *world);
 void heal(sim_world *world);
-/* Flips a bit of one replica, if nobody's is wrong and others that have a vote stand where it does:
- * nobody can tell if one alone is ahead, or behind, or all others have their replica from it. */
+/* Flips a bit of one replica, if no replica is wrong and other voters are at its position: a device
+ * alone in front or behind, or the source of all others' replicas, could not be found wrong. */
 void flip(sim_world *world, sim_machine *machine);
 
 #endif

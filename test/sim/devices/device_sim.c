@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whole devices in virtual time: device 0 in sh_train, the others in sh_join, each with its
- * threads, on a simulated network (virtual_network.h). A seed decides the strategy, how many
- * devices there are, when they come, how fast they and their links are, which faults there are, and
- * which thread runs next. What has to hold:
+ * threads, on a simulated network (virtual_network.h). The seed decides the strategy, the number of
+ * devices, when they join, their speed and that of their links, the faults, and which thread runs
+ * next. Invariants:
  *
- *     end        the job ends, and in time
- *     hash       with the weights of one device alone, and as many samples and steps
- *     once       each step is told once, in order
- *     bound      no longer than BOUND_S without a step
- *     healthy    no device is put out that had no fault, nor a fault on one of its links
+ *     end        the job ends, in time
+ *     hash       with the weights, samples and steps of one device alone
+ *     once       each step is reported once, in order
+ *     bound      at most BOUND_S without a step
+ *     healthy    no device without a fault, on itself or its links, is expelled
  *
- *     device_sim --first SEED --seeds N        a process for each; prints what does not hold
- *     device_sim --random --seeds N --jobs 2   from a new seed on, by two processes at a time
+ *     device_sim --first SEED --seeds N        a process for each; prints violations
+ *     device_sim --random --seeds N --jobs 2   from a new seed on, two processes at a time
  *     device_sim --first SEED --twice          the course of a seed is the same each time
- *     device_sim --seeds N --until-wrong       ends at the first seed that is wrong
+ *     device_sim --seeds N --until-wrong       ends at the first violation
  *     device_sim --first SEED --tell           every switch of threads, on standard error
  */
 #define _GNU_SOURCE /* sched_setaffinity */
@@ -78,7 +78,7 @@ static void violated(const char *invariant, const char *format, ...)
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
-/* Computing takes its time, by the device. */
+/* Computing takes time, by device. */
 sh_status __real_sh_execution_run(sh_execution *execution, sh_gradient_sink *sink, void *context);
 sh_status __wrap_sh_execution_run(sh_execution *execution, sh_gradient_sink *sink, void *context);
 sh_status __wrap_sh_execution_run(sh_execution *execution, sh_gradient_sink *sink, void *context)
@@ -303,7 +303,7 @@ static void judge(void)
         violated("bound", "%.1f s without a step", (double)longest_ns / 1e9);
 }
 
-/* One seed, in a process of its own, in a folder of its own. Writes the course's hash to `result`.
+/* Runs one seed in its own process and folder. Writes the course's hash to `result`.
  */
 static void run_seed(const char *folder, int result)
 {
@@ -366,8 +366,8 @@ static bool fork_seed(uint64_t *hash)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Each `stride`th seed from here on; how many are wrong. Threads that hand over to each other are
- * faster on one processor. */
+/* Runs every `stride`th seed from here on; returns the number of violations. One processor is
+ * faster for threads that hand over to each other. */
 static uint64_t run_seeds(uint64_t from, uint64_t end, uint32_t stride, bool twice,
                           bool until_wrong)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * net/channel.h over the simulated network. A frame goes as a whole: its body is copied when it is
- * put on the wire, on_sent follows when the wire has taken it, and it arrives after the link's
- * delay behind all that was sent before. A receiver that pauses fills the window, and the sender
- * waits.
+ * net/channel.h over the simulated network. A frame is sent as a whole: its body is copied when it
+ * is put on the wire, on_sent follows once the wire has taken it, and it arrives in order after the
+ * link's delay. If a receiver pauses, the window fills, and the sender waits.
  *
- * Tasks and packets hold the connection, not the channels, which may be freed before they come.
+ * Tasks and packets refer to the connection, not to the channels, which may be freed before they
+ * arrive.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "virtual_network.h"
 
 #define WINDOW_BYTES (256u << 10)
-#define RETRY_NS (20 * VIRTUAL_MS) /* what a cut link does not let through is tried again */
+#define RETRY_NS (20 * VIRTUAL_MS) /* packets on a cut link are retried */
 
 typedef struct packet {
     struct packet *next;
@@ -163,7 +163,7 @@ static void channel_free(sh_channel *channel)
     free(channel);
 }
 
-/* The other end hears no more of this one. */
+/* Hides this end from the other one. */
 static void detach(sh_channel *channel)
 {
     channel->phase = CLOSED;
@@ -173,7 +173,7 @@ static void detach(sh_channel *channel)
 
 static void arrive(void *context);
 
-/* Puts a packet on the way to the other end. */
+/* Sends a packet to the other end. */
 static void send_packet(connection *line, uint32_t to, packet *fresh)
 {
     const network_link *link = network_link_of(line->devices[1 - to], line->devices[to]);
@@ -198,7 +198,7 @@ static void send_end(connection *line, uint32_t to, sh_status why)
     send_packet(line, to, fresh);
 }
 
-/* Ends it from this side, and tells the owner. Within a task of the loop. */
+/* Closes it from this side and notifies the owner. Within a task of the loop. */
 static void end(sh_channel *channel, sh_status why, const char *reason)
 {
     char text[256];
@@ -223,7 +223,7 @@ static void was_sent(void *context)
     errand_free(done);
 }
 
-/* Puts on the wire what the window has room for. */
+/* Puts frames on the wire while the window has room. */
 static void pump(sh_channel *channel)
 {
     if (channel->phase != OPEN && channel->phase != FLUSHING)
@@ -317,7 +317,7 @@ sh_status sh_channel_send_control(sh_channel *channel, const void *message, size
 
 typedef enum taking { TAKEN, PAUSED, REFUSED, OVER } taking;
 
-/* Stores the body where the owner wants it. OVER: the owner has closed the channel. */
+/* Stores the body at the owner's sink. OVER: the owner has closed the channel. */
 static taking take_raw(sh_channel *channel, const packet *first)
 {
     sh_sink sink = {0};
@@ -347,7 +347,7 @@ static packet *next_of(queue *all)
     return first;
 }
 
-/* Gives the owner what has come, until it pauses. It may close the channel meanwhile. */
+/* Delivers received frames to the owner until it pauses; the owner may close the channel. */
 static void read_frames(sh_channel *channel)
 {
     channel->in_turn = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/loop.h in virtual time: a list of what is due, in the order of time and then of arrival. */
+/* net/loop.h in virtual time: a list of due tasks, ordered by time, then by arrival. */
 #include <stdlib.h>
 
 #include "virtual_network.h"

@@ -2,10 +2,10 @@
 /*
  * The network between simulated devices, behind the interfaces of net/loop.h, net/channel.h and
  * net/listener.h, which virtual_loop.c, virtual_channel.c and virtual_listener.c define in place of
- * the program's. What is sent from one device to another comes after the link's delay, in order.
+ * the program's. Packets between devices arrive in order after the link's delay.
  *
  *     network_link(1, 2)->delay_ns = 5 * VIRTUAL_MS;
- *     network_link(1, 2)->cut = true;          // one way: nothing comes through until it is healed
+ *     network_link(1, 2)->cut = true;          // one way: nothing passes until it is healed
  *     network_reset(2);                        // device 2's connections break
  *
  * Threads: those of the virtual time; one runs at a time, so nothing here is locked.
@@ -22,23 +22,23 @@ typedef struct network_link {
     bool cut;
 } network_link;
 
-/* From one device to another; a change counts for what is sent, or still waits, from now on. */
+/* From one device to another. A change applies to packets sent or waiting from now on. */
 network_link *network_link_of(uint32_t from, uint32_t to);
 
 /* All delays and rates by the seed. */
 void network_draw_links(void);
 
-/* Breaks all connections of a device: both ends see a lost peer. With `gone`, nobody reaches it any
- * more: its process has ended. */
+/* Breaks all connections of a device: both ends see a lost peer. With `gone`, the device cannot be
+ * reached again: its process has ended. */
 void network_reset(uint32_t device, bool gone);
 
 /* What was cut goes on. */
 void network_heal(void);
 
-/* Runs task(context) on the loop's thread at that time, behind what is due before. */
+/* Runs task(context) on the loop's thread at that time, after earlier tasks. */
 void loop_at(sh_loop *loop, uint64_t due_ns, sh_loop_task *task, void *context);
 
-/* For the channels: the door at an address, or NULL; and what it does with one that comes. */
+/* For channels: the listener at an address, or NULL, and its accept function. */
 sh_listener *network_find_listener(const char *host, uint16_t port);
 sh_loop *listener_loop(const sh_listener *listener);
 bool listener_knows(const sh_listener *listener, const char *identity,

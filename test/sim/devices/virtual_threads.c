@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread that runs holds the baton. Where it blocks, it notes for what, draws the next one that
- * can run, hands the baton over, and waits for its own. Locks and conditions are kept in the memory
- * of pthread_mutex_t and pthread_cond_t themselves, which are zero after a static initializer.
+ * The running thread holds the baton. When it blocks, it records the reason, draws the next
+ * runnable thread, hands over the baton, and waits for its own turn. Locks and conditions live in
+ * the memory of pthread_mutex_t and pthread_cond_t, which static initialisers set to zero.
  */
 #include "virtual_threads.h"
 
@@ -17,13 +17,13 @@
 
 #define THREADS 512
 #define NEVER UINT64_MAX
-#define BEGIN_NS UINT64_C(1000000000000)      /* the monotonic clock at the beginning */
-#define DATE_NS UINT64_C(1750000000000000000) /* what the date is ahead of it */
-#define YIELDS 16                             /* one lock in so many lets others run */
+#define BEGIN_NS UINT64_C(1000000000000)      /* the monotonic clock at the start */
+#define DATE_NS UINT64_C(1750000000000000000) /* the real-time clock minus it */
+#define YIELDS 16                             /* one of this many locks lets others run */
 
 bool virtual_is_told;
 
-/* The linker calls ours where the code names the function, and the system's by the name of __real_.
+/* The linker redirects calls of a function to __wrap_; __real_ is the system's.
  */
 #define WRAPPED(name, arguments)                                                                   \
     int __real_##name arguments;                                                                   \
@@ -53,7 +53,7 @@ typedef struct vthread {
     pthread_t thread;
     sem_t baton;
     state state;
-    const void *on; /* the lock, the condition, or the thread that is joined */
+    const void *on; /* the lock, condition or joined thread */
     struct pollfd *fds;
     nfds_t fd_count;
     uint64_t due_ns; /* NEVER: no deadline */
@@ -139,7 +139,7 @@ void virtual_tell(void)
                     names[threads[i].state], is_held(&threads[i]) ? ", held" : "");
 }
 
-/* The next thread; the clock jumps where none can run. */
+/* The next thread; the clock jumps if none can run. */
 static vthread *choose(void)
 {
     for (;;) {
