@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run's folder says at the end of what its weights are worth: what `shoal eval RUN` would
- * print, as metrics.json (node/record/assessment.h), and the samples with the largest losses as
+ * The evaluation of a run's weights in its folder, written at the end: the results of `shoal eval
+ * RUN` as metrics.json (node/record/assessment.h), and the samples with the largest losses as
  * worst.csv, some of them with pictures as worst.json.
  *
  *     const sh_appraisal asked = {.bench = bench, .measure = &measure, .run = run};
@@ -19,17 +19,17 @@
 
 /* Everything is borrowed during the call. */
 typedef struct sh_appraisal {
-    sh_workbench *bench;  /* with no other devices; its trainer can only measure afterwards */
-    sh_measure **measure; /* where the lanes look for the measure that gets their answers */
+    sh_workbench *bench;  /* without other devices; afterwards its trainer can only measure */
+    sh_measure **measure; /* the measure that receives the lanes' answers */
     const sh_run *run;
-    double limit_s; /* most that it may take, as far as the steps so far show; 0: any time */
+    double limit_s; /* time limit, as predicted from the steps so far; 0: none */
 } sh_appraisal;
 
-/* Fills the replica with the weights of a checkpoint, which are to be measured and handed over. */
+/* Loads the weights of a checkpoint into the replica, to be measured and exported. */
 sh_status sh_appraisal_hold(sh_replica *replica, const char *path) SHOAL_CHECKED;
 
-/* `*metrics`: the JSON of metrics.json, owned. SH_LIMIT: it would take too long. On failure a file
- * of an earlier call may stay. */
+/* `*metrics`: the JSON of metrics.json, owned. SH_LIMIT: it would take too long. After a failure, a
+ * file of an earlier call may remain. */
 sh_status sh_appraisal_write(char **metrics, const sh_appraisal *asked) SHOAL_CHECKED;
 
 /* The figures in the folder are of other weights from now on. */

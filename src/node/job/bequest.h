@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A request that another device coordinate, as it comes and is answered by files in the run's
- * folder: its owner alone can write there.
+ * A request that another device coordinate, exchanged through files in the run's folder, where only
+ * its owner can write.
  *
  *     if (sh_bequest_take(&bequest, run, now_ns))        // in the coordinator, now and then
  *         sh_bequest_answer(&bequest, status == SH_OK, text);
@@ -18,13 +18,13 @@
 typedef struct sh_bequest {
     const sh_run *run;        /* of the request at hand; borrowed */
     uint64_t looked_ns;       /* when last */
-    char name[SH_NAME_BYTES]; /* of the device that is to coordinate; "": any */
+    char name[SH_NAME_BYTES]; /* of the new coordinator; "": any */
 } sh_bequest;
 
-/* Takes a request, if one has come; looks for it a few times a second. */
+/* Takes a request, if there is one; checks a few times a second. */
 bool sh_bequest_take(sh_bequest *bequest, const sh_run *run, uint64_t now_ns);
 
-/* `text`: who coordinates from now on, or why nobody else does. */
+/* `text`: the new coordinator, or the reason for refusing. */
 void sh_bequest_answer(const sh_bequest *bequest, bool good, const char *text);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the nodes of an imported network make of training samples.
+ * The results of an imported network's nodes for training samples.
  *
  *     const sh_calibration asked = {.bench = bench, .model = file, .samples = 256, .take = add,
  *                                   .context = &sums};
  *     SH_TRY(sh_calibrate(&asked));
  *
- * The network is computed in evaluation, by one lane. The samples are evenly spaced in the training
- * split, in its first epoch; they come in groups, in the same order everywhere.
+ * Evaluates the network on one lane. The samples are evenly spaced in the training split, in its
+ * first epoch, in groups, and in the same order on every device.
  *
  * Threads: caller locks.
  */
@@ -21,16 +21,16 @@
 typedef struct sh_calibration {
     const sh_workbench *bench; /* open, with the weights of the model */
     const sh_onnx *model;      /* the network */
-    const bool *chosen;        /* by node: its first result is wanted; NULL: all */
-    uint32_t samples;          /* at most; whole groups of 16 are computed where they are more */
+    const bool *chosen;        /* by node: report its first result; NULL: all */
+    uint32_t samples;          /* limit; whole groups of 16 if it is larger */
 
-    /* Is given the results of a group: a node's number, shape [N, ...] and elements. Its failure
+    /* Receives the results of a group: a node's number, shape [N, ...] and elements. Its failure
      * ends the calibration. */
     sh_status (*take)(void *context, size_t node, const sh_shape *shape, const float *values);
     void *context;
 } sh_calibration;
 
-/* Results that are known without samples, or that the answer does not depend on, are left out. */
+/* Omits results that do not depend on samples, and those that the answer does not depend on. */
 sh_status sh_calibrate(const sh_calibration *asked) SHOAL_CHECKED;
 
 #endif

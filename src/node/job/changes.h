@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What --resume has changed in a job, as a run's job.json has it:
+ * The changes of a job by --resume, in a run's job.json:
  *
  *     "changes": [{"step": 640, "lr": [0.1, 0.01]}, ...]      from this step on: old, new
  *
@@ -19,14 +19,14 @@
 #define SH_CHANGES_MAX 1024 /* older ones are left out */
 
 /*
- * Sets `changes` of `json`: those of `file`, which is the text of the job.json before (NULL or
- * anything else: none), that the checkpoint at `steps` with the job `before` has seen; and what of
- * `now` differs from `before`. No key where there are none.
+ * Sets `changes` of `json`: those in `file`, the text of the previous job.json (NULL or malformed:
+ * none), up to the checkpoint at `steps` with the job `before`; then the differences between
+ * `before` and `now`. Without changes there is no key.
  */
 sh_status sh_changes_add(json_t *json, const char *file, const sh_job *before, const sh_job *now,
                          uint64_t steps) SHOAL_CHECKED;
 
-/* "lr 0.1 becomes 0.01, warmup 0 becomes 2": what differs, cut at `bytes`; "" if nothing. */
+/* "lr 0.1 becomes 0.01, warmup 0 becomes 2": the differences, cut at `bytes`; "": none. */
 sh_status sh_changes_print(char *text, size_t bytes, const sh_job *before,
                            const sh_job *now) SHOAL_CHECKED;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * With whom this device trains: nobody, a crew that it coordinates (`crew`: local devices, and
- * those that join), or the ranks that mpirun or srun has started (`ranks`). One table of operations
- * each.
+ * The devices that train together: this one alone, a crew that it coordinates (`crew`: local
+ * devices and those that join), or the ranks started by mpirun or srun (`ranks`). Each has a table
+ * of operations.
  *
  *     SH_TRY(sh_company_check(&options));
  *     SH_TRY(sh_company_open(&company, &options));
@@ -13,8 +13,8 @@
  *     status = sh_company_dismiss(company, status, message);
  *     sh_company_close(company, stopped);
  *
- * Threads: the step's, but where said. It lives as long as the local devices, which the system ends
- * with the thread that started them.
+ * Threads: the step's, unless stated. That thread must outlive the local devices, which the system
+ * ends with the thread that started them.
  */
 #ifndef SHOAL_NODE_COMPANY_H
 #define SHOAL_NODE_COMPANY_H
@@ -28,90 +28,92 @@
 
 typedef struct sh_company sh_company;
 
-/* The slots from `check` on are optional, but for `open`: without one, the function of its name
- * below does what a device does that trains alone. */
+/* The slots from `check` on are optional, except `open`: without one, the function of that name
+ * below acts as for a device that trains alone. */
 typedef struct sh_company_ops {
     const char *purpose; /* of its memory */
     size_t bytes;        /* of its struct */
 
-    /* Whether it is the company of a training with these options. Any thread, as the next two. */
+    /* Whether it serves a training with these options. Any thread, as the next two. */
     bool (*fits)(const sh_train_options *options);
 
     /* SH_INVALID or SH_UNSUPPORTED, with the remedy: other options, or another launcher. */
     sh_status (*check)(const sh_train_options *options);
 
-    /* How many devices begin the training together; at least 1. */
+    /* The number of devices that start the training; at least 1. */
     uint32_t (*devices)(const sh_train_options *options);
 
-    /* Before the data are opened; ranks meet. SH_MISMATCH: MPI and the launcher disagree. After a
-     * failure the company is closed. */
+    /* Called before the data are opened; ranks meet. SH_MISMATCH: MPI and the launcher disagree.
+     * After a failure the company is closed. */
     sh_status (*open)(sh_company *company);
 
-    /* If `status` is a failure on any device, all fail, with the message of the first. */
+    /* If `status` is a failure on any device, all fail with the first message. */
     sh_status (*unite)(sh_company *company, sh_status status);
 
-    /* The bench is started. SH_MISMATCH on all ranks where any has another program, job, data,
-     * arithmetic or replica than rank 0; it names them. */
+    /* The bench is started. SH_MISMATCH on all ranks if any rank's program, job, data, arithmetic
+     * or replica differs from rank 0's; names these ranks. */
     sh_status (*compare)(sh_company *company);
 
     /* The run's folder is open. Opens the door, tells the observer the token, starts the local
      * devices, and takes device 0's place in the job: `agent`. */
     sh_status (*assemble)(sh_company *company);
 
-    /* This device enters a view with its next step, for the journal. */
+    /* Tells the journal that this device enters a view with its next step. */
     void (*enter)(sh_company *company, uint32_t view, uint64_t step);
 
-    /* The view that this device is to announce (sh_part.announce). Any thread. */
+    /* The view to announce (sh_part.announce). Any thread. */
     bool (*announce)(sh_company *company, bool last, uint64_t *view);
 
-    /* As sh_course.on_idle: passes on what the user should hear. SH_STOPPED before the first view;
+    /* As sh_course.on_idle: forwards messages for the user. SH_STOPPED before the first view;
      * SH_PEER_LOST: the job cannot go on. */
     sh_status (*idle)(sh_company *company, bool wait, bool *over);
 
     sh_status (*run)(sh_company *company, sh_course *course, sh_ending *ending);
 
-    /* What each device did, this one (`own`) first. *reports is owned: free(). */
+    /* The reports of all devices, this one's (`own`) first. *reports is owned: free(). */
     sh_status (*reports)(sh_company *company, const sh_device_report *own,
                          sh_device_report **reports, size_t *count);
 
-    /* Tells all devices why the job cannot go on. */
+    /* Tells all devices why the job ends. */
     void (*fail)(sh_company *company, const char *reason);
 
-    /* The training has ended with this status and message: the others leave. Returns how it ended
-     * for this process: what all ranks have seen rank 0 alone reports. */
+    /* The training has ended with this status and message: dismisses the others. Returns this
+     * process's result: only rank 0 reports a failure that all ranks saw. */
     sh_status (*dismiss)(sh_company *company, sh_status status, const char *message);
 
-    /* After dismiss. `in_haste`: for a process that is told to end. */
+    /* After dismiss. `in_haste`: the process was asked to end. */
     void (*close)(sh_company *company, bool in_haste);
 } sh_company_ops;
 
-/* The head of every company; its own struct begins with it. */
+/* The first member of every company's struct. */
 struct sh_company {
     const sh_company_ops *ops;
     const sh_train_options *options;
 
-    char name[SH_NAME_BYTES]; /* of this device; the host's unless open says otherwise */
+    char name[SH_NAME_BYTES]; /* of this device; the host's unless open changes it */
     uint32_t devices;         /* at the start, as ops->devices says */
     /* Set by open. */
-    uint32_t here;      /* of these devices, on this machine: they share its cores; else 1 */
+    uint32_t here;      /* of these devices on this machine, which share its cores; else 1 */
     uint32_t rank;      /* 0 but for ranks */
-    sh_engine *engine;  /* without an agent: adds up over all devices; borrowed */
+    sh_engine *engine;  /* without an agent: reduces over all devices; borrowed */
     bool may_share;     /* other devices may need what the replica and the sums hold */
-    bool may_be_killed; /* soon after it is told to end: save_now is called on another thread */
+    bool may_be_killed; /* may be killed soon after a request to end: save_now is called on another
+                           thread */
 
-    /* Set by the training as it has them; borrowed. */
+    /* Set by the training when available; borrowed. */
     sh_workbench *bench;
     sh_run *run; /* NULL but for rank 0, as the journal */
     sh_run_journal *journal;
     sh_duties duties;
-    const char *lanes; /* of each device here, as --lanes has them; borrowed: the user's, or this */
+    const char
+        *lanes; /* of each device here, in the form of --lanes; borrowed: the user's, or this */
     char lanes_text[16];
     void (*save_now)(void *context);
     void *context;
-    const sh_legacy *legacy; /* of a coordinator whose place this one takes; NULL: of none */
-    sh_door moved;   /* out: another device goes on in this one's place, there; port 0: none does */
-    sh_token token;  /* out, likewise: the job's */
-    sh_agent *agent; /* set by assemble; NULL: the devices stay as they are */
+    const sh_legacy *legacy; /* of the coordinator that this one succeeds; NULL: none */
+    sh_door moved;           /* out: the address of a device that succeeds this one; port 0: none */
+    sh_token token;          /* out, likewise: the job's */
+    sh_agent *agent;         /* set by assemble; NULL: the devices do not change */
 };
 
 extern const sh_company_ops sh_company_ranks, sh_company_crew;
@@ -134,12 +136,12 @@ void sh_company_fail(sh_company *company, const char *reason);
 sh_status sh_company_dismiss(sh_company *company, sh_status status,
                              const char *message) SHOAL_CHECKED;
 
-/* Reports of a device that speaks for itself alone. */
+/* Reports of this device only. */
 sh_status sh_company_report_own(const sh_device_report *own, sh_device_report **reports,
                                 size_t *count) SHOAL_CHECKED;
 
-/* The grains of a full step that this device computes where there is no agent: equal parts, in
- * order of ranks. */
+/* The grains of a full step that this device computes without an agent: equal parts, in order of
+ * ranks. */
 sh_range sh_company_share(const sh_company *company);
 
 #endif

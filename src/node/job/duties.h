@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the user wants of the job's devices beside computing a share: which of them serve, and how
- * many compute at all.
+ * The user's wishes for the job's devices: which are servers, and how many compute.
  *
  *     SH_TRY(sh_duties_choose(&duties, &options, &job));
  *
@@ -16,13 +15,13 @@
 
 typedef struct sh_duties {
     sh_serving serving;
-    uint32_t used; /* devices that compute, as cluster/standby.h has it */
+    uint32_t used; /* devices that compute (cluster/standby.h) */
 } sh_duties;
 
 /*
- * By options->servers, options->devices_used and the job's strategy: all devices compute where each
- * does by itself. SH_INVALID: the strategy has no servers, a list or number is malformed, or names
- * a device that there can never be.
+ * From options->servers, options->devices_used and the job's strategy: all devices compute if they
+ * do so independently. SH_INVALID: the strategy has no servers, a list or number is malformed, or a
+ * device number is impossible.
  */
 sh_status sh_duties_choose(sh_duties *duties, const sh_train_options *options,
                            const sh_job *job) SHOAL_CHECKED;

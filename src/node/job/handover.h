@@ -12,9 +12,9 @@
 #include "node/job/model_file.h"
 #include "store/run.h"
 
-/* Replaces both files. One that cannot be written, because ONNX has no such model or the disk is
- * full, goes into the log (model.skipped): the training was a success without it. Fails as the
- * first that the disk refused. */
+/* Replaces both files. If one cannot be written, because ONNX cannot express the model or the disk
+ * is full, logs it (model.skipped): the training succeeds without it. Fails as the first write that
+ * the disk refused. */
 sh_status sh_handover_write(const sh_run *run, const sh_model_source *source) SHOAL_CHECKED;
 
 #endif

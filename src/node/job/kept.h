@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which checkpoints of a run stay: the best one, and those of the newest epochs.
+ * The checkpoints of a run that are kept: the best one and those of the newest epochs.
  *
  *     sh_kept_open(&kept, sh_run_checkpoints(run), 3);
  *     SH_TRY(sh_snapshot_save(kept.folder, ...));     // after a validation
- *     SH_TRY(sh_kept_validated(&kept, &now, steps));  // it stays where it is the best
- *     SH_TRY(sh_kept_epoch(&kept, 7));                // and for three epochs
+ *     SH_TRY(sh_kept_validated(&kept, &now, steps));  // keeps it if it is the best
+ *     SH_TRY(sh_kept_epoch(&kept, 7));                // and keeps it for three epochs
  *
  * Threads: caller locks.
  */
@@ -17,13 +17,13 @@
 typedef struct sh_kept {
     const char *folder;  /* of the checkpoints; borrowed */
     uint32_t most;       /* newest epochs to keep */
-    uint64_t best_steps; /* of the one that is kept as the best; 0: there is none */
+    uint64_t best_steps; /* of the best one kept; 0: none */
 } sh_kept;
 
-/* Looks at what the folder has; it may be missing. `most` is --keep. */
+/* Scans the folder, which may be missing. `most` is --keep. */
 void sh_kept_open(sh_kept *kept, const char *folder, uint32_t most);
 
-/* Whether the last checkpoint, of `steps`, is the best one and not yet kept. */
+/* Whether the last checkpoint, at `steps`, is the best and not yet kept. */
 bool sh_kept_lacks(const sh_kept *kept, const sh_best *now, uint64_t steps);
 
 /* The last checkpoint was written at `steps`, after a validation; `now` is sh_best_now. */

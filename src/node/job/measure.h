@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Measures the weights of a workbench on the validation samples: one pass by this device alone. The
- * figures depend on weights and samples alone, to the bit.
+ * Measures the weights of a workbench on the validation samples, in one pass on this device. The
+ * figures depend only on weights and samples, to the bit.
  *
- *     bench->on_answers = collect;                  // calls sh_measure_add; before the bench
- * starts SH_TRY(sh_measure_new(&measure, bench, 100)); SH_TRY(sh_measure_run(measure, bench,
- * &found)); puts(found.metrics); sh_measured_release(&found); sh_measure_free(measure);
+ *     bench->on_answers = collect; // calls sh_measure_add; before the bench starts
+ *     SH_TRY(sh_measure_new(&measure, bench, 100));
+ *     SH_TRY(sh_measure_run(measure, bench, &found));
+ *     puts(found.metrics);
+ *     sh_measured_release(&found);
+ *     sh_measure_free(measure);
  *
  * Threads: any for sh_measure_add; the rest as the trainer's.
  */
@@ -20,21 +23,21 @@ typedef struct sh_measured {
     uint64_t samples;
     sh_figures figures;
     char *metrics;  /* JSON (node/record/assessment.h); owned */
-    char *worst;    /* CSV; NULL where none were asked for; owned */
+    char *worst;    /* CSV; NULL: not requested; owned */
     char *pictures; /* JSON (node/record/worst_pictures.h); likewise */
 } sh_measured;
 
-/* `*measure` is owned. `worst`: samples with the largest losses to keep. SH_NO_MEMORY. */
+/* `*measure` is owned. `worst`: number of samples with the largest losses to keep. SH_NO_MEMORY. */
 sh_status sh_measure_new(sh_measure **measure, const sh_workbench *bench,
                          uint32_t worst) SHOAL_CHECKED;
 void sh_measure_free(sh_measure *measure); /* NULL is fine */
 
-/* Adds the answers to samples; any lane. Without a measure (NULL) nothing happens. */
+/* Adds the answers to samples. Any lane. Accepts a NULL measure. */
 void sh_measure_add(sh_measure *measure, const sh_answers *answers);
 
 /*
- * The pass; once for each measure. The bench has started, and its lanes call sh_measure_add. Its
- * replica counts the pass as a validation. Fails as sh_trainer_evaluate does.
+ * Makes the pass, once for each measure. The bench has started, and its lanes call sh_measure_add.
+ * The replica counts the pass as a validation. Fails as sh_trainer_evaluate.
  */
 sh_status sh_measure_run(sh_measure *measure, sh_workbench *bench,
                          sh_measured *found) SHOAL_CHECKED;

@@ -17,14 +17,14 @@
 typedef struct sh_model_source {
     const sh_job *job;
     const sh_replica *replica;
-    const char *trained_text; /* what a checkpoint says of the data (data/trained.h) */
+    const char *trained_text; /* a checkpoint's description of the data (data/trained.h) */
     bool bake;                /* ONNX: pixels are normalised inside */
-    bool fold;                /* ONNX: batch normalisations become part of the layers before them */
+    bool fold;                /* ONNX: folds batch normalisations into the preceding layers */
     uint32_t int8; /* ONNX: training samples for --int8 (node/job/quantisation.h), or 0 */
 } sh_model_source;
 
-/* Replaces `path` as a whole or not at all. `*quantised`, which may be NULL without `int8`, is what
- * that costs. SH_UNSUPPORTED: the model has no such form. */
+/* Replaces `path` atomically. `*quantised` (may be NULL without `int8`): the cost of quantisation.
+ * SH_UNSUPPORTED: the format cannot express the model. */
 sh_status sh_model_file_write(sh_model_quantised *quantised, const char *path,
                               sh_model_format format, const sh_model_source *source) SHOAL_CHECKED;
 

@@ -9,8 +9,8 @@
  *     if (sh_overdue_look(&overdue, now_ns, (sh_signs){SH_OCCUPATION_STEPS, progress}, asked))
  *         ... save what there is, and end ...
  *
- * Who looks may stand still as well, with the whole process or the machine: a look counts as
- * `look_ns` at most, however long ago the one before was.
+ * The observer may be stopped too, with the process or the machine, so an interval between two
+ * looks counts as at most `look_ns`.
  *
  * Threads: caller locks.
  */
@@ -22,15 +22,15 @@
 
 /* What the step's thread is at. */
 typedef enum sh_occupation {
-    SH_OCCUPATION_START, /* opens data, compiles, connects: nothing is lost where it is broken off
+    SH_OCCUPATION_START, /* opens data, compiles, connects: breaking off loses nothing
                           */
     SH_OCCUPATION_STEPS, /* computes, applies, tells */
     SH_OCCUPATION_WAIT,  /* for other devices */
-    SH_OCCUPATION_FILES, /* writes a checkpoint, or what stays of the run at its end */
+    SH_OCCUPATION_FILES, /* writes a checkpoint, or the run's final files */
     SH_OCCUPATION_KINDS
 } sh_occupation;
 
-/* The step's thread shows that it lives when either of these changes. */
+/* The step's thread is alive if either of these changes. */
 typedef struct sh_signs {
     sh_occupation occupation;
     uint64_t progress;
@@ -40,7 +40,7 @@ typedef struct sh_overdue_limit {
     uint32_t least_ms;
     uint32_t factor;  /* of the longest pause in this occupation so far */
     uint32_t most_ms; /* 0: any */
-    bool at_once;     /* counts from the request on, whatever moves */
+    bool at_once;     /* counts from the request on, regardless of progress */
 } sh_overdue_limit;
 
 /* The usual limits, by occupation. Static storage. */
@@ -59,10 +59,10 @@ typedef struct sh_overdue {
     uint64_t longest_ns[SH_OCCUPATION_KINDS]; /* pause that a sign has ended */
 } sh_overdue;
 
-/* `now_ns` never goes back; `asked`: there was a request to stop. True: it is overdue. */
+/* `now_ns` never decreases; `asked`: a stop was requested. True: overdue. */
 bool sh_overdue_look(sh_overdue *overdue, uint64_t now_ns, sh_signs signs, bool asked);
 
-/* For how long nothing may move in this occupation, by what was seen so far. */
+/* The longest allowed time without progress in this occupation, by observation so far. */
 uint64_t sh_overdue_limit_ns(const sh_overdue *overdue, sh_occupation occupation);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a course reports, as events for an observer: the same on the coordinator and on devices that
- * joined.
+ * A course's reports as events for an observer, on the coordinator and on joined devices alike.
  *
  *     sh_progress_pace_start(&pace, now_ns);
  *     sh_event event = sh_progress_event(SH_EVENT_STEP, &report, &pace, now_ns);
@@ -25,16 +24,16 @@ typedef struct sh_progress_pace {
 
 void sh_progress_pace_start(sh_progress_pace *pace, uint64_t now_ns);
 
-/* An event of this kind with all that the report says. It borrows nothing. */
+/* An event of this kind with the report's figures. Borrows nothing. */
 sh_event sh_progress_event(sh_event_kind kind, const sh_progress_report *report,
                            const sh_progress_pace *pace, uint64_t now_ns);
 
-/* The event of a validation. Its speed is left at 0. */
+/* The event of a validation; its speed is 0. */
 sh_event sh_progress_validated(const sh_progress_report *report, const sh_sum_totals *validation,
                                const sh_progress_pace *pace, uint64_t now_ns);
 
-/* Counts a step that ended now, and returns the samples a second over the last steps, of `samples`
- * each. */
+/* Counts a step that ended now; returns the samples a second over the last steps of `samples` each.
+ */
 double sh_progress_rate(sh_progress_pace *pace, uint32_t samples, uint64_t now_ns);
 
 #endif

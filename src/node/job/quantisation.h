@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * --int8: a model in integers of 8 bits, and what that costs.
+ * --int8: quantises a model to 8-bit integers and measures the cost.
  *
  *     const sh_quantisation asked = {.job = &job, .file = model, .plain = model, .samples = 200};
  *     SH_TRY(sh_quantise(&made, &found, &asked, &arena));
  *
- * Grids of values come from training samples (onnx/value_range), without augmentation. Both models
- * are measured on the validation samples, that in integers as float32 on its grids.
+ * The grids of values come from training samples without augmentation (onnx/value_range). Both
+ * models are measured on the validation samples, the quantised one as float32 on its grids.
  *
  * Threads: caller locks.
  */
@@ -18,8 +18,8 @@
 
 /* All borrowed until the model is no longer used. */
 typedef struct sh_quantisation {
-    const sh_job *job;                 /* says where the data are, and how they are read */
-    const Sh__Onnx__ModelProto *file;  /* the model that is quantised; batch norms are folded */
+    const sh_job *job;                 /* the data and how to read them */
+    const Sh__Onnx__ModelProto *file;  /* the model to quantise; batch norms are folded */
     const Sh__Onnx__ModelProto *plain; /* the same without the nodes that normalise pixels: its
                                           nodes are the last of `file` */
     uint32_t samples;                  /* of the training split */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * --lr-find: a training whose learning rate rises from 1e-7 to 10, so that whoever called it sees
- * the loss of each rate (SH_EVENT_STEP: lr, step_loss) and stops it.
+ * --lr-find: a training whose learning rate rises from 1e-7 to 10. The caller sees the loss of each
+ * rate (SH_EVENT_STEP: lr, step_loss) and stops it.
  *
  *     SH_TRY(sh_rate_trial_begin(options));
  *     sh_rate_trial_measure(&event, options, report);   // after each step
@@ -16,12 +16,11 @@
 #include "shoal/train.h"
 #include "train/progress_report.h"
 
-/* Replaces the job's rate, schedule, warm-up and patience, and sets its steps to 100 if they are
- * not given. Done twice it changes nothing more. SH_INVALID: --resume, or a strategy without steps
- * of all devices. */
+/* Replaces the job's rate, schedule, warm-up and patience, and sets its steps to 100 by default.
+ * Idempotent. SH_INVALID: --resume, or a strategy without common steps. */
 sh_status sh_rate_trial_begin(sh_train_options *options) SHOAL_CHECKED;
 
-/* Sets the rate and the loss of the step that the report tells of. */
+/* Sets the rate and loss of the reported step. */
 void sh_rate_trial_measure(sh_event *event, const sh_train_options *options,
                            const sh_progress_report *report);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was saved and is used again: a checkpoint that a training goes on from, with its job, what
- * the user may change in it, and its data; and weights, wherever users keep them.
+ * Opens saved state: a checkpoint to resume from, with its job, the user's changes and its data; or
+ * weights from a run or a file.
  *
  *     SH_TRY(sh_resume_open(&bench, &saved, &options, note));
  *     if (note[0] != '\0')
@@ -21,26 +21,26 @@
 #include "train/workbench.h"
 
 /*
- * Opens the newest whole checkpoint of options->resume as a workbench that stands there. The rows
- * of shoal/options.def with `resume` may be given anew, and a strategy that leads to the same
- * weights; SH_MISMATCH names what else differs. `*saved` is the checkpoint's job, of which the
- * workbench has the changed one. `note` is set to what the user should know, else to "".
+ * Opens the newest complete checkpoint of options->resume as a workbench at its position. Options
+ * with `resume` in shoal/options.def may change, and the strategy to one with the same weights;
+ * SH_MISMATCH names other differences. `*saved` is the checkpoint's job; the workbench has the
+ * changed one. `note`: a message for the user, or "".
  */
 sh_status sh_resume_open(sh_workbench **bench, sh_job *saved, const sh_train_options *options,
                          char note[SH_MESSAGE_BYTES]) SHOAL_CHECKED;
 
-/* Whether `path` is a run's folder, in which a resumed training goes on; a checkpoint is not. */
+/* Whether `path` is a run's folder, in which a resumed training continues, and not a checkpoint. */
 bool sh_resume_is_run(const char *path);
 
 /*
- * Opens the newest checkpoint of a run's folder, or a safetensors file, whose checksum is verified
- * where it carries one. `*file` is owned: sh_safetensors_close it. Fails as sh_checkpoint_open and
- * sh_safetensors_open do. Any thread.
+ * Opens the newest checkpoint of a run's folder, or a safetensors file, and verifies its checksum
+ * if it has one. `*file` is owned: sh_safetensors_close it. Fails as sh_checkpoint_open and
+ * sh_safetensors_open. Any thread.
  */
 sh_status sh_weights_open(sh_safetensors **file, const char *path) SHOAL_CHECKED;
 
-/* The best checkpoint of a run, where its folder has one, else what sh_weights_open opens. `used`
- * is the path of the file. */
+/* Opens a run's best checkpoint if its folder has one, else as sh_weights_open. `used`: the file's
+ * path. */
 sh_status sh_weights_open_best(sh_safetensors **file, char used[SH_PATH_BYTES],
                                const char *path) SHOAL_CHECKED;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes checkpoints of a training's replica: the step's thread as a matter of course, and another
- * one where the step's thread will not come to it.
+ * Writes checkpoints of a training's replica, normally on the step's thread, and on another thread
+ * if the step's thread is stuck.
  *
  *     sh_saves_init(&saves);
  *     saves.bench = bench;
@@ -10,7 +10,7 @@
  *     ... on another thread: sh_saves_rescue(&saves, agent, &rescue) ...
  *     sh_saves_release(&saves);
  *
- * Threads: any, where said; one writes at a time, and others wait for it.
+ * Threads: any, where stated; writers wait for each other.
  */
 #ifndef SHOAL_NODE_JOB_SAVES_H
 #define SHOAL_NODE_JOB_SAVES_H
@@ -21,8 +21,8 @@
 #include "node/member/agent.h"
 
 typedef struct sh_saves {
-    const sh_workbench *bench; /* these two are borrowed, and set before the first call */
-    const char *folder;        /* of the checkpoints; NULL: none are written, as with --lr-find */
+    const sh_workbench *bench; /* both borrowed, and set before the first call */
+    const char *folder;        /* of the checkpoints; NULL: writes none, as with --lr-find */
     pthread_mutex_t lock;      /* held to write; guards the next two */
     bool is_saved;
     sh_position saved; /* where the checkpoint stands */
@@ -31,18 +31,17 @@ typedef struct sh_saves {
 void sh_saves_init(sh_saves *saves);
 void sh_saves_release(sh_saves *saves);
 
-/* Writes the replica as it stands; `in_haste`, not where the last one stands there. Any thread that
- * may read the replica. */
+/* Writes the replica's current state; with `in_haste`, only if the last checkpoint has another
+ * position. Any thread that may read the replica. */
 sh_status sh_saves_write(sh_saves *saves, bool in_haste) SHOAL_CHECKED;
 
-/* The same for a process that may be killed before the step or the process itself comes to its end;
- * tells the log. Any thread. */
+/* The same for a process that may be killed before its step ends; logs it. Any thread. */
 void sh_saves_write_now(sh_saves *saves);
 
 /*
- * The same where the step's thread hangs: it may hold the replica, and be in the midst of changing
- * it, or hang in a checkpoint. `agent` says whether the replica is whole; NULL: it is. Any
- * thread; waits a moment for the replica, and for the disk without a limit.
+ * The same if the step's thread hangs, possibly while it holds or changes the replica or writes a
+ * checkpoint. `agent` knows whether the replica is whole; NULL: it is. Any thread; waits briefly
+ * for the replica, and without limit for the disk.
  */
 void sh_saves_rescue(sh_saves *saves, sh_agent *agent, sh_rescue *rescue);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of a run that cannot be written for a while, as on a full disk: the training goes on, says
- * so once, tries again, and says when it works again.
+ * Handles files of a run that temporarily cannot be written, as on a full disk: the training
+ * continues, reports it once, retries, and reports the recovery.
  *
  *     SH_TRY(sh_setbacks_note(&setbacks, SH_SETBACK_CHECKPOINT, save(t), now_ns, text));
  *     if (text[0] != '\0')
@@ -20,7 +20,7 @@
 #include "store/run.h"
 
 #define SH_SETBACKS_RETRY_NS 5000000000ull
-#define SH_SETBACKS_LINES 256 /* lines of metrics that wait; older ones are lost */
+#define SH_SETBACKS_LINES 256 /* pending lines of metrics; older ones are lost */
 
 typedef enum sh_setback {
     SH_SETBACK_CHECKPOINT,
@@ -40,25 +40,24 @@ typedef struct sh_setbacks {
     uint32_t line_count, lost_lines;
 } sh_setbacks;
 
-/* Whether the disk may be to blame, so that a later attempt may succeed. */
+/* Whether the disk may be the cause, so that a later attempt may succeed. */
 bool sh_setbacks_may_pass(sh_status status);
 
 /*
- * Notes how a write has ended. Returns SH_OK where it succeeded or may succeed later, otherwise
- * `status` with its message. `text` gets what the user should hear: that a setback began or ended;
- * "" where nothing changed.
+ * Notes the result of a write. Returns SH_OK if it succeeded or may succeed later, otherwise
+ * `status` with its message. `text`: a message for the user when a setback begins or ends; else "".
  */
 sh_status sh_setbacks_note(sh_setbacks *all, sh_setback kind, sh_status status, uint64_t now_ns,
                            char text[SH_MESSAGE_BYTES]) SHOAL_CHECKED;
 
-/* Whether a setback lasts, and the next attempt is due. */
+/* Whether a setback lasts and the next attempt is due. */
 bool sh_setbacks_is_due(const sh_setbacks *all, sh_setback kind, uint64_t now_ns);
 
-/* Appends lines that wait and then `line` (copied; NULL: none) to the run's metrics. Lines that
- * cannot be written wait for the next call. */
+/* Appends pending lines and `line` (copied; NULL: none) to the run's metrics. Keeps lines that
+ * cannot be written for the next call. */
 sh_status sh_setbacks_append(sh_setbacks *all, const sh_run *run, const char *line) SHOAL_CHECKED;
 
-/* What was never written whole, but for checkpoints; false where nothing is missing. */
+/* Names what was never written completely, except checkpoints; false: nothing. */
 bool sh_setbacks_left(const sh_setbacks *all, char text[SH_MESSAGE_BYTES]);
 
 /* Frees the lines. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a run says how it went: summary.json, and the lines of metrics.jsonl.
+ * The results of a run: summary.json, and the lines of metrics.jsonl.
  *
  *     SH_TRY(sh_summary_file_write(run, &summary, "complete"));
  *
@@ -16,7 +16,7 @@
 sh_status sh_summary_file_write(const sh_run *run, const sh_summary *summary,
                                 const char *ending) SHOAL_CHECKED;
 
-/* What metrics.jsonl says of an epoch; `*line` is owned: free it. */
+/* The line of an epoch for metrics.jsonl; `*line` is owned: free it. */
 sh_status sh_summary_epoch(char **line, const sh_event *event) SHOAL_CHECKED;
 
 #endif

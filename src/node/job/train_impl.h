@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of a training share. train.c tells its story; train_end.c is how it ends;
- * train_records.c writes checkpoints and says what the user should know, and calls nothing of the
- * others.
+ * Shared by the files of a training. train.c has its course, train_end.c its end; train_records.c
+ * writes checkpoints and messages for the user, and calls nothing of the others.
  *
  *     SH_TRY(sh_training_checkpoint(t));
  *     SH_TRY(sh_training_finish(t, &course, status, ending));
  *
- * Threads: the step's, but where said.
+ * Threads: the step's, unless stated.
  */
 #ifndef SHOAL_NODE_JOB_TRAIN_IMPL_H
 #define SHOAL_NODE_JOB_TRAIN_IMPL_H
@@ -25,9 +24,9 @@
 
 typedef struct training {
     const sh_train_options *options;
-    const sh_lead_options *lead; /* goes on with a job that others have begun; NULL: begins one */
+    const sh_lead_options *lead; /* continues another coordinator's job; NULL: starts one */
     sh_company *company;
-    sh_run *run;         /* NULL for ranks but the first, as the journal */
+    sh_run *run;         /* NULL except on rank 0, like the journal */
     bool has_checkpoint; /* in the run's folder */
     sh_saves saves;
     sh_kept kept;
@@ -35,11 +34,11 @@ typedef struct training {
     sh_setbacks setbacks;
     sh_log_tap events; /* into the run's folder while it is open */
     sh_scalars scalars;
-    sh_measure *measure; /* that gets the lanes' answers; NULL: none */
+    sh_measure *measure; /* receives the lanes' answers; NULL: none */
     sh_workbench *bench;
     sh_run_journal *journal;
-    sh_job before;   /* the job of the checkpoint that it goes on from */
-    sh_vigil *vigil; /* NULL for ranks, which the launcher ends */
+    sh_job before;   /* the job of the resumed checkpoint */
+    sh_vigil *vigil; /* NULL with ranks, which the launcher ends */
 
     /* The course under way. */
     sh_progress_pace pace;
@@ -47,7 +46,7 @@ typedef struct training {
     uint64_t counted_steps;   /* whose samples are in the summary */
     char name[SH_NAME_BYTES]; /* of this device, and the job's token: for the time after that */
     sh_token token;
-    bool moved_whole; /* another device leads now, and the replica here is whole */
+    bool moved_whole; /* another device leads now; the replica here is whole */
     sh_summary *summary;
 } training;
 
@@ -55,28 +54,28 @@ typedef struct training {
 
 void sh_training_observe(const training *t, const sh_event *event);
 
-/* Writes a checkpoint, and tells the user of it. The failures are those of sh_saves_write. */
+/* Writes a checkpoint and tells the user. Fails as sh_saves_write. */
 sh_status sh_training_checkpoint(training *t) SHOAL_CHECKED;
 
-/* The same of a validation: it stays where it is the best. */
+/* The same after a validation; keeps it if it is the best. */
 sh_status sh_training_checkpoint_validated(training *t) SHOAL_CHECKED;
 
-/* The last call was killed before the best checkpoint was kept, or the checkpoint is from another
- * run. */
+/* Repairs the best checkpoint, if the last call was killed before keeping it, or it is another
+ * run's. */
 sh_status sh_training_complete_kept(training *t) SHOAL_CHECKED;
 
-/* As sh_company.save_now and sh_vigil_options.save have them; `context` is the training. Any
- * thread. */
+/* For sh_company.save_now and sh_vigil_options.save; `context` is the training. Any thread. */
 void sh_training_save_now(void *context);
 void sh_training_rescue(void *context, sh_rescue *rescue);
 
-/* Whether the training goes on after a write that ended with `status`: else its failure. */
+/* Returns SH_OK if the training continues after a write that ended with `status`, else its failure.
+ */
 sh_status sh_training_bear(training *t, sh_setback kind, sh_status status) SHOAL_CHECKED;
 
-/* All steps count, also those that this device did not apply itself. */
+/* Counts all steps, including those that this device did not apply itself. */
 void sh_training_count_samples(training *t);
 
-/* Failures that end nothing: of a file beside the training's own, of TensorBoard's, of the journal.
+/* Reports failures that do not end the training: of additional files, TensorBoard's, the journal.
  */
 void sh_training_note_failure(const training *t, sh_status status);
 void sh_training_note_board(training *t, sh_status status);
@@ -87,12 +86,12 @@ double sh_training_date(void);
 
 /* ---- train_end.c ----------------------------------------------------------------------------- */
 
-/* The course has ended so: saves and sums up. Returns how the training ended. */
+/* Saves and summarises after the course's end. Returns the training's result. */
 sh_status sh_training_finish(training *t, const sh_course *course, sh_status status,
                              sh_ending ending) SHOAL_CHECKED;
 
-/* When all other devices have left, the best weights take the place of the last ones: what they are
- * worth, and as files for other programs. */
+/* After all other devices have left, replaces the last weights by the best ones, evaluates them and
+ * writes them as files for other programs. */
 void sh_training_conclude(training *t, bool stopped);
 
 #endif

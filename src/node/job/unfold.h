@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * --unfold: puts back the batch norms that an exporter has folded into convolutions.
+ * --unfold: restores batch norms that an exporter folded into convolutions.
  *
  *     SH_TRY(sh_unfold(bench, file, note));
  *
- * Mean and variance of a batch norm become those of what its convolution makes of training samples,
- * its weight and bias undo that, so the network computes what it did before, but for rounding.
+ * The mean and variance of a batch norm become those of its convolution's results for training
+ * samples; its weight and bias cancel them, so that the network computes the same, except for
+ * rounding.
  *
  * Threads: caller locks.
  */
@@ -19,9 +20,9 @@
          */
 
 /*
- * The bench's network, replica and job become those of the network with batch norms. `bench` is
- * open, with the weights of `file`. SH_INVALID where the network has no such convolutions.
- * `*restored` is how many were put back.
+ * Changes the bench's network, replica and job to those with batch norms. `bench` is open with the
+ * weights of `file`. SH_INVALID: the network has no such convolutions. `*restored`: the number of
+ * batch norms.
  */
 sh_status sh_unfold(sh_workbench *bench, const sh_onnx *file, size_t *restored) SHOAL_CHECKED;
 

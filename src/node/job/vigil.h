@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sees that a call ends after a request to stop, also where the step's thread hangs: in a disk, in
- * a driver, in a debugger, or because other devices do. Where it is overdue (node/job/overdue.h),
- * the vigil saves what there is, on another thread and for a limited time, and tells the observer,
- * which ends the program: SH_EVENT_HUNG.
+ * Makes sure that a call ends after a request to stop, even if the step's thread hangs in a disk, a
+ * driver or a debugger, or because other devices hang. When it is overdue (node/job/overdue.h), the
+ * vigil saves what it can on another thread, for a limited time, and sends the observer
+ * SH_EVENT_HUNG, which ends the program.
  *
  *     SH_TRY(sh_vigil_start(&vigil, &options));
  *     ... prepare ...
@@ -30,17 +30,17 @@ typedef struct sh_vigil sh_vigil;
 
 /* What could be saved. */
 typedef struct sh_rescue {
-    uint64_t steps; /* that the checkpoint stands after; 0 without one */
+    uint64_t steps; /* of the checkpoint; 0: none */
     char text[256]; /* "a checkpoint of step 12 was written" */
 } sh_rescue;
 
 typedef struct sh_vigil_options {
     const sh_stop *stop; /* borrowed until sh_vigil_stop, as all here; NULL: nobody asks, and
                             there is no vigil */
-    const char *others;  /* for whom it waits: "the other devices" */
+    const char *others;  /* what it waits for: "the other devices" */
 
-    /* Saves what there is, and says what; a thread of the vigil's own, once at most. It has to do
-     * without what the step's thread may hold. NULL: there is nothing to save. */
+    /* Saves what it can and reports it, on the vigil's own thread, at most once, without locks that
+     * the step's thread may hold. NULL: nothing to save. */
     void (*save)(void *context, sh_rescue *rescue);
     void *context;
 
@@ -54,18 +54,17 @@ typedef struct sh_vigil_options {
 /* The options are copied; *vigil is owned: stop it. */
 sh_status sh_vigil_start(sh_vigil **vigil, const sh_vigil_options *options) SHOAL_CHECKED;
 
-/* What the step's thread does from now on; at first SH_OCCUPATION_START. Returns what it did
- * before. */
+/* Sets the occupation of the step's thread, at first SH_OCCUPATION_START; returns the previous one.
+ */
 sh_occupation sh_vigil_note(sh_vigil *vigil, sh_occupation occupation);
 
-/* Whose progress counts: borrowed until the next call; NULL: nobody's. */
+/* Sets the lanes whose progress counts; borrowed until the next call; NULL: none. */
 void sh_vigil_watch(sh_vigil *vigil, const sh_lanes *lanes);
 
-/* Whether there is something to save; at first there is not. Where `save` is under way, waits for
- * its end. */
+/* Sets whether there is something to save, at first not. Waits for a running `save`. */
 void sh_vigil_offer(sh_vigil *vigil, bool offers);
 
-/* Nobody is told of anything any more. Waits for `save` where it is under way. */
+/* Stops reporting. Waits for a running `save`. */
 void sh_vigil_stop(sh_vigil *vigil);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many records a device may send: a bucket that fills with time, one for each device. What is
- * beyond it is dropped and counted, so that one device neither fills the journal's queue, in which
- * the records of the others wait, nor the disk.
+ * Limits the records of each device with a token bucket. Records beyond the limit are dropped and
+ * counted, so that no device fills the journal's queue, which all share, or the disk.
  *
  *     sh_allowance_apply(&from->allowance, &batch, now_ns);
  *     sh_run_journal_batch(journal, device, &batch);
@@ -14,10 +13,10 @@
 
 #include "node/record/telemetry.h"
 
-/* Steps and samples a second, and those that may come at once: a device alone on a small model
- * makes some thousand steps a second. */
+/* Steps and samples a second, and the size of a burst: a single device makes some thousand steps a
+ * second with a small model. */
 #define SH_ALLOWANCE_RECORDS 4096
-#define SH_ALLOWANCE_TELL_NS 1000000000ULL /* between two reports of what was dropped */
+#define SH_ALLOWANCE_TELL_NS 1000000000ULL /* between reports of dropped records */
 
 /* Zeroed to begin with. */
 typedef struct sh_allowance {
@@ -25,11 +24,11 @@ typedef struct sh_allowance {
     double left;      /* records that may come now */
     uint64_t at_ns;   /* when `left` was reckoned */
     uint64_t told_ns; /* when the last report was made */
-    uint64_t untold;  /* dropped since, by the device or here */
+    uint64_t untold;  /* dropped since the last report, by the device or here */
 } sh_allowance;
 
-/* Cuts a batch to what may come. Its `dropped` becomes what was dropped since the last report, or
- * 0 while that is less than SH_ALLOWANCE_TELL_NS ago. */
+/* Cuts a batch to the allowance. Sets its `dropped` to the number dropped since the last report, or
+ * to 0 if that was less than SH_ALLOWANCE_TELL_NS ago. */
 void sh_allowance_apply(sh_allowance *allowance, sh_telemetry_batch *batch, uint64_t now_ns);
 
 #endif

@@ -9,11 +9,11 @@
 #include "base/utf8.h"
 #include "data/description.h"
 
-#define FIELD_BYTES 4096 /* of a field of CSV; longer ones are cut */
+#define FIELD_BYTES 4096 /* of a CSV field; longer ones are cut */
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* Objects take members over; that memory was out is found out at the end. */
+/* Objects take ownership of members; a lack of memory is detected at the end. */
 typedef struct writer {
     const sh_assessment *all;
     const json_t *description;
@@ -78,7 +78,7 @@ static void set_confusion(writer *w, json_t *root)
     set(w, root, "confusion", matrix);
 }
 
-/* Each in its own units; the means are of these. */
+/* Each in its own units, like the means. */
 static void set_targets(writer *w, json_t *root)
 {
     const sh_dataset_info *info = w->all->info;
@@ -140,7 +140,7 @@ sh_status sh_assessment_json(json_t **json, const sh_assessment *all)
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-/* A field of one line: in quotes where it has to be, and no formula. */
+/* A field on one line, quoted if necessary, that spreadsheets do not take for a formula. */
 static void put_field(FILE *file, const char *before, const char *text)
 {
     char clean[FIELD_BYTES];
@@ -155,7 +155,7 @@ static void put_field(FILE *file, const char *before, const char *text)
     fputs(quoted ? "\"" : "", file);
 }
 
-/* With the digits that tell a float apart; a point also where the locale has a comma. */
+/* With enough digits to identify a float; a decimal point in every locale. */
 static void put_number(FILE *file, double number)
 {
     char text[40];

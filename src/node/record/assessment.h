@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a model is worth, for files and tables: the figures of train/metrics.h with the names that
- * the data have for their classes and targets.
+ * The quality of a model, for files and tables: the figures of train/metrics.h with the data's
+ * names of classes and targets.
  *
  *     const sh_assessment all = {.metrics = metrics, .info = info, .loss = loss,
  *                                .description = sh_dataset_description(data)};
@@ -19,8 +19,8 @@
  *      "targets": [{"name": "price", "mae": 3.1, "rmse": 4.2, "r2": 0.9}],
  *      "error95": null, "error99": null}
  *
- * "classes" is there for classes and labels, "confusion" for at most SH_METRICS_MATRIX_MOST
- * classes, "targets" for numbers, in the units of the data's source.
+ * "classes" exists for classes and labels, "confusion" for at most SH_METRICS_MATRIX_MOST classes,
+ * "targets" for numbers, in the units of the data's source.
  *
  * Threads: caller locks the metrics.
  */
@@ -36,7 +36,7 @@
 typedef struct sh_assessment {
     sh_metrics *metrics;
     const sh_dataset_info *info;
-    const char *description; /* sh_dataset_description; NULL: numbers stand for names */
+    const char *description; /* sh_dataset_description; NULL: numbers replace names */
     sh_split split;          /* where the samples are from */
     double loss;             /* mean */
 } sh_assessment;
@@ -45,7 +45,7 @@ typedef struct sh_assessment {
 sh_status sh_assessment_json(json_t **json, const sh_assessment *all) SHOAL_CHECKED;
 
 /*
- * The samples that the metrics have kept, the largest loss first, as lines of CSV (RFC 4180) with a
+ * The samples kept by the metrics, largest loss first, as lines of CSV (RFC 4180) with a
  * header: index, split, target and answer (by name; labels with ; between them; of numbers a pair
  * of columns for each), the probability of the answer (classes), loss. `*text` is owned: free().
  */

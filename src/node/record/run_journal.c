@@ -264,5 +264,5 @@ void sh_run_journal_end(sh_run_journal *journal, const char *status, const char 
     if (journal == NULL)
         return;
     sh_journal_end(journal->store, status, weights_hash);
-    sh_journal_flush(journal->store); /* so that there is a note of what goes wrong yet */
+    sh_journal_flush(journal->store); /* so that later failures are recorded */
 }

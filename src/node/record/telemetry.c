@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two batches: one is filled under the lock while the other is handed on without. */
+/* Two batches: one is filled under the lock while the other is sent without it. */
 #include "node/record/telemetry.h"
 
 #include <math.h>

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a device measures of itself: its monitor's samples and its steps' times, handed on about
- * once a second as a *batch*, which goes to the coordinator as a message.
+ * A device's measurements: monitor samples and step times, delivered about once a second as a
+ * *batch*, which is sent to the coordinator as a message.
  *
  *     SH_TRY(sh_telemetry_open(&telemetry, &(sh_telemetry_options){on_batch, member}));
  *     sh_telemetry_step(telemetry, &times);
- *     sh_telemetry_close(telemetry);               // hands on what is left
+ *     sh_telemetry_close(telemetry);               // delivers the rest
  *     ...
  *     SH_TRY(sh_telemetry_batch_read(&batch, message->figures));
  *     sh_telemetry_batch_move(&batch, arrived_ns);
  *
- * What comes faster than it can be handed on is dropped and counted. Nobody waits.
+ * Measurements that arrive faster than they can be delivered are dropped and counted. No call
+ * waits.
  *
- * Threads: any for step and network; the sink is called on the monitor's. A batch is a value.
+ * Threads: any for step and network; the sink is called on the monitor's thread. A batch is a
+ * value.
  */
 #ifndef SHOAL_NODE_TELEMETRY_H
 #define SHOAL_NODE_TELEMETRY_H
@@ -25,11 +27,11 @@
 #define SH_TELEMETRY_SAMPLES 32
 #define SH_TELEMETRY_STEPS 512
 #define SH_TELEMETRY_PERIOD_NS 1000000000ULL
-#define SH_TELEMETRY_STEPS_SOON 64 /* steps that are handed on before the period is over */
+#define SH_TELEMETRY_STEPS_SOON 64 /* steps that trigger delivery before the period ends */
 
 typedef struct sh_telemetry_batch {
-    uint64_t now_ns;  /* when it was handed on, of the device's clock */
-    uint32_t dropped; /* samples and steps for which there was no room */
+    uint64_t now_ns;  /* time of delivery, by the device's clock */
+    uint32_t dropped; /* dropped samples and steps */
     uint32_t sample_count, step_count;
     sh_sample samples[SH_TELEMETRY_SAMPLES];
     sh_step_times steps[SH_TELEMETRY_STEPS];
@@ -47,13 +49,13 @@ sh_status sh_telemetry_open(sh_telemetry **telemetry,
                             const sh_telemetry_options *options) SHOAL_CHECKED;
 void sh_telemetry_close(sh_telemetry *telemetry); /* NULL is fine */
 
-/* Does nothing with NULL, as the next. */
+/* Accepts NULL, as the next call does. */
 void sh_telemetry_step(sh_telemetry *telemetry, const sh_step_times *times);
 
-/* What all channels of this process have carried so far: the figures network_... */
+/* Total traffic of this process's channels: the figures network_... */
 void sh_telemetry_network(sh_telemetry *telemetry, const sh_channel_stats *stats);
 
-/* The message's body, as protobuf-c wants it. */
+/* The message's body in protobuf-c's form. */
 typedef struct sh_telemetry_message {
     Shoal__Figures body;
     Shoal__Sample samples[SH_TELEMETRY_SAMPLES], *sample_list[SH_TELEMETRY_SAMPLES];
@@ -61,14 +63,14 @@ typedef struct sh_telemetry_message {
     Shoal__StepTimes steps[SH_TELEMETRY_STEPS], *step_list[SH_TELEMETRY_STEPS];
 } sh_telemetry_message;
 
-/* Owned: free(); NULL where memory is out. `batch` must outlive it. */
+/* Owned: free(); NULL: out of memory. `batch` must outlive it. */
 sh_telemetry_message *sh_telemetry_batch_write(const sh_telemetry_batch *batch);
 
-/* SH_FORMAT: too many, or figures and parts that this device does not know. */
+/* SH_FORMAT: too many entries, or unknown figures or parts. */
 sh_status sh_telemetry_batch_read(sh_telemetry_batch *batch,
                                   const Shoal__Figures *body) SHOAL_CHECKED;
 
-/* Moves all moments by the difference of the clocks: `now_ns` was `here_ns` of this one. */
+/* Converts all times to this device's clock: `now_ns` of the sender was `here_ns` here. */
 void sh_telemetry_batch_move(sh_telemetry_batch *batch, uint64_t here_ns);
 
 #endif

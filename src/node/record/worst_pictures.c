@@ -9,7 +9,7 @@
 #include "data/examples.h"
 #include "data/thumbnail.h"
 
-/* What the model says, as the data say targets: a label holds where its score is above 0. */
+/* The model's answer in the form of a target: a label is set if its score is above 0. */
 static json_t *answer_json(const sh_assessment *all, const json_t *description,
                            const sh_worst_sample *worst)
 {
@@ -35,7 +35,7 @@ static json_t *number(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-/* `sample` and `target` have room for one of the data's. */
+/* `sample` and `target` have room for one of each. */
 static sh_status sample_json(json_t **json, const sh_assessment *all, const sh_dataset *dataset,
                              const sh_worst_sample *worst, void *room[2])
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The samples with the largest losses, with pictures, as worst.json in a run's folder keeps them:
- * they can be looked at after the data have gone.
+ * The samples with the largest losses and their pictures, for worst.json in a run's folder, so that
+ * they can be viewed without the data.
  *
  *     json_t *json;
  *     SH_TRY(sh_worst_pictures_json(&json, &assessment, dataset));
@@ -10,9 +10,9 @@
  *      "samples": [{"index": 17, "target": "rose", "answer": "tulip", "probability": 0.93,
  *                   "loss": 4.1, "picture": {...}}]}                    data/thumbnail.h
  *
- * The largest loss comes first, at most SH_WORST_PICTURES samples. "answer" and "target" are texts
- * (sh_examples_target), null where samples are their own targets; "probability" is that of the
- * answer, null where targets are no classes.
+ * At most SH_WORST_PICTURES samples, largest loss first. "answer" and "target" are texts
+ * (sh_examples_target), null if samples are their own targets; "probability" is that of the answer,
+ * null if targets are not classes.
  *
  * Threads: caller locks the metrics.
  */
@@ -23,8 +23,8 @@
 
 #define SH_WORST_PICTURES 24
 
-/* `dataset` is the one whose samples were measured. `*json` is owned: json_decref(). Fails as
- * sh_dataset_read does, and with SH_NO_MEMORY. */
+/* `dataset`: the measured samples. `*json` is owned: json_decref(). Fails as sh_dataset_read, or
+ * with SH_NO_MEMORY. */
 sh_status sh_worst_pictures_json(json_t **json, const sh_assessment *all,
                                  const sh_dataset *dataset) SHOAL_CHECKED;
 
