@@ -161,7 +161,7 @@ void sh_gpus_begin_turn(sh_stage *stage)
         if (!sh_gpus_feeds(stage, i))
             continue;
         const uint32_t all = sh_gpu_share_take(&gpu->shares[stage->task.mode], total - next, lanes);
-        gpu->count = (all + at_work - 1) / at_work;
+        gpu->count = at_work > 1 ? (all + at_work - 1) / at_work : all;
         next += gpu->count;
         at_work--;
     }
