@@ -27,7 +27,7 @@ const char *sh_build_compiler(void)
 #endif
 }
 
-/* A path, or an imported network by its digest. */
+/* A path, or an imported network's digest. */
 static bool is_file_name(const char *model)
 {
     return strchr(model, '/') != NULL || strstr(model, ".onnx") != NULL || access(model, F_OK) == 0;
@@ -90,12 +90,12 @@ sh_status sh_model_list(size_t index, sh_model_info *info)
     SH_TRY(sh_model_build(&graph, &options, 1, SH_MODEL_EVALUATE));
     for (size_t i = 0; i < graph->node_count; i++) {
         const sh_node *node = &graph->nodes[i];
-        /* What the literature counts: element-wise work is left out. */
+        /* Counts as in the literature, without element-wise work. */
         if (node->op == SH_OP_conv2d || node->op == SH_OP_linear || node->op == SH_OP_matmul)
             flops += sh_graph_cost(graph, node).flops;
     }
     fresh.parameters = sh_model_parameters(graph);
-    /* Two floating-point operations make a multiply-add. */
+    /* A multiply-add counts as two operations. */
     fresh.multiply_adds = (uint64_t)(flops / 2);
     sh_graph_free(graph);
     *info = fresh;
@@ -110,8 +110,8 @@ sh_status sh_model_memory_of(size_t index, sh_model_memory *memory)
     return sh_model_memory_find(memory, &options);
 }
 
-/* The public sink takes its level as a number, so that its header needs no other. */
-static sh_log_line *public_sink; /* set before threads start, with the log's own sink */
+/* The public sink receives its level as a number, so that its header is self-contained. */
+static sh_log_line *public_sink; /* set before threads start, like the log's own sink */
 
 static void pass_on(void *context, sh_log_level level, const char *line)
 {

@@ -25,7 +25,7 @@ static sh_status write_text(const sh_run *run, const char *name, const char *tex
     return sh_file_replace(path, text, strlen(text));
 }
 
-/* How long a pass takes at most; 0: not known. A training step computes more for each sample than a
+/* An upper bound of a pass's time; 0: unknown. Per sample, a training step computes more than a
  * validation. */
 static double seconds_of(const sh_workbench *bench)
 {

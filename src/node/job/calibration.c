@@ -25,7 +25,7 @@ static void take_step(void *context, const sh_onnx_step *step)
         c->values[step->index] = step->given;
 }
 
-/* A graph from samples to the results. */
+/* Builds a graph from samples to the results. */
 static sh_status build_graph(calibrating *c)
 {
     const sh_problem problem = sh_lanes_problem(sh_pipeline_about(c->asked->bench->pipeline));
@@ -78,7 +78,7 @@ static sh_status measure(calibrating *c, uint32_t samples, uint32_t wanted)
             status = sh_pipeline_read(pipeline, SH_SPLIT_TRAIN, 0,
                                       (uint32_t)((uint64_t)(first + i) * samples / wanted),
                                       input + i * elements, target);
-        if (status == SH_OK) /* first, since a run may write over its inputs */
+        if (status == SH_OK) /* first, because a run may overwrite its inputs */
             status = c->asked->take(c->asked->context, SH_CALIBRATION_SAMPLES, &shape, input);
         if (status == SH_OK)
             status = sh_execution_run(c->execution, NULL, NULL);

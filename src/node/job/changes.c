@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A training that was changed and killed before its first checkpoint goes on from the one before,
- * with the job that this one has: its change has never been. So a change at the checkpoint's own
- * step is kept only if the checkpoint's job has it, and none is kept from a later step.
+ * A training that was changed and killed before its next checkpoint resumes from the previous one,
+ * with that checkpoint's job: the change never took effect. So a change at the checkpoint's own
+ * step is kept only if the checkpoint's job has it, and later changes are dropped.
  */
 #include "node/job/changes.h"
 
@@ -14,7 +14,7 @@
 #define STEP "step"
 #define CHANGES "changes"
 
-/* What differs: {"lr": [old, new], ...}; owned. */
+/* The differences: {"lr": [old, new], ...}; owned. */
 static sh_status differences(json_t **found, const sh_job *before, const sh_job *now)
 {
     json_t *old = NULL, *new = NULL, *value, *fresh = json_object();
@@ -40,7 +40,7 @@ done:
     return status;
 }
 
-/* Whether the job has what the change has made of it. */
+/* Whether the job has the change's new values. */
 static bool is_in(const json_t *change, const json_t *job)
 {
     const char *key;
@@ -54,7 +54,7 @@ static bool is_in(const json_t *change, const json_t *job)
     return true;
 }
 
-/* Appends what the file says of the time up to the checkpoint. */
+/* Appends the file's changes up to the checkpoint. */
 static sh_status take_old(json_t *list, const char *file, const sh_job *before, uint64_t steps)
 {
     json_t *job, *change;

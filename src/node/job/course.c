@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Without an agent (alone, or as a rank) a device has the tasks of one view for ever, and a stage
- * that breaks off ends the course. With one, the agent mends what breaks a stage off, and only
- * this device's own fault ends the course.
+ * Without an agent (alone, or as a rank) a device stays in one view, and an aborted stage ends the
+ * course. An agent repairs the cause of an aborted stage, and only this device's own fault ends the
+ * course.
  */
 #include "node/job/course.h"
 
@@ -33,7 +33,7 @@ static sh_progress_report report_of(const sh_course *course)
 
 /* ---- one stage ------------------------------------------------------------------------------- */
 
-/* Whether the job ends where the replica stands. */
+/* Whether the job ends at the replica's position. */
 static bool is_over(const sh_course *course)
 {
     const sh_replica *replica = course->bench->replica;
@@ -41,7 +41,7 @@ static bool is_over(const sh_course *course)
     return !due && (course->stopped || sh_trainer_is_over(course->bench->trainer));
 }
 
-/* One stage as the task has it; *next_view as the trailer said. */
+/* One stage of the task; *next_view from the trailer. */
 static sh_status run_stage(sh_course *course, const sh_task *task, sh_engine *engine,
                            uint32_t *next_view)
 {
@@ -67,7 +67,7 @@ static sh_status run_stage(sh_course *course, const sh_task *task, sh_engine *en
     if (course->bench->flip.armed)
         sh_flip_when_due(&course->bench->flip, course->bench->replica);
     *next_view = 0;
-    if (course->view != task->view) { /* another one, or this one with other devices */
+    if (course->view != task->view) { /* another view, or this one with other devices */
         course->view = task->view;
         course->devices = task->devices;
         course->views++;

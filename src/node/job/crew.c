@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The company of a device that coordinates others: the door and the token, the local devices that
- * it starts, and what the user is to hear of all of them.
+ * The company of a coordinating device: its door and token, the local devices that it starts, and
+ * messages about all of them for the user.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "store/file.h"
 
 #define CHILD_PATIENCE_MS 5000
-#define GATHER_MS 1000 /* that a successor waits for those that are left */
+#define GATHER_MS 1000 /* a successor's wait for the remaining devices */
 
 typedef struct sh_crew {
     sh_company company; /* first */
@@ -30,10 +30,10 @@ typedef struct sh_crew {
     sh_loop *loop;
     sh_coordinator *coordinator;
     sh_children *children;
-    bool begun; /* from the first view on losses, and a request to stop, are the course's */
+    bool begun; /* from the first view on, the course handles losses and stop requests */
 } sh_crew;
 
-/* Devices that this process starts or is. */
+/* The number of devices that this process starts, with itself. */
 static uint32_t count_local(const sh_train_options *options)
 {
     return options->devices == 0 ? 1 : options->devices;
@@ -64,8 +64,7 @@ static void observe(const sh_crew *crew, const sh_event *event)
         options->observer(options->context, event);
 }
 
-/* A coordinator that was lost, and is started again, finds out whether another device has gone on
- * with its job. */
+/* A restarted coordinator finds out whether another device has continued its job. */
 static sh_status look_for_successor(sh_crew *crew)
 {
     sh_company *company = &crew->company;
@@ -74,11 +73,11 @@ static sh_status look_for_successor(sh_crew *crew)
     char *text;
     sh_doors_read(&doors, crew->doors_file);
     if (doors.count == 0 || sh_file_read_own(&text, NULL, crew->token_file, SH_TOKEN_TEXT) != SH_OK)
-        return SH_OK; /* there were no others, or they could not come back */
+        return SH_OK; /* there were no others, or they could not return */
     const sh_status parsed = sh_token_parse(&company->token, text, strlen(text));
     sh_key_free(text, strlen(text));
     if (parsed != SH_OK)
-        return SH_OK; /* the coordinator says so when it opens */
+        return SH_OK; /* the coordinator reports it when it opens */
     sh_inquiry_ask(&answers, &(sh_inquiry_options){.loop = crew->loop,
                                                    .token = &company->token,
                                                    .doors = doors.items,
@@ -96,7 +95,7 @@ static sh_status look_for_successor(sh_crew *crew)
     return sh_fail(SH_ABORTED, "another device coordinates the job now");
 }
 
-/* For the coordinator's next life. Without the file it would go on by itself. */
+/* For a restart of the coordinator, which would otherwise continue alone. */
 static void note_doors(sh_crew *crew)
 {
     sh_doors doors;
@@ -109,7 +108,7 @@ static void note_doors(sh_crew *crew)
         sh_log(SH_LOG_WARN, "doors.unwritten", "reason=\"%s\"", sh_message());
 }
 
-/* Another device is to coordinate, if the user asks for it. What follows comes by mail. */
+/* Hands the job over if the user asks for it. The result arrives by mail. */
 static void see_bequest(sh_crew *crew)
 {
     char receiver[SH_NAME_BYTES];
@@ -185,7 +184,7 @@ static void enter(sh_company *company, uint32_t view, uint64_t step)
     sh_coordinator_enter(crew->coordinator, view, step);
 }
 
-/* Once training, a request to stop goes round with the next stage, and does not end the wait. */
+/* During training, a stop request travels with the next stage and does not end the wait. */
 static sh_status idle(sh_company *company, bool wait, bool *over)
 {
     sh_crew *crew = (sh_crew *)company;
@@ -234,7 +233,7 @@ static sh_status idle(sh_company *company, bool wait, bool *over)
     }
 }
 
-/* The coordinator knows all of this device but what it has done and used by now. */
+/* Adds this device's work and resource use, which the coordinator does not know. */
 static sh_status report(sh_company *company, const sh_device_report *own,
                         sh_device_report **reports, size_t *count)
 {
@@ -255,7 +254,7 @@ static void fail(sh_company *company, const char *reason)
 static sh_status dismiss(sh_company *company, sh_status status, const char *message)
 {
     sh_crew *crew = (sh_crew *)company;
-    if (status == SH_OK) { /* nobody comes back to a job that is complete */
+    if (status == SH_OK) { /* nobody returns to a complete job */
         sh_invitation_forget(crew->token_file);
         unlink(crew->doors_file);
     }

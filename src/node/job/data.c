@@ -35,7 +35,7 @@ static void describe_inputs(char text[INPUTS_BYTES], const sh_dataset_info *info
                          c > 0 ? ";" : "", (double)info->mean[c], (double)info->deviation[c]);
 }
 
-/* What a training with the default options would do. */
+/* The effect of a training with default options. */
 static json_t *training_json(const sh_dataset_info *info)
 {
     sh_job job;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An imported network is told node by node, as the import goes through the file; a built-in one
- * operator by operator, from its graph. Both are of one sample, in evaluation.
+ * Describes an imported network node by node, in the order of the import, and a built-in one
+ * operator by operator from its graph; both for one sample, in evaluation.
  */
 #include "shoal/describe.h"
 
@@ -88,7 +88,7 @@ static void print_shape(sh_described_layer *layer, const sh_shape *shape)
     copy(layer->shape, sizeof layer->shape, one.rank == 0 ? "1" : sh_shape_print(&one, text));
 }
 
-/* What the literature counts: element-wise work is left out. Two operations make one. */
+/* Counts multiply-adds as in the literature, without element-wise work. */
 static uint64_t multiply_adds(const sh_graph *graph, size_t from, size_t to)
 {
     double flops = 0;
@@ -122,7 +122,7 @@ static void add_totals(sh_model_description *about, const sh_graph *graph)
 /* ---- imported networks ------------------------------------------------------------------------
  */
 
-/* Is told of each node that the result depends on. */
+/* Called for each node that the result depends on. */
 static void take_step(void *context, const sh_onnx_step *step)
 {
     describer *d = context;
@@ -146,7 +146,7 @@ static void take_step(void *context, const sh_onnx_step *step)
             layer->parameters += elements(d->graph, i);
 }
 
-/* The first input that is no initialiser; NULL: none. */
+/* The first input that is not an initialiser; NULL: none. */
 static const Sh__Onnx__ValueInfoProto *find_input(const sh_onnx *model)
 {
     const Sh__Onnx__GraphProto *graph = sh_onnx_graph(model);
@@ -156,7 +156,7 @@ static const Sh__Onnx__ValueInfoProto *find_input(const sh_onnx *model)
     return NULL;
 }
 
-/* The input's dimensions, 0 where the file leaves them open; their number. */
+/* The input's dimensions (0: open) and their number. */
 static size_t read_dims(uint64_t dim[SH_ONNX_RANK_MOST], sh_model_description *about,
                         const Sh__Onnx__ValueInfoProto *input)
 {
@@ -187,13 +187,13 @@ static size_t or_else(uint64_t declared, size_t usual)
     return declared > 0 && declared <= SIZE_MAX ? (size_t)declared : usual;
 }
 
-/* Are channels last, as TensorFlow has them? */
+/* Whether channels are last, as in TensorFlow. */
 static bool is_turned(const uint64_t dim[SH_ONNX_RANK_MOST])
 {
     return dim[3] > 0 && dim[3] <= 4 && (dim[1] == 0 || dim[1] > 4);
 }
 
-/* The samples that the input wants, where the options do not say. */
+/* The form of the samples by the input, if the options do not state it. */
 static void choose_samples(sh_model_description *about, const sh_describe_options *options,
                            const uint64_t dim[SH_ONNX_RANK_MOST], size_t rank)
 {
@@ -240,7 +240,7 @@ static void read_file(describer *d, const sh_describe_options *options)
     choose_samples(about, options, dim, read_dims(dim, about, input));
 }
 
-/* The problem that the samples pose; one number is no class. */
+/* The problem posed by the samples; a single number is not a class. */
 static sh_problem problem_of(const sh_model_description *about)
 {
     return (sh_problem){.channels = about->channels,
@@ -303,8 +303,8 @@ done:
 /* ---- built-in models --------------------------------------------------------------------------
  */
 
-/* "layer1.0.conv1" of "layer1.0.conv1.weight", of the first parameter that the node reads and none
- * before it did; the counts of those. */
+/* "layer1.0.conv1" from "layer1.0.conv1.weight", the first parameter that no earlier node reads;
+ * and the number of elements of all such parameters. */
 static void take_node(describer *d, const sh_graph *graph, size_t index, bool *seen)
 {
     const sh_node *node = &graph->nodes[index];
@@ -351,7 +351,7 @@ static sh_status describe_built_in(describer *d, const sh_describe_options *opti
     bool *seen = calloc(graph->parameter_count + 1, sizeof *seen);
     if (seen == NULL)
         d->status = sh_fail_memory(graph->parameter_count, "the layers of a model");
-    /* What the model gives is output 3; the loss and what it is compared with are no layers. */
+    /* The model's answer is output 3; the loss and its target are not layers. */
     for (size_t i = 0; i < graph->node_count && d->status == SH_OK; i++) {
         take_node(d, graph, i, seen);
         if (graph->nodes[i].out[0] == graph->outputs[3])

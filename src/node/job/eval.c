@@ -19,7 +19,7 @@
 
 _Static_assert(SH_EVAL_WORST_MOST == SH_METRICS_WORST_MOST, "one number");
 
-/* Copies a text that the caller gave; false where it does not fit. */
+/* Copies the caller's text; false: too long. */
 static bool take_text(char *to, size_t bytes, const char *text)
 {
     const int length = snprintf(to, bytes, "%s", text);
@@ -34,7 +34,8 @@ typedef struct evaluation {
     char used[SH_PATH_BYTES];
     sh_job job;
     sh_network *network; /* of an imported model; else NULL */
-    sh_trained *trained; /* how other data than the training's are read; NULL: by their figures */
+    sh_trained
+        *trained; /* how to read data other than the training's; NULL: by their own figures */
     sh_workbench *bench;
 } evaluation;
 
@@ -49,8 +50,8 @@ static void release(evaluation *e)
 
 /* ---- the weights and their job --------------------------------------------------------------- */
 
-/* A run alone stands for its best weights; where a model is named too, the last ones are meant, as
- * they always were. An ONNX file has weights and model. */
+/* A run alone means its best weights; with a model, its last ones. An ONNX file has weights and
+ * model. */
 static sh_status open_weights(evaluation *e)
 {
     const char *path = e->options->weights;
@@ -65,7 +66,7 @@ static sh_status open_weights(evaluation *e)
     return sh_trained_file_open(&e->model, path);
 }
 
-/* The job that the weights are from, as far as the file says it. */
+/* The job of the weights, as far as the file has it. */
 static sh_status read_job(evaluation *e)
 {
     sh_job *job = &e->job, saved;
@@ -86,7 +87,7 @@ static sh_status read_job(evaluation *e)
     return SH_OK;
 }
 
-/* What is to be measured: samples as the weights saw them in training, unless somebody says. */
+/* The samples to measure: by default in the form used in training. */
 static sh_status choose_job(evaluation *e)
 {
     const sh_eval_options *options = e->options;
@@ -104,8 +105,7 @@ static sh_status choose_job(evaluation *e)
     return sh_job_complete(job);
 }
 
-/* The network: of the ONNX file that has the weights, of the one that is named as the model, or of
- * the run. */
+/* The network: from the ONNX file with the weights, the one named as the model, or the run. */
 static sh_status find_network(evaluation *e)
 {
     sh_onnx *file;
@@ -122,8 +122,8 @@ static sh_status find_network(evaluation *e)
     return SH_OK;
 }
 
-/* How other data than the training's are to be read, where the file says it; else NULL. `*other`:
- * the data are others, since the file names its own. */
+/* How to read data other than the training's, if the file has it; else NULL. `*other`: the data
+ * differ from those named in the file. */
 static sh_status take_trained(sh_trained **trained, bool *other, const evaluation *e)
 {
     sh_job saved;
@@ -149,8 +149,8 @@ static sh_status open_bench(evaluation *e)
                              &(sh_workbench_data){.network = e->network, .trained = e->trained});
 }
 
-/* The model and its data. A file that does not name the training's data knows them by their
- * fingerprint; they are read by their own figures then. */
+/* The model and its data. If the file does not name the training's data, the fingerprint identifies
+ * them; then they are read by their own figures. */
 static sh_status open_data(evaluation *e)
 {
     bool other;
@@ -172,7 +172,7 @@ static sh_status open_data(evaluation *e)
 /* The model on its data, with its weights. */
 static sh_status open_model(evaluation *e)
 {
-    char unused[SH_MESSAGE_BYTES]; /* what else the file has is of no interest here */
+    char unused[SH_MESSAGE_BYTES]; /* ignores the rest of the file */
     SH_TRY(open_weights(e));
     SH_TRY(choose_job(e));
     SH_TRY(find_network(e));
@@ -185,7 +185,7 @@ static sh_status open_model(evaluation *e)
     return sh_pretrained_load(unused, e->bench->replica, e->file, SH_PRETRAINED_WHOLE);
 }
 
-/* Whether the run's own data are still those that it was trained with; how other data are read. */
+/* Checks that the run's own data are unchanged; chooses how to read other data. */
 static void write_note(char note[SH_EVAL_NOTE_BYTES], const evaluation *e)
 {
     const char *fingerprint = "";

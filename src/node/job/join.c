@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device's life in a job: connect, be welcomed, prepare, do what the agent says until the job
- * or this device's part in it is over. A coordinator that cannot be reached yet may be waited for.
+ * A device's course in a job: connect, be welcomed, prepare, follow the agent until the job or this
+ * device's part in it ends. It may wait for a coordinator that is not reachable yet.
  *
- * If the coordinator is lost, or the others went on without this device, it keeps what it has
- * prepared. It asks the other devices who coordinates now (cluster/succession.h), and joins that
- * one, or goes on as the coordinator itself. A device that leads and finds another one ahead of it
- * becomes a device that follows.
+ * If the coordinator is lost, or the others continued without this device, it keeps what it has
+ * prepared, asks the other devices who coordinates now (cluster/succession.h), and joins that
+ * device or becomes the coordinator itself. A leader that finds another one ahead of it becomes a
+ * follower.
  */
 #include <math.h>
 #include <stdio.h>
@@ -26,11 +26,11 @@
 #include "train/job_options.h"
 #include "train/strategy.h"
 
-#define RETRY_MS 500    /* between two tries to come back, where there are no heirs to ask */
-#define ASK_AGAIN_MS 50 /* between two times that the heirs are asked */
+#define RETRY_MS 500    /* between two attempts to return without heirs to ask */
+#define ASK_AGAIN_MS 50 /* between two inquiries */
 #define MOVES_MAX 8     /* from door to door in one try */
 
-/* Whether this device goes on where the coordinator is lost. */
+/* Whether this device may succeed the coordinator. */
 static bool may_lead(const joining *self)
 {
     return !self->options->never_lead && !self->options->local && self->options->reconnect_s > 0;
@@ -138,7 +138,7 @@ static sh_status on_validated(void *context, const sh_progress_report *report,
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* Writes the file of --save, if there is to be one. `context` is the device. */
+/* Writes the file of --save, if requested. `context` is the device. */
 static sh_status save(void *context)
 {
     const joining *self = context;
@@ -156,7 +156,7 @@ static sh_status save(void *context)
     return status;
 }
 
-/* The job ended, and this device has not got its last weights. */
+/* The job ended, and this device lacks the last weights. */
 static sh_status conclude_without(const joining *self)
 {
     if (self->options->save == NULL)
@@ -167,7 +167,7 @@ static sh_status conclude_without(const joining *self)
                    self->options->save);
 }
 
-/* What came of the job, as far as this device has seen it. */
+/* The result of the job, as far as this device knows it. */
 static sh_status conclude(joining *self, const sh_course *course, sh_ending ending)
 {
     sh_join_result *result = &self->result;
@@ -185,8 +185,8 @@ static sh_status conclude(joining *self, const sh_course *course, sh_ending endi
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* Whether a replica that is whole can be gone on with in another view. Where devices make steps
- * apart, each has weights of its own until it takes those of the others. */
+/* Whether a whole replica is usable in another view. If devices make steps apart, each has its own
+ * weights until it takes those of the others. */
 static bool can_keep(const joining *self)
 {
     sh_strategy strategy;
@@ -228,8 +228,8 @@ static sh_status live(joining *self)
     return conclude(self, &course, ending);
 }
 
-/* A device that fetches its data loses them together with the coordinator, and may notice that
- * first. Reads the mail for the coordinator's own end. */
+/* A device that fetches its data loses the source together with the coordinator, and may notice
+ * that first. Reads the mail for the end of the coordinator's connection. */
 static void see_end(joining *self)
 {
     sh_mail mail;
@@ -253,8 +253,8 @@ static void close_member(joining *self)
     self->member = NULL;
 }
 
-/* One part in the job, from the connection at a door to its end. Where the coordinator is lost
- * then, the member stays, for the others who ask at its door. */
+/* One part in the job, from connecting at a door to its end. If the coordinator is lost then, the
+ * member stays open for inquiries at its door. */
 static sh_status live_at(joining *self, const sh_token *token)
 {
     close_member(self);
@@ -287,7 +287,7 @@ static sh_status live_at(joining *self, const sh_token *token)
     return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
 }
 
-/* The same from a door where the coordinator may not be any more: those there say where it is. */
+/* The same from a door that may no longer be the coordinator's: the device there knows the way. */
 static sh_status connect_and_live(joining *self, const sh_door *door)
 {
     sh_token token = self->token;
@@ -298,14 +298,14 @@ static sh_status connect_and_live(joining *self, const sh_door *door)
         token.port = next.port;
         status = live_at(self, &token);
         next = self->moved;
-        if (self->welcomed) /* what comes after that is for the caller to decide */
+        if (self->welcomed) /* the caller decides what follows */
             break;
     }
     sh_token_wipe(&token);
     return status;
 }
 
-/* Waits before another try to connect. SH_LIMIT: it is time for that. */
+/* Waits before another attempt to connect. SH_LIMIT: the delay is over. */
 static sh_status pause_for(joining *self, uint32_t delay_ms)
 {
     sh_mail mail;
@@ -323,7 +323,7 @@ static sh_door door_of(const sh_token *token)
     return door;
 }
 
-/* The first try, and others as long as nobody can be reached and the user wants to wait. */
+/* Attempts until somebody is reached, or the user's waiting time is over. */
 static sh_status wait_and_live(joining *self)
 {
     sh_retries retries;
@@ -356,7 +356,7 @@ static uint64_t now_ms(void)
     return sh_clock_now_ns(sh_clock_system()) / 1000000;
 }
 
-/* This device's place among the heirs; their number where it is none or cannot lead. */
+/* This device's index among the heirs; their number if it is not an heir or cannot lead. */
 static uint32_t own_place(const joining *self)
 {
     const sh_legacy *legacy = &self->legacy;
@@ -367,7 +367,7 @@ static uint32_t own_place(const joining *self)
     return legacy->heir_count;
 }
 
-/* Asks all, and decides. *door: to be followed. */
+/* Asks all and decides. *door: whom to follow. */
 static sh_succession_choice choose(const joining *self, uint64_t lost_ms, sh_door *door)
 {
     const sh_legacy *legacy = &self->legacy;
@@ -401,7 +401,7 @@ static sh_succession_choice choose(const joining *self, uint64_t lost_ms, sh_doo
     return choice;
 }
 
-/* Goes on as the coordinator. Another device may go on in this one's place later. */
+/* Continues as the coordinator. Another device may succeed this one later. */
 static sh_status lead(joining *self, bool handed_over)
 {
     sh_summary summary = {0};
@@ -447,7 +447,7 @@ static sh_status lead(joining *self, bool handed_over)
     return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
 }
 
-/* Follows at a door, or leads: until that ends. *tried: this device took part in the job again. */
+/* Follows at a door, or leads, until that ends. *tried: this device took part in the job again. */
 static sh_status go_on(joining *self, sh_succession_choice choice, const sh_door *door, bool *tried)
 {
     self->started = false;
@@ -460,7 +460,7 @@ static sh_status go_on(joining *self, sh_succession_choice choice, const sh_door
     return status;
 }
 
-/* Looks for who goes on with the job, until there is somebody or time is up: then it has not
+/* Looks for a device that continues the job, until there is one or time is up; then it has not
  * `tried` to take part again. */
 static sh_status come_back(joining *self, const char *reason, bool *tried)
 {
@@ -496,7 +496,7 @@ static sh_status come_back(joining *self, const char *reason, bool *tried)
     return sh_fail(SH_PEER_LOST, "%s", reason);
 }
 
-/* Once it has been welcomed, a lost connection is no end yet. */
+/* After the welcome, a lost connection does not end the job. */
 static sh_status live_on(joining *self, sh_status status)
 {
     bool tried = true;

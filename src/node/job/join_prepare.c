@@ -35,7 +35,7 @@ sh_status sh_joining_ended(joining *self, const sh_mail *mail)
     return mail->status == SH_OK ? SH_OK : sh_fail(mail->status, "%s", mail->text);
 }
 
-/* A device that train has started gets the signals of train's group too; train itself decides. */
+/* A device started by train also receives the signals of train's group; train decides. */
 const sh_stop *sh_joining_stop(const joining *self)
 {
     return self->options->local ? NULL : self->options->stop;
@@ -105,7 +105,7 @@ static sh_status fetch_data(joining *self, const sh_welcome *welcome)
     return sh_delivery_begin(self->delivery);
 }
 
-/* Opens the data that are here, or begins to fetch them. */
+/* Opens local data, or starts fetching them. */
 static sh_status open_data(joining *self, const sh_welcome *welcome)
 {
     const sh_status opened = sh_workbench_open(
@@ -154,7 +154,7 @@ void sh_joining_close_bench(joining *self)
     self->whole = false;
 }
 
-/* The device follows, whatever it did with the bench before. */
+/* Makes the device a follower, whatever its role was. */
 static void hear_bench(joining *self)
 {
     sh_workbench *bench = self->bench;
@@ -189,7 +189,7 @@ sh_status sh_joining_prepare(joining *self, const sh_welcome *welcome)
         sh_footprint_print(text, sh_trainer_footprint(self->bench->trainer), self->options->memory);
         sh_joining_observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
     }
-    /* The coordinator learns how long this device takes between two signs of progress. */
+    /* Tells the coordinator this device's time between signs of progress. */
     sh_agent *agent = sh_member_agent(self->member);
     sh_agent_watch(agent, self->bench);
     const sh_status status = sh_trainer_first_grain(self->bench->trainer, self->first_grain);

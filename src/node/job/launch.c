@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* The variables of a launcher, the most particular first: mpirun may have been started by srun. */
+/* The variables of launchers, the most specific first: srun may have started mpirun. */
 typedef struct dialect {
     const char *launcher, *rank, *ranks, *here;
 } dialect;

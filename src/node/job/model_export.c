@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The data need not be there: the checkpoint says what the model has to know of them.
+ * The data are not needed: the checkpoint has what the model must know of them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 static sh_status open_replica(sh_replica **replica, const sh_job *job, const char *trained_text,
                               const sh_network *network, const sh_safetensors *file)
 {
-    char unused[SH_MESSAGE_BYTES]; /* what else the file has is of no interest here */
+    char unused[SH_MESSAGE_BYTES]; /* ignores the rest of the file */
     sh_trained *trained;
     sh_status status = SH_OK;
     SH_TRY(

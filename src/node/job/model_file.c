@@ -21,19 +21,19 @@
 
 #define PROPERTIES_MOST 12
 
-/* A model, and what it has to know of its data. */
+/* A model, and what it must know of its data. */
 typedef struct model_facts {
     const sh_model_source *source;
     sh_trained *trained;  /* owned */
-    sh_dataset_info info; /* of the samples as the model is given them */
-    sh_graph *graphs[2];  /* of a built-in network: of one sample and of two; owned */
+    sh_dataset_info info; /* of the samples in the model's input form */
+    sh_graph *graphs[2];  /* of a built-in network, for one and for two samples; owned */
     sh_arena arena;       /* models lie in it */
 } model_facts;
 
 /* ---- what else has to be known ----------------------------------------------------------------
  */
 
-/* Texts of a model's metadata, as Ultralytics and timm name and write them. */
+/* A model's metadata, with the names and forms of Ultralytics and timm. */
 typedef struct properties {
     char *texts[PROPERTIES_MOST]; /* owned */
     const char *pairs[PROPERTIES_MOST][2];
@@ -57,7 +57,7 @@ static sh_status add(properties *p, const char *key, char *text)
     return SH_OK;
 }
 
-/* {0: "daisy", 1: "roses"}: a dictionary as Python writes it. */
+/* {0: "daisy", 1: "roses"}: a dictionary in Python's notation. */
 static sh_status add_names(properties *p, const model_facts *m)
 {
     char *text = NULL, number[SH_DESCRIPTION_NUMBER];
@@ -92,7 +92,7 @@ static sh_status add_numbers(properties *p, const char *key, const float *values
     return add(p, key, strdup(text));
 }
 
-/* How samples are read; nothing else of the job. */
+/* The job's options for reading samples. */
 static sh_status add_job(properties *p, const sh_job *job)
 {
     sh_job reading;
@@ -105,9 +105,8 @@ static sh_status add_job(properties *p, const sh_job *job)
     return add(p, SH_TRAINED_FILE_JOB, text);
 }
 
-/* The figures of one name that numbers are normalised by: of an array by feature or channel, of a
- * series by column. Owned. NULL if there are none; also for a table, whose
- * figures do not belong to one input each. */
+/* Normalisation figures of one name: of an array by feature or channel, of a series by column.
+ * Owned. NULL: none; also for a table, whose figures do not map to single inputs. */
 static json_t *find_figures(const model_facts *m, const char *name)
 {
     size_t i;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples of new files take the way of the training's: what is read of them is the data set of a
- * workbench, so that a pipeline resizes and normalises it and the model's evaluation graph computes
- * it, by the same code as in `shoal eval`.
+ * Samples of new files are processed like the training's: they become the data set of a workbench,
+ * so that a pipeline resizes and normalises them and the model's evaluation graph computes them,
+ * with the code of `shoal eval`.
  *
- * Samples are read and computed in rounds of as many as give each lane a group, and told in order
- * when a round is through.
+ * Samples are read and computed in rounds with a group for each lane, and reported in order after
+ * each round.
  */
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@
 #include "train/pretrained.h"
 #include "train/snapshot.h"
 
-/* An output of a sample, to be sorted. */
+/* An output of a sample, for sorting. */
 typedef struct ranked {
     double value;
     uint32_t index;
@@ -47,7 +47,7 @@ struct sh_predictor {
     uint32_t slots;
     sh_target target;
 
-    /* What was computed of each slot, and room to tell one; owned. */
+    /* The results of each slot, and room to report one; owned. */
     float *losses, *given; /* [slots], [slots][info.outputs] */
     double *values;
     uint32_t *order;
@@ -56,7 +56,7 @@ struct sh_predictor {
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-/* Any lane, each for samples of its own. */
+/* Any lane, for its own samples. */
 static void collect(void *context, const sh_answers *answers)
 {
     sh_predictor *p = context;
@@ -86,7 +86,7 @@ static void rank(sh_predictor *p, const float *given)
         p->order[k] = p->ranking[k].index;
 }
 
-/* Softmax, of the likeliest with the bits of its probability in train/metrics.c. */
+/* Softmax; for the likeliest class with the same bits as in train/metrics.c. */
 static void find_probabilities(sh_predictor *p, const float *given)
 {
     const double most = (double)given[p->order[0]];
@@ -137,7 +137,7 @@ static void tell(sh_predictor *p, uint32_t index, const sh_predict_calls *calls)
     calls->on_prediction(calls->context, &told);
 }
 
-/* All that the files has begun with, `most` samples at a time. */
+/* Processes all samples of the files, `most` at a time. */
 static sh_status go_through(sh_predictor *p, uint32_t most, const sh_predict_calls *calls)
 {
     for (;;) {
@@ -173,7 +173,7 @@ sh_status sh_predict_samples(sh_predictor *predictor, const float *samples, size
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* The model and its data: what a pipeline makes of new files. */
+/* The model and its data: new files through a pipeline. */
 static sh_status open_bench(sh_predictor *p, sh_job *job, sh_network *network)
 {
     sh_dataset *dataset;
@@ -244,7 +244,7 @@ static sh_status open_file(sh_predictor *p, const sh_predict_options *options)
     return sh_pretrained_load_onnx(p->bench->replica, p->model.file, SH_PRETRAINED_WHOLE);
 }
 
-/* The error that the run's folder says, which is of its best weights. */
+/* The error in the run's folder, which belongs to its best weights. */
 static double read_threshold(const char *folder)
 {
     char path[SH_PATH_BYTES];

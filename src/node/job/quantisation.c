@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each model is measured as the importer reads it: packed in memory, opened, and put on a workbench
- * of its own. So what is measured is what stands in the file.
+ * Each model is packed in memory, opened by the importer, and put on its own workbench, so that the
+ * measurement is of the file's content.
  */
 #include "node/job/quantisation.h"
 
@@ -67,7 +67,7 @@ static sh_status open_bench(bench_model *b, const sh_job *from, const Sh__Onnx__
  */
 
 typedef struct ranges {
-    sh_value_range *of; /* by node; the last is that of the samples; owned */
+    sh_value_range *of; /* by node; the last one is for the samples; owned */
     size_t nodes;
 } ranges;
 
@@ -78,8 +78,8 @@ static sh_status take(void *context, size_t node, const sh_shape *shape, const f
                               sh_shape_count(shape));
 }
 
-/* Grids of the nodes of the file: those of the plain model's stand behind the normalisation, whose
- * result is what the plain model is given. */
+/* Grids of the file's nodes: the plain model's follow the normalisation, whose result is the plain
+ * model's input. */
 static sh_status find_grids(sh_onnx_grids *grids, const sh_quantisation *asked,
                             const bench_model *b, sh_arena *arena)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The company of a device that mpirun or srun has started: a fixed set of ranks without a
- * coordinator, which all do the same in the same order. Rank 0 alone has the run's folder and
- * speaks. A rank that fails in a way that the others do not see *parts*; when its process ends, the
- * launcher ends the others.
+ * The company of a device started by mpirun or srun: a fixed set of ranks without a coordinator,
+ * which all do the same in the same order. Only rank 0 has the run's folder and reports. A rank
+ * with a failure that the others do not see *parts*; when its process ends, the launcher ends the
+ * others.
  *
- * Ranks exchange texts through the engine too, which can only add: a block has a place for each
- * rank, which writes its own and leaves zeros in the others.
+ * Ranks also exchange texts through the engine, which can only add: a block has a place for each
+ * rank, which fills its own and leaves zeros in the others.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -30,15 +30,15 @@
 #define FAREWELL_MS 200
 #define PRTE_PATIENCE_MS 120
 #define PRTE_FAREWELL_MS 20
-/* How long the other ranks wait when all are told to end. mpirun ends all at once when one has
- * ended, and the first rank has something to save and to say. */
+/* How long the other ranks wait after a request to end. mpirun ends all when one has ended, and
+ * rank 0 has to save and report. */
 #define LINGER_MS 5000
 
 typedef struct sh_ranks {
     sh_company company; /* first; its devices and rank are MPI's */
     bool began;         /* the course */
     sh_status ended;    /* how it did */
-    atomic_bool parted; /* this rank goes its own way, or the others were lost */
+    atomic_bool parted; /* this rank has parted, or the others were lost */
 } sh_ranks;
 
 /* ---- what is asked for ----------------------------------------------------------------------- */
@@ -88,14 +88,14 @@ static sh_status check(const sh_train_options *options)
 
 /* ---- what they tell each other --------------------------------------------------------------- */
 
-/* With this failure for the stage under way. Any thread. */
+/* Parts, with this failure for the current stage. Any thread. */
 static void part(sh_ranks *ranks, sh_status status, const char *reason)
 {
     atomic_store(&ranks->parted, true);
     sh_engine_abort(ranks->company.engine, status, reason);
 }
 
-/* Puts what each rank says into a fresh block, by rank; `bytes` a rank, a multiple of 8. */
+/* Collects each rank's bytes in a new block, by rank; `bytes` each, a multiple of 8. */
 static sh_status gather(sh_ranks *ranks, void **all, const void *mine, size_t bytes)
 {
     sh_engine *engine = ranks->company.engine;
@@ -151,7 +151,7 @@ static sh_status unite(sh_company *company, sh_status status)
     return united;
 }
 
-/* What has to be equal, with the words for where it is not. */
+/* What must be equal, and the words for differences. */
 enum { PROGRAM, JOB, DATA, FIRST_GRAIN, REPLICA, ASPECTS };
 static const struct {
     const char *other, *remedy;
@@ -169,7 +169,7 @@ typedef struct identity {
     char aspects[ASPECTS][72]; /* digests as text, and zeros behind them */
 } identity;
 
-/* Of the job without the place of its data, which may be elsewhere on another machine. */
+/* Of the job without the path of its data, which may differ between machines. */
 static sh_status hash_job(char hex[SH_DIGEST_TEXT], const sh_job *job)
 {
     sh_job bare = *job;
@@ -202,7 +202,8 @@ static sh_status identify(identity *own, const sh_workbench *bench)
     return SH_OK;
 }
 
-/* "rank 1 has", "ranks 1, 2 and more have": whose aspect is not rank 0's; false: all are equal. */
+/* "rank 1 has", "ranks 1, 2 and more have": the ranks whose aspect differs from rank 0's; false:
+ * none. */
 static bool name_others(char *text, size_t bytes, const identity *all, uint32_t count, int aspect)
 {
     uint32_t others = 0;
@@ -277,8 +278,8 @@ static void close_ranks(sh_company *company, bool in_haste)
         sh_engine_close(company->engine); /* waits for the others */
 }
 
-/* A launcher soon kills a rank that it told to end, and no step ends once another rank is lost: the
- * replica is saved as of the last step that did. */
+/* A launcher soon kills a rank that it asked to end, and no step ends once another rank is lost:
+ * saves the replica after the last completed step. */
 static void on_overdue(void *context)
 {
     sh_company *company = context;
@@ -302,7 +303,7 @@ static sh_status run(sh_company *company, sh_course *course, sh_ending *ending)
     if (status == SH_OK)
         status = sh_course_run(course, ending);
     sh_watchdog_stop(watchdog);
-    /* Of these all ranks know; of others this one alone. */
+    /* All ranks see these failures; other failures only this rank. */
     if (status != SH_OK && status != SH_NUMERIC && status != SH_DIVERGED)
         part(ranks, status, sh_message());
     ranks->began = true;

@@ -16,7 +16,7 @@
 
 #define ADVICE "differs from the checkpoint's; leave it out, or begin a new run"
 
-/* Whether `asked` may stand in the place of what the checkpoint was made with. */
+/* Whether `asked` may replace the checkpoint's strategy. */
 static sh_status check_given(const sh_option *option, const sh_job *asked, const sh_job *saved)
 {
     char label[SH_OPTION_LABEL_BYTES], now[SH_OPTION_TEXT_BYTES], before[SH_OPTION_TEXT_BYTES];
@@ -33,7 +33,7 @@ static sh_status check_given(const sh_option *option, const sh_job *asked, const
                    sh_option_print(now, option, asked), sh_option_print(before, option, saved));
 }
 
-/* The checkpoint's job with what is given anew. */
+/* The checkpoint's job with the new options. */
 static sh_status resumed_job(sh_job *job, const sh_train_options *options, const sh_job *saved)
 {
     *job = *saved;
@@ -45,7 +45,7 @@ static sh_status resumed_job(sh_job *job, const sh_train_options *options, const
         SH_TRY(sh_fail_in(check_given(each, &options->job, saved), "--resume %s", options->resume));
         sh_option_copy(each, job, &options->job);
     }
-    /* What --batch-per-device comes to is a batch like any other. */
+    /* The result of --batch-per-device is a batch like any other. */
     if (options->batch_per_device != 0 && options->job.batch_size != saved->batch_size)
         return sh_fail(
             SH_MISMATCH,
@@ -54,8 +54,8 @@ static sh_status resumed_job(sh_job *job, const sh_train_options *options, const
     return sh_job_complete(job);
 }
 
-/* What the user should know: the last checkpoint was of no use, so steps are lost; what of the job
- * changes; that learning rates do, because they follow the job's end and it has moved. */
+/* Notes for the user: an unusable last checkpoint, so that steps are lost; changes of the job;
+ * changed learning rates, because they depend on the job's end, which has moved. */
 static sh_status write_note(char note[SH_MESSAGE_BYTES], const sh_workbench *bench,
                             const sh_job *saved, const char *asked, const char *used)
 {
@@ -103,7 +103,7 @@ sh_status sh_resume_open(sh_workbench **bench, sh_job *saved, const sh_train_opt
     SH_TRY_DONE(resumed_job(&job, options, &before));
     SH_TRY_DONE(sh_run_network_find(&network, job.model, sh_safetensors_path(file)));
     SH_TRY_DONE(sh_workbench_open(&fresh, &job, &(sh_workbench_data){.network = network}));
-    /* The data may have moved, but must be the same, or the course would not. */
+    /* The data may have moved, but must be equal, or the course would differ. */
     SH_TRY_DONE(sh_snapshot_read_fingerprint(&fingerprint, file));
     if (strcmp(fingerprint, sh_pipeline_about(fresh->pipeline)->fingerprint) != 0)
         SH_TRY_DONE(sh_fail(SH_MISMATCH,
@@ -124,7 +124,7 @@ done:
     return status;
 }
 
-/* A checkpoint by itself begins a run of its own, for what lies around it may be another's. */
+/* A checkpoint alone starts a new run, because its folder may belong to another one. */
 bool sh_resume_is_run(const char *path)
 {
     char job[SH_PATH_BYTES];
@@ -140,7 +140,7 @@ sh_status sh_weights_open(sh_safetensors **file, const char *path)
     SH_TRY(sh_safetensors_open(&fresh, path));
     if (sh_safetensors_metadata(fresh, SH_CHECKPOINT_FORMAT_KEY) != NULL) {
         sh_safetensors_close(fresh);
-        return sh_checkpoint_open(file, used, path); /* which knows what a checkpoint must be */
+        return sh_checkpoint_open(file, used, path); /* which checks the checkpoint */
     }
     const bool summed = sh_safetensors_metadata(fresh, SH_SAFETENSORS_CHECKSUM) != NULL;
     const sh_status status = summed ? sh_safetensors_verify(fresh) : SH_OK;
@@ -159,7 +159,7 @@ sh_status sh_weights_open_best(sh_safetensors **file, char used[SH_PATH_BYTES], 
     char best[SH_PATH_BYTES];
     for (int i = 0; i < 2 && sh_folder_exists(path); i++)
         if (sh_path_join(best, path, places[i]) == SH_OK && access(best, F_OK) == 0) {
-            SH_TRY(sh_folder_check_own(best)); /* it is not the user who has named this file */
+            SH_TRY(sh_folder_check_own(best)); /* the user has not named this file */
             return sh_checkpoint_open(file, used, best);
         }
     return sh_checkpoint_open(file, used, path);

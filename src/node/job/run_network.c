@@ -28,7 +28,7 @@ static sh_status near_path(char path[SH_PATH_BYTES], const char *file, const cha
     return SH_OK;
 }
 
-/* SH_NOT_FOUND where there is no such file, SH_CORRUPT where it is not the network of the spec. */
+/* SH_NOT_FOUND: no such file. SH_CORRUPT: not the network of the spec. */
 static sh_status read_network(sh_network **network, const char *spec, const char *path)
 {
     char *bytes;

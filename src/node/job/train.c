@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A training from its start to its summary; `sh_train` at the end tells the story in order. With
- * whom this device trains is the company's business (node/job/company.h). Of ranks the first one
- * alone has a run's folder and an observer.
+ * A training from its start to its summary; `sh_train`, at the end, has the order. The company
+ * (node/job/company.h) handles the other devices. Only rank 0 has a run's folder and an observer.
  *
- * Written are: job.json at the start; events as they happen; a checkpoint and a line of metrics
- * after every validation; a checkpoint now and then within an epoch (node/job/cadence); one when
- * the training is stopped or a device is lost. A step that fails leaves the weights as they were,
- * so a checkpoint is always a state between two steps. A disk that is full for a while ends nothing
- * (node/job/setbacks); only weights that cannot be saved at the end are a failure.
+ * It writes job.json at the start, events as they happen, a checkpoint and a line of metrics after
+ * every validation, checkpoints within an epoch (node/job/cadence), and one when the training is
+ * stopped or a device is lost. A failed step leaves the weights unchanged, so a checkpoint is
+ * always a state between two steps. A temporarily full disk ends nothing (node/job/setbacks); only
+ * unsaved weights at the end are a failure.
  */
 #include "node/job/train_impl.h"
 
@@ -34,7 +33,7 @@
 #include "train/strategy.h"
 
 #define JOB_FILE_MAX ((size_t)1 << 20)
-#define RECONNECT_S 60 /* that a device which has led looks for who does */
+#define RECONNECT_S 60 /* for which a former leader looks for the current one */
 
 void sh_train_options_init(sh_train_options *options)
 {
@@ -48,7 +47,7 @@ sh_status sh_lanes_check(const char *lanes)
     return sh_lane_list_parse(&list, lanes);
 }
 
-/* A batch for each device becomes the job's global batch, and stays that, whoever joins. */
+/* A batch per device becomes the job's global batch and does not change when devices join. */
 sh_status sh_train_options_complete(sh_train_options *options)
 {
     sh_strategy strategy;
@@ -112,7 +111,7 @@ static sh_status on_validated(void *context, const sh_progress_report *report,
     t->summary->val_mae = event.val_mae;
     t->summary->numbers = event.numbers;
     sh_training_observe(t, &event);
-    if (report->steps == t->start_steps) /* nothing was left to do: all is written already */
+    if (report->steps == t->start_steps) /* nothing was left to do: everything is written */
         return sh_training_complete_kept(t);
     sh_training_note_board(t, sh_scalars_epoch(&t->scalars, sh_training_date(), &event));
     sh_run_journal_epoch(t->journal, &event);
@@ -124,7 +123,7 @@ static sh_status on_validated(void *context, const sh_progress_report *report,
     return sh_training_bear(t, SH_SETBACK_CHECKPOINT, sh_training_checkpoint_validated(t));
 }
 
-/* The first view of the devices: from here on time counts. */
+/* The first view: time counts from here on. */
 static void on_view(void *context, uint32_t view, uint32_t devices)
 {
     training *t = context;
@@ -187,8 +186,8 @@ static void on_answers(void *context, const sh_answers *answers)
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
-/* Balanced weights become numbers of the job, which other devices and resumed runs take as they
- * are. */
+/* Balanced weights become numbers in the job, which other devices and resumed runs use unchanged.
+ */
 static sh_status weigh_classes(sh_workbench *bench)
 {
     char *text = bench->job.class_weights;
@@ -231,7 +230,7 @@ static sh_status start_lanes(training *t)
     return sh_workbench_start(t->bench, list.cores, t->options->memory);
 }
 
-/* All that may be refused before anything is written. */
+/* Checks everything that may be refused, before writing anything. */
 static sh_status prepare(training *t)
 {
     const sh_train_options *options = t->options;
@@ -265,7 +264,7 @@ static sh_status prepare(training *t)
     return start_lanes(t);
 }
 
-/* The device that leads now has all that a training needs, and followed another one so far. */
+/* A former follower already has all that a training needs. */
 static sh_status adopt(training *t)
 {
     sh_workbench *bench = t->lead->bench;
@@ -284,7 +283,7 @@ static sh_status adopt(training *t)
     return SH_OK;
 }
 
-/* What the job was changed in, now and when it was resumed before. */
+/* The job's changes, now and at earlier resumptions. */
 static sh_status add_changes(const training *t, json_t *json)
 {
     char path[SH_PATH_BYTES], *text = NULL;
@@ -325,7 +324,7 @@ static sh_status open_run(training *t)
     SH_TRY(status);
     if (t->options->tensorboard) {
         t->scalars.epoch = (uint32_t)(replica->steps / epoch_steps);
-        if (replica->steps % epoch_steps != 0) /* else they are those of the epoch before */
+        if (replica->steps % epoch_steps != 0) /* else they are the previous epoch's */
             t->scalars.seen = replica->epoch;
         sh_training_note_failure(
             t, sh_tensorboard_open(&t->scalars.file, &(sh_tensorboard_options){
@@ -387,7 +386,7 @@ static sh_status train(training *t)
     return sh_training_finish(t, &course, status, ending);
 }
 
-/* All that the story opened is closed, but for the bench. */
+/* Closes everything except the bench. */
 static sh_status tell_story(training *t, sh_door *moved)
 {
     char message[SH_MESSAGE_BYTES], last[SH_MESSAGE_BYTES];
@@ -485,7 +484,7 @@ sh_status sh_lead(sh_summary *summary, sh_door *moved, bool *whole, const sh_lea
     return status;
 }
 
-/* Another device has gone on with the job: what came of it there. */
+/* Another device has continued the job: the result there. */
 static sh_status follow(training *t, const sh_door *door)
 {
     sh_summary *summary = t->summary;

@@ -54,13 +54,13 @@ sh_status sh_training_complete_kept(training *t)
                                                          : SH_OK;
 }
 
-/* Called on another thread: neither the step nor this process may come to its end. */
+/* Called on another thread: the step and this process may never end. */
 void sh_training_save_now(void *context)
 {
     sh_saves_write_now(&((training *)context)->saves);
 }
 
-/* Likewise, where the step's thread hangs. */
+/* Likewise, if the step's thread hangs. */
 void sh_training_rescue(void *context, sh_rescue *rescue)
 {
     training *t = context;
@@ -68,7 +68,7 @@ void sh_training_rescue(void *context, sh_rescue *rescue)
     sh_run_journal_end(t->journal, "stopped", NULL);
 }
 
-/* Whether the training goes on after a write, and tells what the user should know of it. */
+/* Decides whether the training continues after a write, and informs the user. */
 sh_status sh_training_bear(training *t, sh_setback kind, sh_status status)
 {
     char text[SH_MESSAGE_BYTES];
@@ -96,7 +96,7 @@ double sh_training_date(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* A disk that fails does not end a training because of a file beside it. */
+/* A failing disk does not end a training because of an additional file. */
 void sh_training_note_failure(const training *t, sh_status status)
 {
     if (status != SH_OK)

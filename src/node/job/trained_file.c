@@ -26,7 +26,7 @@ static const char *property(const sh_onnx *file, const char *key)
     return NULL;
 }
 
-/* How samples are read: as the file says, or by the defaults, but that pixels are only divided. */
+/* How to read samples: as in the file, or by the defaults, except that pixels are only divided. */
 static sh_status read_job(sh_job *job, const sh_onnx *file)
 {
     sh_job said;
@@ -76,7 +76,7 @@ done:
 /* ---- what samples are -------------------------------------------------------------------------
  */
 
-/* The dimensions of an input or output that the file gives; 0 for those that it leaves open. */
+/* The dimensions of an input or output; 0 for open ones. */
 static size_t read_dims(size_t dims[SH_ONNX_RANK_MOST], const Sh__Onnx__ValueInfoProto *value)
 {
     const Sh__Onnx__TypeProto *type = value->type;
@@ -91,7 +91,7 @@ static size_t read_dims(size_t dims[SH_ONNX_RANK_MOST], const Sh__Onnx__ValueInf
     return shape->n_dim;
 }
 
-/* The input that is no initialiser; NULL where there is not one. */
+/* The only input that is not an initialiser, or NULL. */
 static const Sh__Onnx__ValueInfoProto *only_input(const sh_onnx *file)
 {
     const Sh__Onnx__GraphProto *graph = sh_onnx_graph(file);
@@ -106,7 +106,7 @@ static const Sh__Onnx__ValueInfoProto *only_input(const sh_onnx *file)
     return found;
 }
 
-/* Photos for the file's input, and as many classes as it gives numbers. */
+/* Photos of the input's size, and a class for each output number. */
 static json_t *assume(const sh_onnx *file)
 {
     const Sh__Onnx__GraphProto *graph = sh_onnx_graph(file);
@@ -132,7 +132,7 @@ static json_t *assume(const sh_onnx *file)
                      mean, "deviation", deviation, "fingerprint", "");
 }
 
-/* A pipeline divides bytes by 255 before it normalises: what undoes that, for each channel. */
+/* A pipeline divides bytes by 255 before it normalises: figures that cancel that, by channel. */
 static void undo_division(json_t *json)
 {
     json_t *mean = json_object_get(json, "mean"), *deviation = json_object_get(json, "deviation");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The network as it came is computed on training samples (node/job/calibration). Sums are in
- * double, in a fixed order, of values whose bits are the same on every processor, and so are the
- * batch norms'.
+ * Computes the original network on training samples (node/job/calibration). Sums are in double, in
+ * a fixed order, over values with the same bits on every processor, so the batch norms have the
+ * same bits too.
  */
 #include "node/job/unfold.h"
 
@@ -32,7 +32,7 @@ typedef struct unfolding {
     size_t count;
 } unfolding;
 
-/* Adds what a convolution has made of a group: [N, C, ...]. */
+/* Adds a convolution's results for a group: [N, C, ...]. */
 static sh_status add(void *context, size_t node, const sh_shape *shape, const float *values)
 {
     const unfolding *u = context;
@@ -60,7 +60,7 @@ static sh_status add(void *context, size_t node, const sh_shape *shape, const fl
     return SH_OK;
 }
 
-/* Fills a tensor of a batch norm, if the name is one. */
+/* Fills a batch norm's tensor, if the name is one. */
 static bool fill_norm(const unfolding *u, const char *name, float *values)
 {
     static const char *const parts[] = {"weight", "bias", "mean", "var"};
@@ -84,7 +84,7 @@ static bool fill_norm(const unfolding *u, const char *name, float *values)
     return false;
 }
 
-/* The weights of the network as it came, and the batch norms. */
+/* The weights of the original network, and the batch norms. */
 static sh_status fill(const unfolding *u, sh_replica *to, const sh_replica *from)
 {
     for (uint32_t t = 0; t < to->tensors; t++) {
@@ -101,7 +101,7 @@ static sh_status fill(const unfolding *u, sh_replica *to, const sh_replica *from
     return SH_OK;
 }
 
-/* Puts the new network in the bench's. */
+/* Replaces the bench's network. */
 static sh_status replace(unfolding *u)
 {
     sh_workbench *bench = u->bench;
@@ -118,7 +118,7 @@ static sh_status replace(unfolding *u)
         sh_network_unref(network);
         return status;
     }
-    /* Only a checkpoint that is copied out of its run needs the cache. */
+    /* Only a checkpoint copied out of its run needs the cache. */
     if (sh_model_shelf_put(network) != SH_OK)
         sh_log(SH_LOG_WARN, "network.uncached", "reason=\"%s\"", sh_message());
     sh_replica_free(bench->replica);

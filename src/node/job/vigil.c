@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three threads: the step's, which may hang anywhere; the watchdog's, which looks and tells, and
- * waits for nothing without a limit; and one that saves, which may hang as well, in the lock or the
- * disk that the step's thread hangs in. The last one begins when the vigil does: at its time a new
- * thread might not come to be.
+ * Three threads: the step's, which may hang anywhere; the watchdog's, which checks and reports, and
+ * has a limit for every wait; and the saver's, which may hang in the same lock or disk as the
+ * step's. The saver starts with the vigil, because starting a thread may fail when it is needed.
  *
- * If the step's thread goes on while the last one saves, nothing is told, and the watch goes on.
+ * If the step's thread continues while the saver works, nothing is reported, and the watch
+ * continues.
  */
 #include "node/job/vigil.h"
 
@@ -23,7 +23,7 @@
 #include "node/job/watchdog.h"
 
 #define LOOK_MS 500
-#define SAVE_PART 3 /* of the time for which nothing may move while files are written */
+#define SAVE_PART 3 /* factor of the time allowed without progress while files are written */
 
 struct sh_vigil {
     sh_vigil_options options;
@@ -34,7 +34,7 @@ struct sh_vigil {
     atomic_uint occupation;
     atomic_uint_fast64_t notes;
 
-    pthread_mutex_t watching; /* guards `lanes`; nobody waits who holds it */
+    pthread_mutex_t watching; /* guards `lanes`; no holder waits */
     const sh_lanes *lanes;
 
     pthread_t saver;
@@ -42,7 +42,7 @@ struct sh_vigil {
     pthread_mutex_t saving; /* held while `save` runs; guards `offers` */
     bool offers;
 
-    pthread_mutex_t lock; /* guards all below; nobody waits who holds it */
+    pthread_mutex_t lock; /* guards all below; no holder waits */
     pthread_cond_t changed;
     enum { IDLE, ASKED, SAVED, OVER } state; /* of the saver */
     bool ending;
@@ -86,7 +86,7 @@ static struct timespec moment_in(uint64_t ns)
                              .tv_nsec = (long)(then_ns % 1000000000u)};
 }
 
-/* Lets the saver save, and waits for it so long. What it says, or that it did not come to it. */
+/* Starts the saver and waits for it up to the limit. Its report, or that it was not done. */
 static sh_rescue save_within(sh_vigil *vigil, uint64_t limit_ns)
 {
     sh_rescue rescue = {0};
@@ -221,7 +221,7 @@ sh_status sh_vigil_start(sh_vigil **vigil, const sh_vigil_options *options)
         .limits = options->limits != NULL ? options->limits : sh_overdue_limits,
         .look_ns = 2 * (uint64_t)look_ms * 1000000u,
     };
-    pthread_condattr_t monotonic; /* as sh_clock_system: the date may jump while we wait */
+    pthread_condattr_t monotonic; /* like sh_clock_system: the date may jump during the wait */
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&fresh->changed, &monotonic);
