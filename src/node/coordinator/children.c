@@ -24,7 +24,7 @@ typedef struct child {
     pid_t pid;
     char name[SH_NAME_BYTES + 16];
     pthread_t waiter;
-    bool waited; /* guarded by the lock: the process has ended and its id may be another's */
+    bool waited; /* guarded by the lock: reaped, so the system may reuse its id */
 } child;
 
 struct sh_children {
@@ -36,7 +36,8 @@ struct sh_children {
     child items[];
 };
 
-/* Waits for one process without reaping it, so that its id stays its own until `waited` is set. */
+/* Waits for one process without reaping it, so that the system does not reuse its id before
+ * `waited` is set. */
 static void *wait_for_child(void *argument)
 {
     child *self = argument;
@@ -58,7 +59,7 @@ static void *wait_for_child(void *argument)
     return NULL;
 }
 
-/* Starts one process with `input` as its standard input. */
+/* Starts one process with `input` as standard input. */
 static sh_status spawn(child *self, const sh_children_options *options, int input)
 {
     char lanes[256], memory[24];
@@ -120,7 +121,7 @@ sh_status sh_children_start(sh_children **children, const sh_children_options *o
         return sh_fail_memory(bytes, "the local devices");
     fresh->mailbox = options->mailbox;
     pthread_mutex_init(&fresh->lock, NULL);
-    pthread_condattr_t monotonic; /* as sh_clock_system: the date may jump while we wait */
+    pthread_condattr_t monotonic; /* as sh_clock_system: unaffected by changes of the date */
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&fresh->changed, &monotonic);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Devices that `train --devices N` starts on its own machine: processes that join by token, given
- * on their standard input, so that it does not show in the list of processes.
+ * The processes that `train --devices N` starts on its own machine. Each joins with the token,
+ * which it reads from its standard input, so that the token does not show in the list of processes.
  *
  *     SH_TRY(sh_children_start(&children, &options));
- *     ... they say hello as every device does ...
+ *     ... they join as every device does ...
  *     sh_children_stop(children);
  *
- * Threads: one caller. One that ends is told to the mailbox, from a thread that waits for it.
+ * Threads: one caller. A thread waits for each process and posts SH_MAIL_CHILD when it ends.
  */
 #ifndef SHOAL_NODE_CHILDREN_H
 #define SHOAL_NODE_CHILDREN_H
@@ -20,17 +20,17 @@ typedef struct sh_children_options {
     uint32_t count;
     const char *program; /* NULL: this program */
     const char *token;
-    const char *name;    /* of this device; theirs are NAME/2, NAME/3, ... */
-    uint64_t memory;     /* of each; 0: any number */
-    const char *lanes;   /* as --lanes has them; borrowed */
-    sh_mailbox *mailbox; /* gets SH_MAIL_CHILD; borrowed until stop */
+    const char *name;    /* of this device; the children are named NAME/2, NAME/3, ... */
+    uint64_t memory;     /* of each, in bytes; 0: no limit */
+    const char *lanes;   /* the argument of --lanes; borrowed */
+    sh_mailbox *mailbox; /* receives SH_MAIL_CHILD; borrowed until stop */
 } sh_children_options;
 
 sh_status sh_children_start(sh_children **children,
                             const sh_children_options *options) SHOAL_CHECKED;
 
-/* Waits for all to end by themselves, as they do when the job is over; after `patience_ms` kills
- * those that are left. NULL is fine. */
+/* Waits until all children end, which they do when the job is over, and kills those still running
+ * after `patience_ms`. NULL is fine. */
 void sh_children_stop(sh_children *children, uint32_t patience_ms);
 
 #endif

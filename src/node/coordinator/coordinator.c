@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything here but the functions of coordinator.h runs on the loop's thread. An *client* is a
- * connection that proved the join token. With its hello it becomes a device of the job and gets a
- * number that is never given again. Device 0 has an agent instead of a connection. `lock` guards
- * the membership, because device 0, if it is alone, announces a view from the step's thread.
+ * All functions but those of coordinator.h run on the loop's thread. A *client* is a connection
+ * that proved the join token. Its hello makes it a device of the job with a number that is never
+ * reused. Device 0 has an agent instead of a connection. `lock` guards the membership, because
+ * device 0, when alone, announces a view from the step's thread.
  */
 #include "node/coordinator/coordinator_heirs.h"
 
@@ -17,8 +17,8 @@
 
 #define ENTRANTS_MAX (2 * SH_DEVICES_MAX)
 #define TICK_MS 50
-#define LINGER_MS 1000 /* for devices that have heard of the end to send their last records */
-#define GOODBYE_MS (SH_CHANNEL_GOODBYE_MS + 1000) /* for the last connection to be closed */
+#define LINGER_MS 1000 /* for devices to send their last records after the end */
+#define GOODBYE_MS (SH_CHANNEL_GOODBYE_MS + 1000) /* for the last connection to close */
 
 static void carry_out(sh_coordinator *coordinator);
 
@@ -42,7 +42,7 @@ static uint64_t now_ms(const sh_coordinator *coordinator)
     return sh_clock_now_ns(coordinator->options.clock) / 1000000;
 }
 
-/* Closes the connection of one that is no device. */
+/* Closes a connection that is not a device. */
 static void turn_away(client *gone, const char *reason)
 {
     sh_channel *channel = gone->channel;
@@ -62,7 +62,7 @@ static void turn_guest_away(sh_coordinator *coordinator, uint64_t arrival, const
         turn_away(gone, reason);
 }
 
-/* The one among those that are no devices, or no more, that came first; NULL: none. */
+/* The oldest connection that is not, or no longer, a device; NULL: none. */
 static client *oldest_without_device(const sh_coordinator *coordinator)
 {
     client *oldest = NULL; /* the last in the list */
@@ -103,7 +103,7 @@ static void report_gone(sh_coordinator *coordinator, uint32_t device, const char
            &(sh_membership_event){SH_MEMBERSHIP_GONE, .device = device, .reason = reason});
 }
 
-/* A message could not be made: device 0 cannot go on. */
+/* A message could not be built: device 0 cannot continue. */
 static void end_where_failed(sh_coordinator *coordinator, sh_status status)
 {
     if (status != SH_OK)
@@ -127,7 +127,7 @@ static void take_heartbeat(sh_coordinator *coordinator, uint32_t device,
                                   .fingerprint = fingerprint, .first_grain = first_grain});
 }
 
-/* Ends the connection of one that broke the rules; `from` may be gone afterwards. */
+/* Closes the connection of a client that broke the protocol; may free `from`. */
 static void show_out(client *from, const char *reason)
 {
     sh_coordinator *coordinator = from->of;
@@ -155,14 +155,14 @@ static void note(sh_coordinator *coordinator, const sh_membership_action *action
         action->news == SH_NEWS_RESTS ? sh_client_find(coordinator, action->device) : NULL;
     if (one != NULL)
         sh_client_tell_rest(one, action->text);
-    /* These are for the log alone: they may come often, or are steps of a change that is told. */
+    /* For the log only: frequent, or parts of a change that is reported as a whole. */
     if (action->news != SH_NEWS_SHARES && action->news != SH_NEWS_TRANSFER &&
         action->news != SH_NEWS_WHOLE && action->news != SH_NEWS_VIEW &&
         action->news != SH_NEWS_COMPARED)
         sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_NOTE, SH_OK, action->text);
 }
 
-/* Tells all that are connected, also those that have not said hello yet. */
+/* Tells all connections, including those before their hello. */
 static void tell_end(sh_coordinator *coordinator, const sh_membership_action *action)
 {
     coordinator->over = true;
@@ -173,7 +173,7 @@ static void tell_end(sh_coordinator *coordinator, const sh_membership_action *ac
             sh_client_tell_end(each, action->status, action->text);
 }
 
-/* An action may cause events, whose actions then follow those that are left. */
+/* An action may cause events; their actions are queued behind the remaining ones. */
 static void carry_out(sh_coordinator *coordinator)
 {
     for (;;) {
@@ -370,7 +370,7 @@ static const sh_channel_events client_events = {
     .on_close = on_close,
 };
 
-/* A device came in by the token, or one came to link to us, or to take the replica or data. */
+/* Accepts a device with the token, a ring link, or a receiver of the replica or of data. */
 static void on_accept(void *context, sh_channel *channel, const char *identity)
 {
     sh_coordinator *coordinator = context;
@@ -469,7 +469,7 @@ void sh_coordinator_enter(sh_coordinator *coordinator, uint32_t view, uint64_t s
                             directive.seat_count);
 }
 
-/* While replicas travel, they are all that links show. */
+/* During transfers of replicas, a probe would measure only their traffic. */
 static void measure_links(sh_coordinator *coordinator)
 {
     sh_link_speed link;
@@ -508,7 +508,7 @@ static void on_tick(void *context)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* A call from the driver's thread, carried out on the loop's. */
+/* A call from the driver's thread that runs on the loop's thread. */
 typedef struct request {
     sh_coordinator *coordinator;
     sh_status status;
@@ -520,7 +520,7 @@ typedef struct request {
     sh_doors *doors;
 } request;
 
-/* Keeps a failure's message for the thread that asked. */
+/* Copies a failure's message for the calling thread. */
 static void answer(request *asked, sh_status status)
 {
     asked->status = status;
@@ -536,8 +536,8 @@ static sh_status ask(sh_coordinator *coordinator, sh_loop_task *task, request *a
     return asked->status == SH_OK ? SH_OK : sh_fail(asked->status, "%s", asked->message);
 }
 
-/* Goes on with another coordinator's job. The devices of that may be found at their doors, should
- * they have another coordinator. */
+/* Continues another coordinator's job. Keeps its devices' doors, because they may have found
+ * another coordinator. */
 static void inherit(sh_coordinator *coordinator, const sh_legacy *legacy)
 {
     sh_door former = {.port = legacy->token.port};
@@ -550,7 +550,7 @@ static void inherit(sh_coordinator *coordinator, const sh_legacy *legacy)
             sh_coordinator_know_door(coordinator, &legacy->heirs[i]);
 }
 
-/* Opens the door: to devices that have the token, and to those that come for the data. */
+/* Starts to listen for devices with the token and for receivers of data. */
 static void do_open(void *context)
 {
     request *asked = context;
@@ -725,7 +725,7 @@ sh_status sh_coordinator_reports(sh_coordinator *coordinator, sh_device_report *
     return SH_OK;
 }
 
-/* The job is over, so devices go; the end of the last one is told to the mailbox. */
+/* The job is over: devices disconnect. The last one's end posts SH_MAIL_CLOSED. */
 static void do_linger(void *context)
 {
     sh_coordinator *coordinator = context;
@@ -736,7 +736,7 @@ static void do_linger(void *context)
         sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
 }
 
-/* Says goodbye to all; the last one's end is told to the mailbox. */
+/* Closes all channels; the last one's end posts SH_MAIL_CLOSED. */
 static void do_part(void *context)
 {
     sh_coordinator *coordinator = context;
@@ -762,7 +762,7 @@ static void do_close(void *context)
     }
 }
 
-/* Waits until the last connection is closed, or no mail comes for this time. */
+/* Waits until the last connection is closed, or until no mail arrives for this time. */
 static void wait_for_close(const sh_coordinator *coordinator, uint32_t timeout_ms)
 {
     sh_mail mail = {.kind = SH_MAIL_NOTE};

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The coordinator's connections: the door that devices come in by, a control channel to each, and
- * the cluster's membership, whose actions it carries out. It decides nothing itself.
+ * The coordinator's connections: the listener for devices, a control channel to each, and the
+ * cluster's membership, whose actions it carries out. It makes no decisions itself.
  *
  *     SH_TRY(sh_coordinator_open(&coordinator, &options));
  *     print(sh_coordinator_invitation(coordinator)->text);
  *     sh_coordinator_ready(coordinator);          // device 0, which is this process, is prepared
- *     ... the step's thread does what sh_coordinator_agent says, until the mailbox gets END ...
+ *     ... the step's thread works on the tasks of sh_coordinator_agent until END arrives ...
  *     sh_coordinator_close(coordinator);
  *
- * Threads: one caller, not the loop's. Inside, everything happens on the loop's thread.
+ * Threads: one caller, not on the loop's thread, where all the work is done.
  */
 #ifndef SHOAL_NODE_COORDINATOR_H
 #define SHOAL_NODE_COORDINATOR_H
@@ -32,56 +32,57 @@ typedef struct sh_coordinator_options {
     const char *first_grain; /* this device's hash of it */
     uint32_t min_devices;
     uint32_t gather_ms;      /* as sh_membership_options has it */
-    const sh_legacy *legacy; /* of the coordinator whose job this one goes on with; NULL: of none */
+    const sh_legacy *legacy; /* of the job to continue; NULL: a new job */
     sh_serving serving;
-    sh_traffic traffic; /* of the job */
-    uint32_t used;      /* as sh_membership_options has it */
-    const char *listen; /* "[ADDRESS]:PORT"; NULL: a free port of the loopback */
-    const char
-        *token_file; /* keeps the token for the coordinator's next life; NULL: nothing does */
+    sh_traffic traffic;     /* of the job */
+    uint32_t used;          /* as sh_membership_options has it */
+    const char *listen;     /* "[ADDRESS]:PORT"; NULL: a free port of the loopback */
+    const char *token_file; /* keeps the token for a restart; NULL: it is not kept */
     const sh_clock *clock;
     sh_run_journal *journal; /* NULL: nothing is recorded */
 } sh_coordinator_options;
 
 typedef struct sh_coordinator sh_coordinator;
 
-/* Opens the door. The options' pointers are borrowed until sh_coordinator_close. */
+/* Starts to listen. The pointers in `options` are borrowed until sh_coordinator_close. */
 sh_status sh_coordinator_open(sh_coordinator **coordinator,
                               const sh_coordinator_options *options) SHOAL_CHECKED;
 
 /* The tokens; borrowed until close. */
 const sh_invitation *sh_coordinator_invitation(const sh_coordinator *coordinator);
 
-/* Device 0 is prepared. */
+/* Device 0 is ready to compute. */
 void sh_coordinator_ready(sh_coordinator *coordinator);
 
-/* Device 0's place in the job; borrowed until close. */
+/* The agent of device 0; borrowed until close. */
 sh_agent *sh_coordinator_agent(const sh_coordinator *coordinator);
 
-/* The view that device 0 is to announce now, as sh_part.announce has it. */
+/* Implements `announce` of train/trainer.h for device 0: the view in which the next stage is to
+ * run. */
 bool sh_coordinator_announce(sh_coordinator *coordinator, bool last, uint64_t *view);
 
-/* Device 0 enters a view with its next step, for the journal. */
+/* Records in the journal that device 0 enters `view` with `step`. */
 void sh_coordinator_enter(sh_coordinator *coordinator, uint32_t view, uint64_t step);
 
-/* How often the list of known doors has changed so far; and the list. */
+/* The number of changes to the list of known doors so far, and the list. */
 uint32_t sh_coordinator_doors_changes(const sh_coordinator *coordinator);
 void sh_coordinator_doors(sh_coordinator *coordinator, sh_doors *doors);
 
-/* Another device is to coordinate: the one of this name, or the first that can if it is "". All
- * are told, and the mailbox gets SH_MAIL_MOVED. `receiver` gets its name. SH_REFUSED: nobody can,
- * or not this one; says who could. */
+/* Hands the coordinator's role to the device `name`, or to the first heir if `name` is "". Notifies
+ * all devices and posts SH_MAIL_MOVED; `receiver` is set to the name of the new coordinator.
+ * SH_REFUSED: no device, or not this one, can take the role; the message lists those that can. */
 sh_status sh_coordinator_hand_over(sh_coordinator *coordinator, const char *name,
                                    char receiver[SH_NAME_BYTES]) SHOAL_CHECKED;
 
-/* Gives up: tells all devices why. */
+/* Ends the job with a failure and tells all devices the reason. */
 void sh_coordinator_fail(sh_coordinator *coordinator, const char *reason);
 
-/* What each device that ever took part did, in the order of coming. `reports` is owned: free(). */
+/* The reports of all devices that ever took part, in the order in which they joined. `reports` is
+ * owned: free(). */
 sh_status sh_coordinator_reports(sh_coordinator *coordinator, sh_device_report **reports,
                                  size_t *count) SHOAL_CHECKED;
 
-/* Writes what is queued, closes everything and frees it. NULL is fine. */
+/* Sends what is queued, closes all connections and frees the coordinator. NULL is fine. */
 void sh_coordinator_close(sh_coordinator *coordinator);
 
 #endif

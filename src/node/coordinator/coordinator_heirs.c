@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The heirs are the devices that could go on without the coordinator, in the order of their seats.
- * A list has a number, so a device is told only what is new. The coordinator itself may have been
- * away (frozen, cut off): so it asks the doors of those that are gone whether another device leads,
- * and follows if that is ahead.
+ * The heirs are the devices that could replace the coordinator, in the order of their seats. Lists
+ * are numbered, so that a device receives only a new one. The coordinator itself may have been
+ * frozen or cut off, so it asks the doors of lost devices whether another device leads, and follows
+ * that one if its job is ahead.
  */
 #include "node/coordinator/coordinator_heirs.h"
 
@@ -13,7 +13,7 @@
 #include "base/log.h"
 
 #define BEAT_TICKS 2  /* between two beats */
-#define LOOK_TICKS 20 /* between two looks for another coordinator */
+#define LOOK_TICKS 20 /* between two inquiries for another coordinator */
 
 /* ---- heirs ----------------------------------------------------------------------------------- */
 
@@ -22,7 +22,7 @@ static bool may_inherit(const client *one)
     return one->able && one->has_key && !one->local;
 }
 
-/* The device with the lowest number above `last` that stands by and could go on; NO_DEVICE: none.
+/* The standby device with the lowest number above `last` that could lead; NO_DEVICE: none.
  */
 static uint32_t next_spare(const sh_coordinator *coordinator, const sh_directive *directive,
                            uint32_t last)
@@ -36,7 +36,8 @@ static uint32_t next_spare(const sh_coordinator *coordinator, const sh_directive
     return next;
 }
 
-/* Those of the view come first: they have the last weights. Whether the list has changed. */
+/* Devices of the view come first, because they have the newest weights. Returns whether the list
+ * changed. */
 static bool list_heirs(sh_coordinator *coordinator)
 {
     sh_directive directive;
@@ -45,7 +46,7 @@ static bool list_heirs(sh_coordinator *coordinator)
     const bool known = sh_membership_directive(&directive, coordinator->membership, 0);
     pthread_mutex_unlock(&coordinator->lock);
     if (!known || directive.phase != SH_DIRECTIVE_GO)
-        return false; /* while the view changes the last list holds */
+        return false; /* keeps the last list while the view changes */
     for (uint32_t i = 0; i < directive.seat_count && count < SH_HEIRS_MAX; i++) {
         const client *one = sh_client_find(coordinator, directive.seats[i].device);
         if (one != NULL && may_inherit(one))
@@ -103,7 +104,7 @@ void sh_coordinator_know_door(sh_coordinator *coordinator, const sh_door *door)
     coordinator->doors_changes++;
 }
 
-/* Whether a device that is here has this door. */
+/* Whether a connected device has this door. */
 static bool is_here(const sh_coordinator *coordinator, const sh_door *door)
 {
     const client *each = coordinator->clients;

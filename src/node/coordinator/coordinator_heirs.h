@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who would go on in the coordinator's place, whether another device already does, and how the role
- * moves.
+ * Succession: which devices could replace the coordinator (the heirs), whether another device
+ * already has, and how the role is handed over.
  *
  *     sh_coordinator_tend_heirs(coordinator);        // each tick
  *
@@ -12,22 +12,23 @@
 
 #include "node/coordinator/coordinator_impl.h"
 
-/* Each tick: tells devices that the coordinator is there and who would follow it, and asks those
- * that are gone whether another one coordinates. */
+/* Each tick: sends devices a sign of life and the list of heirs, and asks the doors of lost devices
+ * whether another device coordinates. */
 void sh_coordinator_tend_heirs(sh_coordinator *coordinator);
 
-/* A device is here, or was: its door is known. */
+/* Remembers the door of a device that is, or was, connected. */
 void sh_coordinator_know_door(sh_coordinator *coordinator, const sh_door *door);
 
-/* Another device coordinates at `door`, or is to begin to if its number is not 0: all are told, and
- * this device has to follow. */
+/* Another device coordinates at `door`; if its number is not 0, it is to begin now. Notifies all
+ * devices; this one follows. */
 void sh_coordinator_move(sh_coordinator *coordinator, const sh_door *door);
 
-/* Moves to the heir of this name, or to the first for "". SH_REFUSED says who could. */
+/* Hands the role to the heir `name`, or to the first heir if it is "". SH_REFUSED: as
+ * sh_coordinator_hand_over. */
 sh_status sh_coordinator_bequeath(sh_coordinator *coordinator, const char *name,
                                   char receiver[SH_NAME_BYTES]) SHOAL_CHECKED;
 
-/* Tells one that looks for the coordinator where it is now. */
+/* Answers a device that looks for the coordinator with the coordinator's current address. */
 void sh_coordinator_show_way(const sh_coordinator *coordinator, sh_channel *channel);
 
 void sh_coordinator_end_heirs(sh_coordinator *coordinator);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How fast the links to devices are, and what devices are told of what follows from it. */
+/* Measures the links to devices and tells devices the consequences. */
 #include "node/coordinator/coordinator_impl.h"
 
 _Static_assert(SH_GAUGE_BYTES_MAX <= SH_MESSAGE_PADDING_MAX, "a probe is a message");
@@ -11,7 +11,7 @@ static uint64_t now_ns(const client *one)
 
 void sh_client_probe(client *to)
 {
-    static uint8_t padding[SH_GAUGE_BYTES_MAX]; /* zeros, which take no room in the program */
+    static uint8_t padding[SH_GAUGE_BYTES_MAX]; /* zeros take no space in the program file */
     sh_probe probe;
     if (!sh_gauge_next(&to->gauge, now_ns(to), &probe))
         return;

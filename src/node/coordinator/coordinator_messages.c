@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the coordinator writes to devices: welcomes, orders with addresses and keys, refusals. */
+/* Messages from the coordinator to devices: welcomes, orders with addresses and keys, refusals. */
 #include "node/coordinator/coordinator_impl.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ void sh_client_tell_end(client *to, sh_status status, const char *reason)
     sh_client_send(to, &message);
 }
 
-/* Refuses; `to` may be gone afterwards. */
+/* Refuses the client; may free `to`. */
 void sh_client_tell_refusal(client *to, const char *reason, bool again)
 {
     Shoal__Refuse refuse = SHOAL__REFUSE__INIT;
@@ -62,7 +62,8 @@ void sh_coordinator_find_way(const sh_coordinator *coordinator, uint32_t from, u
     if (target != NULL) {
         sh_channel_peer_host(target->channel, host);
         route->port = target->link_port;
-    } else if (to == 0 && viewer != NULL) { /* to us: by the address that it knows us by */
+    } else if (to == 0 &&
+               viewer != NULL) { /* to device 0: the address at which the device reached us */
         sh_channel_local_address(viewer->channel, host);
         route->port = sh_listener_port(coordinator->listener);
     }
@@ -86,7 +87,7 @@ sh_status sh_coordinator_make_key(const sh_coordinator *coordinator,
     return sh_key_derive(key, coordinator->secret, sizeof coordinator->secret, identity);
 }
 
-/* The link from one seat to another, as that of number `rank` has it. */
+/* The link between two seats from the viewpoint of seat `rank`. */
 static sh_status add_link(sh_orders *orders, const sh_coordinator *coordinator, uint32_t rank,
                           uint32_t from, uint32_t to)
 {
@@ -189,8 +190,8 @@ sh_status sh_client_welcome(sh_coordinator *coordinator, client *to)
     char identity[SH_LINK_IDENTITY];
     sh_data_identity(identity, to->device);
     SH_TRY_DONE(sh_coordinator_make_key(coordinator, key, identity));
-    /* Who has the data, as far as `to` can reach them; device 0 first. The local devices share its
-     * disk and its wire, so they would not help. */
+    /* The devices that serve the data and that `to` can reach; device 0 first. Local devices share
+     * its disk and its network link, so they would not help. */
     sources.count = 1;
     sources.items[0].device = 0;
     for (const client *each = coordinator->clients; each != NULL; each = each->next)
@@ -205,7 +206,7 @@ sh_status sh_client_welcome(sh_coordinator *coordinator, client *to)
     }
     SH_TRY_DONE(sh_job_to_text(&job, &coordinator->options.bench->job));
     sh_sources_write(&listed, &sources);
-    /* Without a warrant it cannot lead, and works as well. */
+    /* A device without a warrant works normally but cannot lead. */
     if (to->has_key && !to->local &&
         sh_leader_warrant(&chain, &invitation->chain, invitation->key, to->key) == SH_OK)
         sh_chain_write(&warrants, &chain);

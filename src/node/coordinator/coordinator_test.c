@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strangers that hold the token, at a coordinator that is really there, on the loopback. */
+/* Untrusted clients that hold the token connect to a real coordinator on the loopback. */
 #include "node/coordinator/coordinator.h"
 
 #include <pthread.h>
@@ -12,7 +12,7 @@
 #include "node/coordinator/lobby.h"
 #include "shoal/about.h"
 
-#define SILENT 512 /* more than a coordinator has places for */
+#define SILENT 512 /* more than a coordinator admits */
 
 /* A clock that the test turns. */
 static uint64_t hands_ns;
@@ -33,7 +33,7 @@ static struct scene {
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t changed;
     uint32_t opened, closed; /* of the silent */
-    uint32_t ended;          /* of these: have heard of the job's end */
+    uint32_t ended;          /* of these: were told the job's end */
     bool welcomed, talker_closed;
 } scene;
 
@@ -208,7 +208,7 @@ static void wait_for(const uint32_t *counter, uint32_t wanted)
     pthread_mutex_unlock(&scene.lock);
 }
 
-/* Connects one that says hello, until it is welcomed. */
+/* Connects a client, sends hello and waits for the welcome. */
 static void wait_for_talker(void)
 {
     sh_loop_call(scene.loop, connect_talker, NULL);
@@ -236,7 +236,7 @@ static void silent_connections_keep_no_device_out(void **state)
     wait_for(&scene.closed, SILENT);
 }
 
-/* Before their hello, and where they come only then. */
+/* Clients that wait before their hello, and clients that connect only afterwards. */
 static void all_that_are_connected_hear_of_the_end(void **state)
 {
     (void)state;

@@ -24,7 +24,7 @@ static void what_devices_did_is_kept_in_the_order_of_coming(void **state)
     assert_string_equal(sh_device_reports_name(&kept, 9), "looks on");
     assert_string_equal(sh_device_reports_name(&kept, 8), "");
     assert_ok(sh_device_reports_list(&kept, &reports, &count));
-    assert_int_equal(count, 2); /* device 0, though it did nothing, and who was in a view */
+    assert_int_equal(count, 2); /* device 0, although it did nothing, and devices of a view */
     assert_string_equal(reports[0].name, "boss");
     assert_string_equal(reports[1].name, "works");
     assert_int_equal(reports[1].grains, 5);
@@ -85,7 +85,7 @@ static void a_device_that_comes_back_is_one(void **state)
     sh_device_reports_release(&kept);
 }
 
-/* It was lost before its first view, and took part when it came back. */
+/* It was lost before its first view and took part after it rejoined. */
 static void any_life_in_a_view_counts(void **state)
 {
     (void)state;

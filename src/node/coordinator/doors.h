@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the devices of a job listen, as a file beside the run's token: a coordinator that is
- * started again asks there first whether another device goes on with the job.
+ * The addresses at which the devices of a job listen, in a file beside the run's token. A restarted
+ * coordinator asks them first whether another device has continued the job.
  *
  *     SH_TRY(sh_doors_write(&doors, path));
- *     ... in its next life ...
+ *     ... after a restart ...
  *     sh_doors_read(&doors, path);
  *
- * A line a door: its host, a blank, its port. Threads: any; values.
+ * One line per door: host, space, port. Threads: any; values.
  */
 #ifndef SHOAL_NODE_DOORS_H
 #define SHOAL_NODE_DOORS_H
@@ -19,13 +19,13 @@ typedef struct sh_doors {
     sh_door items[SH_INQUIRY_DOORS_MAX]; /* the newest last */
 } sh_doors;
 
-/* Makes a door the newest; the oldest gives way where there are too many. */
+/* Adds a door, or makes it the newest. Drops the oldest if there are too many. */
 void sh_doors_add(sh_doors *doors, const sh_door *door);
 
-/* Only the file's owner can read it. The failures are those of sh_file_replace_private. */
+/* Only the owner can read the file. Fails as sh_file_replace_private does. */
 sh_status sh_doors_write(const sh_doors *doors, const char *path) SHOAL_CHECKED;
 
-/* Those of the file's lines that make sense; none without a file. */
+/* Reads the valid lines of the file; no doors if there is no file. */
 void sh_doors_read(sh_doors *doors, const char *path);
 
 #endif

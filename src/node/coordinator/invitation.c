@@ -45,8 +45,9 @@ static bool is_loopback(const char *host)
            strcmp(host, "localhost") == 0;
 }
 
-/* What the user should know of the address in the token. `chosen`: the interfaces whose addresses
- * were to be had, best first; none where --listen names the address. */
+/* The remark on the token's address for the user. `chosen`: the interfaces with usable addresses,
+ * best first; empty if
+ * --listen names the address. */
 static void advise(sh_invitation *invitation, bool everywhere, const sh_reach *chosen, size_t count)
 {
     char *text = invitation->advice;
@@ -137,8 +138,8 @@ static sh_status name_key_file(char name[SH_PATH_BYTES], const char *path)
     return SH_OK;
 }
 
-/* The file of the key: the secret key, the term in 4 bytes, the lowest first, and each warrant's
- * key and signature. */
+/* The key file: the secret key, the term (4 bytes, little-endian), then each warrant's key and
+ * signature. */
 #define TERM_BYTES 4
 #define KEY_FILE_MIN ((size_t)SH_KEY_BYTES + TERM_BYTES)
 #define KEY_FILE_MAX (KEY_FILE_MIN + SH_LEADER_WARRANTS_MAX * sizeof(sh_leader_signature))
@@ -170,7 +171,7 @@ static bool read_key(sh_invitation *invitation, const unsigned char *text, size_
     return true;
 }
 
-/* Reads the key that may coordinate the job of a token. */
+/* Reads the key file of a token and verifies that the key may coordinate. */
 static sh_status recall_key(sh_invitation *invitation, const sh_token *token, const char *path)
 {
     char name[SH_PATH_BYTES], *text = NULL;

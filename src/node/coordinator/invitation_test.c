@@ -47,8 +47,8 @@ static void listen_is_read_or_refused(void **state)
     }
 }
 
-/* Listening everywhere, the token for this machine goes by the loopback, the other one does not say
- * so. */
+/* When listening on all addresses, the local token has the loopback address, the other one does
+ * not. */
 static void both_tokens_have_one_secret(void **state)
 {
     (void)state;
@@ -114,7 +114,7 @@ static void the_user_hears_of_other_addresses_and_of_a_loopback(void **state)
     }
 }
 
-/* More addresses than the sentence has room for. */
+/* More addresses than fit into the remark. */
 static void advice_stays_a_sentence(void **state)
 {
     (void)state;
@@ -130,8 +130,7 @@ static void advice_stays_a_sentence(void **state)
     assert_string_equal(invitation.advice + length + 1 - sizeof end, end);
 }
 
-/* A coordinator's next life has the same secret and the same key; with the token's file alone there
- * is none. */
+/* After a restart, secret and key are the same; the token's file alone is not enough. */
 static void what_was_kept_is_recalled_or_refused(void **state)
 {
     (void)state;
@@ -166,7 +165,7 @@ static void what_was_kept_is_recalled_or_refused(void **state)
     scratch_remove(folder);
 }
 
-/* A successor keeps the token's secret and the key that it names, and its own key with its warrant.
+/* A successor keeps the token's secret and key, and has its own key with its warrant.
  */
 static void a_successor_has_the_same_token(void **state)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connections that have proved the token and have not said hello yet. A device says it at once, so
- * a few places, for seconds, are enough; whoever only sits there gives way to the next one.
+ * Connections that have proved the token and have not sent their hello. A device sends it at once,
+ * so a few places, for seconds, are enough; a guest that stays silent is evicted for the next one.
  *
  *     const uint64_t gone = sh_lobby_enter(&lobby, guest, host, now_ms);
  *     if (gone != 0)
  *         close_connection_of(gone);
  *     ...
- *     sh_lobby_leave(&lobby, guest);                      // it has said hello, or has ended
+ *     sh_lobby_leave(&lobby, guest);                      // it has sent hello, or closed
  *     while ((gone = sh_lobby_overdue(&lobby, now_ms)) != 0)
  *         close_connection_of(gone);
  *
- * Guests are numbers, never 0, in the order of coming. Threads: caller locks; a value.
+ * Guests are numbers above 0, in the order of arrival. Threads: caller locks; a value.
  */
 #ifndef SHOAL_NODE_LOBBY_H
 #define SHOAL_NODE_LOBBY_H
@@ -33,14 +33,14 @@ typedef struct sh_lobby {
     sh_lobby_place places[SH_LOBBY_MAX];
 } sh_lobby;
 
-/* `guest` comes in. Returns the one that gives way, which has no place any more; 0: nobody. That is
- * the one longest here, of the same host if that has all that a host may have. */
+/* Admits `guest`. Returns the guest evicted to make room, or 0. Evicts the oldest guest; if the new
+ * guest's host is at its limit, the oldest of that host. */
 uint64_t sh_lobby_enter(sh_lobby *lobby, uint64_t guest, const char *host, uint64_t now_ms);
 
-/* Fine for a guest that is not here. */
+/* Does nothing if the guest has no place. */
 void sh_lobby_leave(sh_lobby *lobby, uint64_t guest);
 
-/* One that has been here for SH_LOBBY_PATIENCE_MS, and has no place any more; 0: none. */
+/* Evicts a guest that has waited for SH_LOBBY_PATIENCE_MS and returns it; 0: none. */
 uint64_t sh_lobby_overdue(sh_lobby *lobby, uint64_t now_ms);
 
 #endif

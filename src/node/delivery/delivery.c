@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three threads meet here. Readers of the data set say what they want (any thread). The loop asks
- * sources for it and receives blocks into *slots*, a few for each source. The keeper, a thread of
- * its own, checks a block and writes it into the cache: a slow card takes too long for the loop.
+ * Three kinds of threads meet here. Readers of the data set request blocks (any thread). The loop
+ * requests them from sources and receives them into *slots*, a few per source. The keeper thread
+ * checks a block and writes it to the cache, because a slow SD card would block the loop.
  *
- *     slot:  FREE --asked for--> ASKED --has come--> FULL --kept or refused--> FREE
+ *     slot:  FREE --asked for--> ASKED --received--> FULL --kept or refused--> FREE
  *
- * `lock` guards what the three share; channels and the timer are the loop's. The timer finds what
- * no event tells: sources to connect to again, silent sources, blocks that all have refused.
+ * `lock` guards what they share; channels and the timer belong to the loop. The timer handles what
+ * no event reports: sources to reconnect to, silent sources, blocks that all sources have refused.
  */
 #include "node/delivery/delivery.h"
 
@@ -23,12 +23,12 @@
 #include "node/delivery/lull.h"
 
 #define TICK_MS 500
-#define LOST_TICKS 20   /* without any source, until it is given up */
-#define LULL_TICKS 4    /* after so many ticks in a lull, other sources are asked */
-#define SILENT_TICKS 20 /* if there are no others, the connection is made anew after so many */
-#define FORGIVE_TICKS 2 /* between two times that a refused block is asked for again */
-#define TRIES 4         /* of a block that a reader waits for, with all sources */
-#define FAILURES 3      /* in connecting to another source than the first */
+#define LOST_TICKS 20   /* without any source, before giving up */
+#define LULL_TICKS 4    /* ticks of a lull before other sources are asked */
+#define SILENT_TICKS 20 /* ticks before reconnecting if there are no others */
+#define FORGIVE_TICKS 2 /* between requests of a block that all refused */
+#define TRIES 4         /* rounds of refusals by all sources while a reader waits */
+#define FAILURES 3      /* connecting to a source other than the first */
 
 typedef enum slot_state { SLOT_FREE, SLOT_ASKED, SLOT_FULL } slot_state;
 
@@ -40,7 +40,7 @@ typedef struct slot {
     struct slot *next; /* in the keeper's queue */
 } slot;
 
-/* The loop's, but for the slots, which are shared. */
+/* Used by the loop; the slots are shared. */
 typedef struct source {
     sh_delivery *of;
     uint32_t index;
@@ -62,7 +62,7 @@ struct sh_delivery {
     uint32_t source_count;
     sh_timer *tick;
     bool told;       /* SH_MAIL_DATA */
-    uint8_t *packed; /* the manifest, from its first byte on; the caller's once it was told */
+    uint8_t *packed; /* the manifest; the caller's after SH_MAIL_DATA */
     size_t packed_bytes;
     uint32_t lost_ticks, ticks;
     char reason[SH_MESSAGE_BYTES]; /* why the last source was lost */
@@ -76,11 +76,10 @@ struct sh_delivery {
     pthread_mutex_t lock; /* guards all below, and the slots */
     pthread_cond_t news;  /* for the keeper */
     bool begun, ending, failed, pumping, warned;
-    bool wants_all,
-        asked_all; /* the blocks that nobody has read are wanted; were put on the list */
+    bool wants_all, asked_all; /* unread blocks are wanted too; they are on the list */
     bool complete;
     sh_fetch *fetch;
-    uint8_t *tries;     /* of each block: how often all had refused it while a reader waited */
+    uint8_t *tries;     /* per block: refusals by all sources while a reader waited */
     bool *awaited;      /* of each block: a reader waits */
     uint32_t kept;      /* blocks that came and were right */
     uint32_t refused;   /* that were not */
@@ -89,19 +88,19 @@ struct sh_delivery {
 
 static void pump(void *context);
 
-/* Has the loop ask for more. Any thread, without the lock. */
+/* Makes the loop request more. Any thread, without the lock. */
 static void pump_soon(sh_delivery *delivery)
 {
     pthread_mutex_lock(&delivery->lock);
     const bool post = delivery->begun && !delivery->pumping && !delivery->ending;
-    /* Under the lock, so that none is posted once it is ending. */
+    /* Under the lock, so that nothing is posted after the end began. */
     if (post)
         delivery->pumping = sh_loop_post(delivery->loop, pump, delivery) == SH_OK;
     pthread_mutex_unlock(&delivery->lock);
 }
 
-/* No more blocks will be kept. SH_STOPPED, the job's end, is no failure. Any thread, without the
- * lock. */
+/* Stops keeping blocks. SH_STOPPED, the job's end, is not a failure. Any thread, without the lock.
+ */
 static void give_up(sh_delivery *delivery, sh_status status, const char *reason)
 {
     pthread_mutex_lock(&delivery->lock);
@@ -151,7 +150,7 @@ static void keep(sh_delivery *delivery, slot *s)
     }
 }
 
-/* Waits for a block to keep; NULL: all that is missing is to be put on the list. False at the end.
+/* Waits for a block to keep; NULL: put all missing blocks on the list. False at the end.
  */
 static bool take(sh_delivery *delivery, slot **next)
 {
@@ -176,7 +175,7 @@ static void *keeper_main(void *argument)
         for (uint32_t i = 0; s == NULL && i < delivery->manifest->blocks; i++) {
             if (sh_mirror_has(delivery->mirror, i))
                 continue;
-            pthread_mutex_lock(&delivery->lock); /* not for all of it: there may be many blocks */
+            pthread_mutex_lock(&delivery->lock); /* released in between: there may be many blocks */
             sh_fetch_need(delivery->fetch, i, SH_FETCH_LATER);
             pthread_mutex_unlock(&delivery->lock);
         }
@@ -216,7 +215,7 @@ static void tell_data(sh_delivery *delivery, sh_status status, const char *reaso
 
 /* ---- sources --------------------------------------------------------------------------------- */
 
-/* A source is gone: what it owed is asked of others. */
+/* A source is gone: requests its blocks from others. */
 static void lose(source *from, const char *reason)
 {
     sh_delivery *delivery = from->of;
@@ -250,7 +249,7 @@ static void drop(source *from, const char *reason)
     sh_channel_close(channel);
 }
 
-/* Claims a slot of the source for the next block to ask for; NULL where there is none. */
+/* Reserves a slot of the source for the next block to request; NULL: no slot or no block. */
 static slot *claim(source *to)
 {
     sh_delivery *delivery = to->of;
@@ -271,7 +270,7 @@ static slot *claim(source *to)
     return claimed;
 }
 
-/* Asks the source for blocks, as many as it has slots. */
+/* Requests blocks from the source until its slots are used. */
 static void fill(source *to)
 {
     const sh_manifest *manifest = to->of->manifest;
@@ -310,7 +309,7 @@ static void on_open(void *context, sh_channel *channel)
         drop(to, sh_message());
 }
 
-/* The slot that waits for this block, whose answer comes next. */
+/* The slot that waits for this block; answers arrive in order. */
 static slot *asked_slot(source *from, uint32_t block)
 {
     slot *found = NULL;
@@ -368,7 +367,7 @@ static void on_done(void *context, sh_channel *channel, const sh_frame *head)
     fill(from);
 }
 
-/* The first source says why it has no manifest to give. */
+/* The first source refused the manifest, with a reason. */
 static void on_control(void *context, sh_channel *channel, const uint8_t *body, size_t bytes)
 {
     source *from = context;
@@ -425,8 +424,8 @@ static bool has_others(const source *s)
     return others;
 }
 
-/* Connects if that is due; drops a source of which hardly anything comes. One that owes the
- * manifest is given its time, because making it may take long. */
+/* Connects when due, and drops a source that sends almost nothing. A source that owes the manifest
+ * is given time, because making it may take long. */
 static void tend(source *s)
 {
     sh_channel_stats stats;
@@ -448,7 +447,7 @@ static void tend(source *s)
     drop(s, "hardly anything comes from it");
 }
 
-/* Blocks that all have refused are asked for again, but a reader does not wait for one forever. */
+/* Requests blocks again that all sources refused. A reader does not wait for one forever. */
 static void ask_again(sh_delivery *delivery, uint64_t open)
 {
     uint32_t block = 0;
@@ -481,7 +480,7 @@ static void on_tick(void *context)
     const bool comes = begun ? sh_fetch_left(delivery->fetch) > 0 : !delivery->told;
     const bool failed = delivery->failed;
     pthread_mutex_unlock(&delivery->lock);
-    if (!comes || failed) { /* no block is still to come, and no manifest */
+    if (!comes || failed) { /* no block and no manifest is outstanding */
         delivery->lost_ticks = 0;
         return;
     }
@@ -506,7 +505,7 @@ static void on_tick(void *context)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* A call from the device's thread, carried out on the loop's. */
+/* A call from the device's thread that runs on the loop's thread. */
 typedef struct request {
     sh_delivery *delivery;
     sh_status status;

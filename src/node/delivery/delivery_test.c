@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device that has the data and one that lacks them, on one loop. */
+/* One device with the data and one without, on one loop. */
 #include "node/delivery/delivery.h"
 
 #include "base/log.h"
 #include "data/delivery_fixture.h"
 #include "net/listener.h"
 
-#define LONG_MS 60000 /* a test that waits so long has failed */
+#define LONG_MS 60000 /* the test fails after this time */
 
 typedef struct stage {
     fixture files;
@@ -110,7 +110,7 @@ static void end(sh_delivery *delivery, sh_dataset *mirror)
     sh_delivery_free(delivery);
 }
 
-/* Every `stride`th sample is the same on both. */
+/* Every `stride`th sample is equal on both. */
 static void assert_same(const stage *s, const sh_dataset *mirror, uint32_t stride)
 {
     uint8_t here[SET_IMAGE_MOST], there[SET_IMAGE_MOST];
@@ -294,7 +294,7 @@ static void do_connect(void *context)
         &raw_events, s);
 }
 
-/* What the supply answers to one frame; step UINT32_MAX where it closes the channel. */
+/* The supply's answer to one frame; step UINT32_MAX: it closed the channel. */
 static sh_frame ask(stage *s, const sh_frame *head)
 {
     s->asked = *head;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A source that owes something and of which hardly anything comes: whether it is time to ask
- * another, and how long the source is left alone then. It is looked at once a tick of the caller's.
+ * Detects a source that owes data and sends almost none: when to ask another source, and how long
+ * to leave this one alone. The caller checks it once per tick.
  *
  *     if (sh_lull_look(&lull, owes, received_bytes) >= limit)
  *         ... ask another: sh_lull_drop(&lull) ...
  *     if (sh_lull_rests(&lull))
- *         return;                              // not connected to again yet
+ *         return;                              // do not reconnect yet
  *
  * Threads: caller locks; a value.
  */
@@ -16,27 +16,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SH_LULL_CRUMB 4096 /* bytes: hardly anything */
+#define SH_LULL_CRUMB 4096 /* bytes: less counts as nothing */
 
-/* Zeroed to begin with. */
+/* All zero at first. */
 typedef struct sh_lull {
-    uint64_t received; /* when the count began */
-    uint32_t ticks;    /* since then, while it owed something */
+    uint64_t received; /* bytes when the count began */
+    uint32_t ticks;    /* since then, with data owed */
     uint32_t drops;    /* so far */
-    uint32_t rest;     /* ticks that are left of its rest */
+    uint32_t rest;     /* remaining ticks of its pause */
 } sh_lull;
 
-/* One tick: `received` are all bytes of its connection. How many in a row brought less than
- * SH_LULL_CRUMB together. */
+/* One tick; `received` counts all bytes of the connection. Returns the number of consecutive ticks
+ * that together brought less than SH_LULL_CRUMB. */
 uint32_t sh_lull_look(sh_lull *lull, bool owes, uint64_t received);
 
-/* It was dropped for this: a rest twice as long each time begins. */
+/* The source was dropped for a lull: starts a pause, twice as long each time. */
 void sh_lull_drop(sh_lull *lull);
 
-/* Its connection has ended in any way; the next one counts from 0. */
+/* Its connection ended for any reason; the next one counts from 0. */
 void sh_lull_end(sh_lull *lull);
 
-/* One tick without a connection: whether it still rests. */
+/* One tick without a connection. Returns whether the pause continues. */
 bool sh_lull_rests(sh_lull *lull);
 
 #endif

@@ -13,7 +13,7 @@ static void one_that_owes_and_gives_nothing_is_counted(void **state)
     assert_int_equal(sh_lull_look(&lull, true, 0), 1);
 }
 
-/* A byte a tick is hardly anything; a crumb is something, however many ticks it took. */
+/* A byte per tick counts as nothing; a crumb ends the lull, however many ticks it took. */
 static void one_that_trickles_is_counted_too(void **state)
 {
     (void)state;

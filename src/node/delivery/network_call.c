@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A try is a connection to one source. Its end, however it comes, only notes why; the timer begins
- * the next try, with the next source, or gives up. So nothing is opened inside a channel's
- * callback. A source that was lost is tried again, in rounds with pauses; one that has no network,
- * or sent another, is not.
+ * A try is a connection to one source. Its end only records the reason; the timer starts the next
+ * try with the next source, or gives up, so that no channel is opened inside a channel's callback.
+ * Lost sources are tried again in rounds with pauses; a source without the network, or with another
+ * one, is not.
  */
 #include "node/delivery/network_call.h"
 
@@ -15,19 +15,19 @@
 #include "node/delivery/lull.h"
 
 #define TICK_MS 50
-#define SILENT_TICKS 200 /* after so many ticks in a lull, another source is asked */
+#define SILENT_TICKS 200 /* ticks of a lull before another source is asked */
 #define PAUSE_TICKS 10   /* between two rounds through the sources */
 #define ROUNDS 20        /* at most */
 
-/* The loop's, once it has started, until the mail was told. */
+/* Used by the loop from the start until the mail is posted. */
 struct sh_network_call {
     sh_loop *loop;
     sh_mailbox *mailbox;
     sh_sources sources;
     char spec[SH_MODEL_SPEC];
     sh_timer *tick;
-    sh_channel *channel;  /* of the try under way; NULL between two */
-    uint32_t round, next; /* the source to try next, and in which round */
+    sh_channel *channel;  /* of the current try; NULL between tries */
+    uint32_t round, next; /* the next source, and its round */
     uint32_t current;     /* that of the try under way */
     bool barred[SH_SOURCES_MAX];
     bool open, told;
@@ -104,7 +104,7 @@ static void on_done(void *context, sh_channel *channel, const sh_frame *head)
     tell(call, SH_OK, "");
 }
 
-/* The source says why it has none to give. */
+/* The source refused, with a reason. */
 static void on_control(void *context, sh_channel *channel, const uint8_t *body, size_t bytes)
 {
     sh_network_call *call = context;
@@ -137,7 +137,7 @@ static const sh_channel_events source_events = {
     .on_close = on_close,
 };
 
-/* The next source of this round; false: all have been tried. */
+/* Selects the next source of this round; false: all were tried. */
 static bool choose(sh_network_call *call)
 {
     while (call->next < call->sources.count && call->barred[call->next])
@@ -148,7 +148,7 @@ static bool choose(sh_network_call *call)
     return true;
 }
 
-/* A round is over: the next one begins, or there is none. */
+/* A round is over: starts the next one, or gives up. */
 static void end_round(sh_network_call *call)
 {
     call->next = 0;
@@ -195,7 +195,7 @@ static void on_tick(void *context)
         try_next(call);
         return;
     }
-    if (!call->open) /* the channel has patience of its own until then */
+    if (!call->open) /* the channel has its own timeout until then */
         return;
     sh_channel_stats_get(call->channel, &stats);
     if (sh_lull_look(&call->lull, true, stats.received_bytes) == SILENT_TICKS)
@@ -204,7 +204,7 @@ static void on_tick(void *context)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* A call from the device's thread, carried out on the loop's. */
+/* A call from the device's thread that runs on the loop's thread. */
 static void do_start(void *context)
 {
     sh_network_call *call = context;

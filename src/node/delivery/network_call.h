@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asks the devices that give the data for the network of the job's imported model.
+ * Fetches the network of the job's imported model from the devices that serve the data.
  *
- *     SH_TRY(sh_network_call_start(&call, &options));      // SH_MAIL_NETWORK tells how that went
- *     ... wait for that mail; where its status is SH_OK:
+ *     SH_TRY(sh_network_call_start(&call, &options));      // SH_MAIL_NETWORK reports the result
+ *     ... wait for that mail; if its status is SH_OK:
  *     status = sh_network_call_take(&network, call);
  *     sh_network_call_free(call);
  *
- * One device is asked after the other, the coordinator first, until one gives the network: a body
- * of at most SH_SKELETON_MOST bytes, which has the digest in the job's spec. Nothing else is kept
- * or parsed, so it can come from anybody.
+ * Devices are asked one after the other, the coordinator first, until one sends the network: at
+ * most SH_SKELETON_MOST bytes with the digest of the job's spec. Nothing else is kept or parsed, so
+ * any device can send it.
  *
- * Threads: one caller, not the loop's.
+ * Threads: one caller, not on the loop's thread.
  */
 #ifndef SHOAL_NODE_NETWORK_CALL_H
 #define SHOAL_NODE_NETWORK_CALL_H
@@ -30,15 +30,15 @@ typedef struct sh_network_call_options {
 } sh_network_call_options;
 
 /*
- * Asks the first source. Owned: sh_network_call_free it. The mail's status is SH_OK, or that of the
- * last try when no source is left, or ten seconds have brought nothing: SH_PEER_LOST (not reached,
- * lost, silent), SH_REFUSED (it has none), SH_CORRUPT (another digest), SH_FORMAT (too large), and
- * as channels end.
+ * Asks the first source. `*call` is owned: sh_network_call_free. The mail's status is SH_OK or,
+ * when no source is left or ten seconds have passed, that of the last try: SH_PEER_LOST
+ * (unreachable, lost, silent), SH_REFUSED (no network), SH_CORRUPT (another digest), SH_FORMAT (too
+ * large), or as channels end.
  */
 sh_status sh_network_call_start(sh_network_call **call,
                                 const sh_network_call_options *options) SHOAL_CHECKED;
 
-/* After SH_MAIL_NETWORK with SH_OK, once. `*network` is owned: sh_network_unref it. Fails as
+/* Once, after SH_MAIL_NETWORK with SH_OK. `*network` is owned: sh_network_unref. Fails as
  * sh_network_of_bytes does. */
 sh_status sh_network_call_take(sh_network **network, sh_network_call *call) SHOAL_CHECKED;
 

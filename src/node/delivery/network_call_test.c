@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device that lacks the network, and two that may have it, on one loop. */
+/* One device without the network and two that may have it, on one loop. */
 #include "node/delivery/network_call.h"
 
 #include "net/listener.h"
 #include "node/delivery/supply.h"
 #include "onnx/onnx_fixture.h"
 
-#define LONG_MS 60000 /* a test that waits so long has failed */
+#define LONG_MS 60000 /* the test fails after this time */
 #define GIVERS 2
 
 typedef struct stage {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client has two buffers: while one block is on the wire, the next is read. That happens on the
- * loop's thread: it takes a fraction of a millisecond from the page cache, and a block is small
- * enough for a disk. Hashing the whole data set takes longer and has a thread of its own.
+ * A client has two buffers: one block is sent while the next is read. Reading runs on the loop's
+ * thread: it takes a fraction of a millisecond from the page cache, and a block is small enough for
+ * a disk. Hashing the whole data set takes longer and has its own thread.
  */
 #include "node/delivery/supply.h"
 
@@ -31,7 +31,7 @@ typedef struct client {
     sh_frame asked[SH_SUPPLY_ASKED_MAX]; /* a ring */
     uint32_t first, count;
     buffer buffers[BUFFERS];
-    uint32_t turn, sending;             /* the buffer that comes next; how many the channel has */
+    uint32_t turn, sending;             /* the next buffer; the number that the channel holds */
     bool wants_manifest, takes_network; /* the network is on the wire */
     uint32_t blocks, refused;
     uint64_t bytes;
@@ -44,12 +44,12 @@ struct sh_supply {
     uint32_t client_count;
     sh_channel_stats stats; /* of channels that are gone */
 
-    /* The manifest: made by the thread, which then posts to the loop. */
+    /* The manifest, made by the thread, which then posts to the loop. */
     bool making;     /* it has not posted yet */
     bool has_thread; /* one that was not joined yet */
     pthread_t thread;
     const sh_manifest *manifest; /* the loop's: NULL before it is made */
-    sh_manifest *made;           /* owned; the thread's, read after its post, as all below */
+    sh_manifest *made; /* owned; written by the thread, read after its post, as all below */
     char reason[SH_MESSAGE_BYTES];
     double seconds;
 };
@@ -103,7 +103,7 @@ static void drop(client *gone, const char *reason)
     sh_channel_close(channel);
 }
 
-/* Reads one block, or finds that there is none to give. */
+/* Reads one block, or prepares an answer without it. */
 static size_t read_block(client *to, buffer *b, const sh_block *block)
 {
     sh_status status = SH_INVALID;
@@ -126,7 +126,7 @@ static size_t read_block(client *to, buffer *b, const sh_block *block)
     return 0;
 }
 
-/* Answers what is asked for, as long as there is a buffer. */
+/* Answers requests while a buffer is free. */
 static void serve(client *to)
 {
     while (to->count > 0 && to->sending < BUFFERS) {
@@ -147,8 +147,8 @@ static void serve(client *to)
 
 /* ---- the manifest ---------------------------------------------------------------------------- */
 
-/* Gives a body that lives as long as the supply, or says why there is none where `refusal` is not
- * NULL. */
+/* Sends a body that lives as long as the supply or, if `refusal` is not NULL, the reason why there
+ * is none. */
 static void answer(client *to, sh_frame_kind kind, const void *body, size_t bytes,
                    const char *refusal)
 {
@@ -200,7 +200,7 @@ static void *make_main(void *argument)
         snprintf(supply->reason, sizeof supply->reason, "%s", sh_message());
     supply->seconds = (double)(sh_clock_now_ns(sh_clock_system()) - start_ns) * 1e-9;
     while (sh_loop_post(supply->options.loop, on_made, supply) == SH_LIMIT)
-        ; /* the loop is busy with thousands of tasks */
+        ; /* the loop's queue is full */
     return NULL;
 }
 

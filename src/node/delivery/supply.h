@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The data set of this device, and the network of an imported model, for devices that lack them.
+ * Serves this device's data set, and the network of an imported model, to other devices.
  *
  *     SH_TRY(sh_supply_new(&supply, &(sh_supply_options){.loop = loop, .dataset = dataset}));
  *     sh_data_identity(identity, device);
@@ -9,14 +9,14 @@
  *     sh_supply_close(supply);
  *     sh_supply_free(supply);
  *
- * A client comes under "data/DEVICE" (this device's number). It sends frames without a body, and
- * each is answered by one, in order:
+ * A client connects as "data/DEVICE" (this device's number). It sends frames without a body; each
+ * is answered by one frame, in order:
  *
  *     MANIFEST   the packed manifest (data/manifest.h), made on a thread when the first client
- *                asks; a `refuse` says why there is none
+ *                asks; or a `refuse` with the reason
  *     NETWORK    the skeleton of the job's network (onnx/network.h); likewise
- *     BLOCK      its body; none: this device does not have it. step: the block's number, which is
- *                given back; bucket: the file; view: its first byte / 4096; hop + 65536 *
+ *     BLOCK      its body; empty if this device lacks it. step: the block's number, returned in
+ *                the answer; bucket: the file; view: its first byte / 4096; hop + 65536 *
  *                attempt: its bytes
  *
  * Threads: each function says. "Loop only" as in net/loop.h.
@@ -29,37 +29,38 @@
 #include "node/mail/orders.h"
 #include "onnx/network.h"
 
-#define SH_SUPPLY_CLIENTS_MAX 64 /* devices that take data at a time */
-#define SH_SUPPLY_ASKED_MAX 64   /* blocks that one may wait for */
+#define SH_SUPPLY_CLIENTS_MAX 64 /* clients at a time */
+#define SH_SUPPLY_ASKED_MAX 64   /* outstanding blocks per client */
 
 typedef struct sh_supply sh_supply;
 
 typedef struct sh_supply_options {
     sh_loop *loop;
     const sh_dataset *dataset; /* borrowed until sh_supply_free */
-    const sh_network *network; /* likewise; NULL: the model is built in */
+    const sh_network *network; /* likewise; NULL for a built-in model */
     uint32_t device;           /* this one's number */
-    bool vouches;              /* gives the manifest, too: the coordinator's affair */
+    bool vouches;              /* also serves the manifest, as the coordinator does */
 } sh_supply_options;
 
-/* A block as the fields of a frame without a body, and back. */
+/* Converts a block to the fields of a frame without a body, and back. */
 sh_frame sh_block_frame(uint32_t number, const sh_block *block);
 sh_block sh_block_of_frame(const sh_frame *head);
 
 /* Any thread. */
 sh_status sh_supply_new(sh_supply **supply, const sh_supply_options *options) SHOAL_CHECKED;
 
-/* Takes a channel that came for data; false: it did not, or there are too many. NULL takes none.
- * Loop only. */
+/* Takes over a channel whose identity asks for data; false: it does not, or there are too many
+ * clients, or `supply` is NULL. Loop only. */
 bool sh_supply_accept(sh_supply *supply, sh_channel *channel, const char *identity);
 
-/* Bytes on the wire so far; of NULL none. Loop only. */
+/* Bytes sent and received so far; zero for NULL. Loop only. */
 sh_channel_stats sh_supply_stats(const sh_supply *supply);
 
-/* Ends all channels. NULL is fine. Loop only. */
+/* Closes all channels. NULL is fine. Loop only. */
 void sh_supply_close(sh_supply *supply);
 
-/* After sh_supply_close; waits for the manifest's thread. NULL is fine. Any thread but the loop's.
+/* After sh_supply_close: waits for the manifest's thread and frees. NULL is fine. Any thread but
+ * the loop's.
  */
 void sh_supply_free(sh_supply *supply);
 

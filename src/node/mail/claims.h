@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a coordinator shows on a connection that it is one, and how the other side believes it:
- * signatures (net/leader.h) as messages.
+ * How a coordinator proves its role on a connection, and how the other side verifies it: signatures
+ * (net/leader.h) as messages.
  *
- *     SH_TRY(sh_claim_send(&claim, channel));               // the coordinator, first of all
+ *     SH_TRY(sh_claim_send(&claim, channel));               // the coordinator's first message
  *     SH_TRY(sh_claim_read(&heard, message, channel, token.leader));
  *     if (heard.term >= known)
- *         ... go on ...
+ *         ... accept ...
  *
- * Threads: loop only, but for the chains, which are values.
+ * Threads: loop only; chains are values.
  */
 #ifndef SHOAL_NODE_CLAIMS_H
 #define SHOAL_NODE_CLAIMS_H
@@ -16,7 +16,7 @@
 #include "net/leader.h"
 #include "net/message.h"
 
-/* What the coordinator signs with, and says of itself. All pointers are borrowed for the call. */
+/* What the coordinator signs, and with what. Pointers are borrowed for the call. */
 typedef struct sh_claim {
     const unsigned char *secret; /* SH_KEY_BYTES: its secret key */
     const sh_leader_chain *chain;
@@ -31,11 +31,11 @@ typedef struct sh_claimed {
     uint64_t steps;
 } sh_claimed;
 
-/* The failures are those of sh_leader_sign and sh_message_send. */
+/* Fails as sh_leader_sign and sh_message_send do. */
 sh_status sh_claim_send(const sh_claim *claim, sh_channel *channel) SHOAL_CHECKED;
 
-/* Takes the first message of a coordinator. SH_REFUSED: it is no proof, or not one of the
- * fingerprint's job and this connection. */
+/* Verifies the first message of a coordinator. SH_REFUSED: not a proof, or not for the job of
+ * `fingerprint` and this connection. */
 sh_status sh_claim_read(sh_claimed *claimed, const Shoal__Message *message,
                         const sh_channel *channel,
                         const unsigned char fingerprint[SH_LEADER_FINGERPRINT_BYTES]) SHOAL_CHECKED;
@@ -47,7 +47,7 @@ typedef struct sh_chain_message {
 
 void sh_chain_write(sh_chain_message *message, const sh_leader_chain *chain);
 
-/* SH_FORMAT: too many, or not whole. */
+/* SH_FORMAT: too many signatures, or an incomplete one. */
 sh_status sh_chain_read(sh_leader_chain *chain, Shoal__Signature *const *items,
                         size_t count) SHOAL_CHECKED;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The queue from the loop's thread to the step's thread: what the latter waits for.
+ * The queue from the loop's thread to the step's thread, which waits on it.
  *
  *     sh_mail mail;
  *     SH_TRY(sh_mailbox_wait(mailbox, &mail, stop, 0));
@@ -19,19 +19,19 @@
 
 typedef enum sh_mail_kind {
     SH_MAIL_WELCOME, /* this device was admitted: `data` is an sh_welcome (member.h), owned */
-    SH_MAIL_JOINED,  /* a device is ready: `text` is its name */
-    SH_MAIL_NOTE,    /* something to tell the user: `text` */
-    SH_MAIL_RESTS,   /* this device stands by: `text` says why */
-    SH_MAIL_TASK,    /* there may be a task: take it (node/member/agent.h) */
-    SH_MAIL_CALL,    /* whoever waits is to show that it could go on: sh_agent_wait does */
-    SH_MAIL_END,     /* the job is over; `status` and `text` say how */
-    SH_MAIL_LOST,    /* the connection to the coordinator ended without that; likewise */
+    SH_MAIL_JOINED,  /* another device is ready: `text` is its name */
+    SH_MAIL_NOTE,    /* a message for the user: `text` */
+    SH_MAIL_RESTS,   /* this device is on standby: `text` says why */
+    SH_MAIL_TASK,    /* there may be a task for sh_agent_take */
+    SH_MAIL_CALL,    /* the waiter must show that it is alive: sh_agent_wait does */
+    SH_MAIL_END,     /* the job ended, with `status` and `text` */
+    SH_MAIL_LOST,    /* the connection to the coordinator ended before; likewise */
     SH_MAIL_MOVED,   /* another device coordinates: `data` is an sh_door (node/member/legacy.h) */
-    SH_MAIL_ANSWERS, /* devices were asked, and the answers are here (node/member/inquiry.h) */
-    SH_MAIL_CLOSED,  /* the last connection has been closed, as was asked for */
-    SH_MAIL_DATA,    /* the manifest has come, or never will: as END (node/delivery/delivery.h) */
-    SH_MAIL_NETWORK, /* likewise, an imported model's network (node/delivery/network_call.h) */
-    SH_MAIL_CHILD,   /* a device started here has ended by itself: `text` */
+    SH_MAIL_ANSWERS, /* an inquiry is done (node/member/inquiry.h) */
+    SH_MAIL_CLOSED,  /* the last connection is closed, as requested */
+    SH_MAIL_DATA,    /* the manifest arrived or failed: as END (node/delivery/delivery.h) */
+    SH_MAIL_NETWORK, /* likewise an imported model's network (node/delivery/network_call.h) */
+    SH_MAIL_CHILD,   /* a child process ended early: `text` */
 } sh_mail_kind;
 
 typedef struct sh_mail {
@@ -39,7 +39,7 @@ typedef struct sh_mail {
     sh_status status;
     uint32_t devices; /* ready so far */
     void *data;
-    size_t data_bytes; /* of what may have keys in it, to be wiped with it */
+    size_t data_bytes; /* wiped when dropped, because `data` may hold keys */
     char text[SH_MESSAGE_BYTES];
 } sh_mail;
 
@@ -47,24 +47,24 @@ typedef struct sh_mailbox sh_mailbox;
 
 sh_status sh_mailbox_new(sh_mailbox **mailbox) SHOAL_CHECKED;
 
-/* Frees it and what was never read. NULL is fine. */
+/* Frees the mailbox and its unread mail. NULL is fine. */
 void sh_mailbox_free(sh_mailbox *mailbox);
 
-/* Frees the mail's data, wiped. */
+/* Wipes and frees the mail's data. */
 void sh_mail_drop(sh_mail *mail);
 
-/* Appends a copy. Where memory is out or the box is full, the waiter is told so instead. */
+/* Appends a copy. If memory is out or the queue is full, the waiter is told that instead. */
 void sh_mailbox_post(sh_mailbox *mailbox, const sh_mail *mail);
 
-/* As above, for mail that is a kind and a text. */
+/* As above, for mail that consists of a kind, a status and a text. */
 void sh_mailbox_tell(sh_mailbox *mailbox, sh_mail_kind kind, sh_status status, const char *text);
 
-/* The next mail, in order. Blocks for at most `timeout_ms` (0: without limit). SH_STOPPED after a
- * request of `stop` (may be NULL), SH_LIMIT when the time is over. */
+/* Removes the oldest mail. Waits at most `timeout_ms` (0: no limit). SH_STOPPED: `stop` (may be
+ * NULL) was requested. SH_LIMIT: timed out. */
 sh_status sh_mailbox_wait(sh_mailbox *mailbox, sh_mail *mail, const sh_stop *stop,
                           uint32_t timeout_ms) SHOAL_CHECKED;
 
-/* The next mail, where there is some; never waits. */
+/* Removes the oldest mail; false if there is none. Never waits. */
 bool sh_mailbox_take(sh_mailbox *mailbox, sh_mail *mail);
 
 #endif

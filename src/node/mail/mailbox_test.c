@@ -9,7 +9,7 @@
 #include "base/team.h"
 #include "base/test.h"
 
-#define LONG_MS 60000 /* a test that waits so long has failed */
+#define LONG_MS 60000 /* the test fails after this time */
 
 static sh_mailbox *new_mailbox(void)
 {
@@ -18,7 +18,7 @@ static sh_mailbox *new_mailbox(void)
     return mailbox;
 }
 
-/* A mail that can be told from others, with a block that somebody must free. */
+/* A mail with a distinct value and an allocated block. */
 static void post_number(sh_mailbox *mailbox, uint32_t number)
 {
     sh_mail mail = {.kind = SH_MAIL_WELCOME, .devices = number, .data = malloc(1)};
@@ -60,7 +60,7 @@ static void mail_comes_as_it_was_posted(void **state)
     sh_mailbox_free(mailbox);
 }
 
-/* Filled and emptied in turns, so that the queue runs dry at every length. */
+/* Alternates filling and emptying, so that the queue runs empty at every length. */
 static void mail_comes_in_order(void **state)
 {
     (void)state;
@@ -107,7 +107,7 @@ static void mail_of_many_threads_keeps_each_ones_order(void **state)
     sh_mailbox_free(mailbox);
 }
 
-/* What the box holds is delivered, then the waiter hears that something was lost; then it goes on.
+/* Delivers what is queued, then reports the loss, then continues.
  */
 static void too_much_mail_is_told(void **state)
 {
@@ -173,7 +173,7 @@ static void *wake_by_mail(void *argument)
     return NULL;
 }
 
-/* From another thread, into a wait without limit. */
+/* Posts from another thread during a wait without limit. */
 static void mail_and_stop_wake_who_waits(void **state)
 {
     (void)state;
@@ -195,8 +195,8 @@ static void mail_and_stop_wake_who_waits(void **state)
     }
 }
 
-/* The linker prefers these to the C library's, the second where sources are fortified: what is
- * wiped is counted. */
+/* The linker prefers these to the C library's (the second in fortified builds). They count what is
+ * wiped. */
 static size_t wiped;
 void __explicit_bzero_chk(void *block, size_t bytes, size_t room);
 
@@ -213,7 +213,7 @@ void __explicit_bzero_chk(void *block, size_t bytes, size_t room)
     wiped += bytes;
 }
 
-/* A welcome has keys in it: wherever it ends, no copy stays in memory. */
+/* A welcome holds keys: no copy may remain in memory, wherever it is dropped. */
 static void what_is_not_read_is_wiped(void **state)
 {
     (void)state;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Fields that have the same name here and in the message. */
+/* Fields with the same name in the struct and in the message. */
 #define DIRECTIVE_FIELDS(X)                                                                        \
     X(serial) X(dismissed) X(view) X(ring) X(planned) X(left) X(ends) X(keep)
 /* clang-format off */
@@ -65,7 +65,7 @@ static sh_status read_route(sh_route *route, const char *host, uint32_t port,
     return SH_OK;
 }
 
-/* The three fields of a body that say how a device is reached. */
+/* The three fields of a message that describe a route. */
 static void write_route(char **host, uint32_t *port, ProtobufCBinaryData *key,
                         const sh_route *route)
 {
@@ -159,7 +159,7 @@ void sh_orders_write(sh_orders_message *message, const sh_orders *orders)
     body->links = message->link_list;
 }
 
-/* Seats follow each other without gaps, and no device has two. */
+/* Seats are numbered without gaps, and no device has two. */
 static sh_status read_seats(sh_directive *directive, const Shoal__Order *body)
 {
     uint32_t next = 0;
@@ -183,7 +183,7 @@ static sh_status read_seats(sh_directive *directive, const Shoal__Order *body)
     return SH_OK;
 }
 
-/* All that the seat is to have, and no other. */
+/* Exactly the links that the seat must have. */
 static sh_status read_links(sh_orders *orders, const Shoal__Order *body, uint32_t device)
 {
     const sh_directive *directive = &orders->directive;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What devices write to each other, as values and as messages, with every number checked: orders (a
- * directive with the addresses and keys that it takes to follow it), heartbeats (a notice with
- * figures), and who has the data, as a device that is admitted hears of it.
+ * The values that devices exchange, as structs and as messages; reading checks every number. Orders
+ * are a directive with the addresses and keys needed to follow it; a heartbeat is a notice with
+ * figures; sources are the devices that serve the data to a new device.
  *
  *     SH_TRY(sh_orders_read(&orders, message->order, device));
  *     SH_TRY(sh_heartbeat_read(&heartbeat, message->notice));
@@ -23,40 +23,40 @@
 
 #define SH_LINK_IDENTITY 64
 #define SH_SOURCES_MAX 4
-#define SH_LINKS_MAX SH_DEVICES_MAX /* with each other seat one; in a ring of two, two */
+#define SH_LINKS_MAX SH_DEVICES_MAX /* one to each other seat; in a ring of two seats, two */
 
-/* How a device is reached, and by which key. */
+/* Address and key of a device. */
 typedef struct sh_route {
-    char host[SH_TOKEN_HOST]; /* "": this is not for us to reach */
+    char host[SH_TOKEN_HOST]; /* "": this device does not connect to it */
     uint16_t port;
     unsigned char key[SH_KEY_BYTES];
 } sh_route;
 
-/* A link of the view's with another seat, as sh_directive_links has it. */
+/* A link to another seat of the view, as in sh_directive_links. */
 typedef struct sh_link {
     uint32_t seat;  /* at the other end */
-    bool comes;     /* from there; else this device connects */
-    bool opened;    /* where it connects: the other has opened its door to us */
-    sh_route route; /* where it connects; else the key alone */
+    bool comes;     /* the other end connects; else this device does */
+    bool opened;    /* if this device connects: the other accepts now */
+    sh_route route; /* if this device connects; else only the key */
 } sh_link;
 
 typedef struct sh_orders {
     sh_directive directive;
-    uint32_t link_count; /* of the directive's ring; 0 where there is none to be made */
+    uint32_t link_count; /* of the directive's ring; 0: no ring to make */
     sh_link links[SH_LINKS_MAX];
     sh_route donors[SH_TRANSFERS_MAX][SH_DONORS_MAX]; /* as directive.transfers */
 } sh_orders;
 
-/* A notice, and what else a device says of itself. */
+/* A notice, and what else a device reports about itself. */
 typedef struct sh_heartbeat {
     sh_notice notice;
-    uint32_t opened;           /* the highest ring whose door is open to those that connect to it */
-    bool able;                 /* it has all that a successor of the coordinator needs */
-    sh_device_report done;     /* since it joined; no name */
-    sh_socket_traffic traffic; /* of all links and transfers; stays on this device */
+    uint32_t opened;           /* the highest ring that it accepts links for */
+    bool able;                 /* it could replace the coordinator */
+    sh_device_report done;     /* since it joined; the name is unset */
+    sh_socket_traffic traffic; /* of all links and transfers; not sent */
 } sh_heartbeat;
 
-/* The message's body, as protobuf-c wants it: `orders` and what it points to must outlive it. */
+/* The body of a message for protobuf-c; borrows from `orders`, which must outlive it. */
 typedef struct sh_orders_message {
     Shoal__Order body;
     Shoal__Position start, wanted[SH_TRANSFERS_MAX];
@@ -70,7 +70,7 @@ typedef struct sh_orders_message {
 
 void sh_orders_write(sh_orders_message *message, const sh_orders *orders);
 
-/* Reads orders that were sent to `device`. SH_FORMAT where they make no sense. */
+/* Reads orders for `device`. SH_FORMAT: inconsistent. */
 sh_status sh_orders_read(sh_orders *orders, const Shoal__Order *body,
                          uint32_t device) SHOAL_CHECKED;
 
@@ -89,7 +89,7 @@ typedef struct sh_source {
 } sh_source;
 
 typedef struct sh_sources {
-    uint32_t count; /* the first is the coordinator's device */
+    uint32_t count; /* the first is the coordinator */
     sh_source items[SH_SOURCES_MAX];
 } sh_sources;
 
@@ -100,17 +100,17 @@ typedef struct sh_sources_message {
 
 void sh_sources_write(sh_sources_message *message, const sh_sources *sources);
 
-/* SH_FORMAT where they make no sense. */
+/* SH_FORMAT: inconsistent. */
 sh_status sh_sources_read(sh_sources *sources, Shoal__Donor *const *items,
                           size_t count) SHOAL_CHECKED;
 
-/* "link/RING/FROM>TO": under whose key the seat `from` connects to the seat `to`. */
+/* Writes "link/RING/FROM>TO", which names the key for the link from one seat to another. */
 void sh_link_identity(char identity[SH_LINK_IDENTITY], uint32_t ring, uint32_t from, uint32_t to);
 
-/* "state/TRANSFER/STRIPE": under whose key a receiver comes for a stripe. */
+/* Writes "state/TRANSFER/STRIPE", which names the key for a receiver of a stripe. */
 void sh_stripe_identity(char identity[SH_LINK_IDENTITY], uint64_t transfer, uint32_t stripe);
 
-/* "data/DEVICE": under whose key others take the data from a device. */
+/* Writes "data/DEVICE", which names the key for receivers of a device's data. */
 void sh_data_identity(char identity[SH_LINK_IDENTITY], uint32_t device);
 
 #endif

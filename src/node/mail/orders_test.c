@@ -6,7 +6,7 @@
 
 #include "base/test.h"
 
-#define DEVICE 2 /* who the orders are for: in the middle of the ring of `some_orders` */
+#define DEVICE 2 /* the receiver of the orders, in the middle of the ring of `some_orders` */
 
 static void fill(unsigned char key[SH_KEY_BYTES], int value)
 {
@@ -21,7 +21,7 @@ static sh_route route_to(const char *host, uint16_t port, int key)
     return route;
 }
 
-/* Orders in which every field says something; of phase GO, for three devices. */
+/* Orders with a distinct value in every field: phase GO, three devices. */
 static void some_orders(sh_orders *orders)
 {
     memset(orders, 0, sizeof *orders);
@@ -64,7 +64,7 @@ static void some_orders(sh_orders *orders)
     orders->donors[1][1] = route_to("", 0, 5);
 }
 
-/* As it goes over the wire; the result is the caller's. */
+/* Encodes and decodes; the caller frees the result. */
 static Shoal__Message *send_orders(const sh_orders *orders)
 {
     static sh_orders_message body;
@@ -138,12 +138,12 @@ static void orders_come_back(void **state)
     assert_same_route(&back.donors[0][0], &sent.donors[0][0]);
     assert_same_route(&back.donors[0][1], &sent.donors[0][1]);
     assert_same_route(&back.donors[1][1], &sent.donors[1][1]);
-    assert_same_route(&back.donors[1][0], &nobody); /* for the receiver and that donor alone */
+    assert_same_route(&back.donors[1][0], &nobody); /* only for the receiver and that donor */
     assert_same_route(&back.donors[2][0], &nobody);
     sh_message_free(message);
 }
 
-/* Each truth of a directive by itself: none is read from another one's place. */
+/* Each flag of a directive alone: none may be read from another's field. */
 static void each_truth_comes_back_by_itself(void **state)
 {
     (void)state;
