@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The participant stands between two threads, under `lock`. Who brings an event posts a *look* to
- * the loop if something may be due there: links to make, rings to end, a transfer, a notice. The
- * step's thread hears by mail, once for any number of events. Most stages change only the position,
- * which goes with the next heartbeat.
+ * Two threads share the participant, under `lock`. A thread that brings an event posts a *look* to
+ * the loop if work may be due there: links to make, rings to end, a transfer, a notice. The step's
+ * thread is notified by mail, once for any number of events. Most stages change only the position,
+ * which the next heartbeat carries.
  */
 #include "node/member/agent.h"
 
@@ -29,7 +29,7 @@ struct sh_agent {
     sh_intake *intake;
     uint64_t taken; /* the transfer of the intake */
     sh_orders orders;
-    uint32_t opened;         /* the newest ring whose door was opened */
+    uint32_t opened;         /* the newest ring that accepts links */
     uint64_t sent;           /* serial of the notice that went last */
     uint64_t beats;          /* heartbeats so far */
     sh_channel_stats closed; /* of intakes that are gone */
@@ -37,18 +37,18 @@ struct sh_agent {
 
     pthread_mutex_t lock; /* guards all below */
     sh_participant participant;
-    sh_trainer_work work, before; /* since this agent began; what the trainer had done by then */
+    sh_trainer_work work, before; /* since this agent began; the trainer's figures at that time */
     sh_speed told;                /* in the notice that went last */
-    const sh_lanes *lanes;        /* that are watched; NULL before there are any */
-    bool waiting;                 /* the step's thread waits, and was not told of news yet */
-    bool called;                  /* it is to show that it could go on, and has not yet */
+    const sh_lanes *lanes;        /* the watched lanes, or NULL */
+    bool waiting;                 /* the step's thread waits and was not notified yet */
+    bool called;                  /* it was called and has not answered yet */
     bool looking;                 /* a look is on its way */
     bool closing;                 /* none goes any more */
 };
 
 static void look_soon(sh_agent *agent);
 
-/* Takes an event of the loop's side in. */
+/* Processes an event from the loop's thread. */
 static void handle(sh_agent *agent, const sh_participant_event *event)
 {
     pthread_mutex_lock(&agent->lock);
@@ -74,7 +74,7 @@ static void on_broken(void *context, uint32_t ring, uint32_t peer)
            &(sh_participant_event){SH_PARTICIPANT_LINK_BROKEN, .view = ring, .peer = peer});
 }
 
-/* Grains of the stage at a position, where that is a training's. */
+/* Grains of the stage at a position, if that is a training stage. */
 static uint32_t grains_at(const sh_agent *agent, sh_position position)
 {
     const sh_schedule *schedule = sh_trainer_schedule(agent->bench->trainer);
@@ -114,7 +114,7 @@ static void end_intake(sh_agent *agent)
     agent->intake = NULL;
 }
 
-/* Takes from others what the participant takes, and nothing else. */
+/* Runs the transfer that the participant wants, and no other. */
 static void take_from_others(sh_agent *agent, uint64_t number)
 {
     const sh_directive *directive = &agent->orders.directive;
@@ -141,9 +141,9 @@ static void take_from_others(sh_agent *agent, uint64_t number)
     on_failed(agent, number); /* the transfer is over */
 }
 
-#define CHUNK_BITS 14 /* a replica that comes gets on by so many bytes */
+#define CHUNK_BITS 14 /* a replica being received counts as progress per this many bytes */
 
-/* What this device does now. Under the lock. */
+/* The current activity of this device. Under the lock. */
 static sh_doing doing_now(const sh_agent *agent, uint64_t taken_bytes)
 {
     sh_doing doing = {.activity = SH_ACTIVITY_COMPUTES, .progress = taken_bytes >> CHUNK_BITS};
@@ -159,7 +159,7 @@ static sh_doing doing_now(const sh_agent *agent, uint64_t taken_bytes)
     return doing;
 }
 
-/* The figures of the process are read from files, so before the lock that each stage takes. */
+/* Reads the figures of the process from files before it takes the lock, which each stage needs. */
 void sh_agent_report(sh_agent *agent)
 {
     sh_channel_stats stats = agent->closed; /* of all rings and transfers so far */
@@ -194,7 +194,7 @@ void sh_agent_report(sh_agent *agent)
     agent->options.on_heartbeat(agent->options.context, &heartbeat);
 }
 
-/* Does what the participant wants of the loop. */
+/* Carries out what the participant wants from the loop. */
 static void look(void *context)
 {
     sh_agent *agent = context;
@@ -242,8 +242,8 @@ static void look_soon(sh_agent *agent)
 
 #define CALL_BEATS 10 /* heartbeats between two calls */
 
-/* Has the step's thread show that it could go on: it is woken where it waits. It is back before the
- * next heartbeat, unless it hangs; then the coordinator sees that long before others wait for it.
+/* Wakes the step's thread where it waits, to show that it is alive. It waits again before the next
+ * heartbeat, unless it hangs; the coordinator then notices long before others wait for it.
  */
 static void call_waiter(sh_agent *agent)
 {
@@ -294,7 +294,7 @@ void sh_agent_follow(sh_agent *agent, const sh_orders *orders)
 
 /* ---- the step's side ------------------------------------------------------------------------- */
 
-/* The ring has a bucket's sum. Runs on the loop. */
+/* The ring completed a bucket's sum. Runs on the loop's thread. */
 static void on_span(void *context, uint32_t index, const sh_span *span)
 {
     const sh_agent *agent = context;
@@ -305,7 +305,7 @@ static void on_span(void *context, uint32_t index, const sh_span *span)
 sh_task sh_agent_take(sh_agent *agent)
 {
     sh_replica *replica = agent->bench->replica;
-    sh_replica_lock(replica); /* nobody else who has it sees the replica handed over */
+    sh_replica_lock(replica); /* no other user may see the replica during the handover */
     pthread_mutex_lock(&agent->lock);
     const uint64_t fetched = agent->participant.fetching;
     const sh_task task = sh_participant_take(&agent->participant);
@@ -313,7 +313,7 @@ sh_task sh_agent_take(sh_agent *agent)
     const bool handed_over = fetched != agent->participant.fetching;
     pthread_mutex_unlock(&agent->lock);
     sh_replica_unlock(replica);
-    if (handed_over) /* the replica is the loop's no more, or becomes it */
+    if (handed_over) /* the replica passes to or from the loop's thread */
         sh_loop_call(agent->options.loop, look, agent);
     sh_rings_sweep(agent->rings);
     return task;
@@ -355,14 +355,14 @@ void sh_agent_tell(sh_agent *agent, const sh_participant_event *event)
     const sh_trainer_work work = sh_trainer_work_done(agent->bench->trainer);
     if (event->kind == SH_PARTICIPANT_STOPPED || event->kind == SH_PARTICIPANT_DIFFERED ||
         event->kind == SH_PARTICIPANT_NOT_FINITE)
-        sh_agent_restarted(agent); /* what receivers have of the stage is void */
+        sh_agent_restarted(agent); /* receivers must discard what they have of the stage */
     pthread_mutex_lock(&agent->lock);
     const sh_notice before = agent->participant.notice;
     sh_participant_handle(&agent->participant, event);
     agent->work =
         (sh_trainer_work){work.grains - agent->before.grains, work.samples - agent->before.samples};
     const sh_notice *after = &agent->participant.notice;
-    /* Whether it changes more than the position and what is known of the speed. */
+    /* Whether the event changes more than the position and the speed. */
     const bool look = event->kind != SH_PARTICIPANT_PASSED || before.view != after->view ||
                       before.life != after->life || before.leaving != after->leaving ||
                       sh_speed_differs(&agent->told, &after->speed);
@@ -385,7 +385,7 @@ void sh_agent_passed(sh_agent *agent, const sh_stage_outcome *outcome)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* A call from the step's thread, carried out on the loop's. */
+/* A call from the step's thread that runs on the loop's thread. */
 typedef struct request {
     sh_agent *agent;
     uint32_t device;
@@ -426,7 +426,7 @@ done:
     return sh_fail(status, "a device's place in the job: the loop has no timer for it");
 }
 
-/* Orders may have come before this device was prepared. */
+/* Orders may have arrived before this device was ready. */
 static void do_begin(void *context)
 {
     request *asked = context;
@@ -490,7 +490,7 @@ static void do_close(void *context)
 {
     sh_agent *agent = context;
     pthread_mutex_lock(&agent->lock);
-    agent->closing = true; /* links may still break, and those who hear of it are gone */
+    agent->closing = true; /* links may still break after their listeners are freed */
     pthread_mutex_unlock(&agent->lock);
     sh_timer_free(agent->heartbeat);
     end_intake(agent);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device's place in a job, device 0's as well: follows orders (cluster/participant decides what
- * that means), keeps the rings of its views, gives its replica to devices that join and takes it
- * from others, and tells the step's thread what to do next.
+ * A device's part in a job, also for device 0: follows orders (cluster/participant decides what
+ * they require), keeps the rings of its views, sends its replica to joining devices, receives it
+ * from others, and gives tasks to the step's thread.
  *
  *     SH_TRY(sh_agent_new(&agent, &options));
  *     sh_agent_begin(agent, device, bench, true);
- *     const sh_task task = sh_agent_take(agent); // WAIT: SH_MAIL_TASK says when to ask again
+ *     const sh_task task = sh_agent_take(agent); // WAIT: ask again after SH_MAIL_TASK
  *     ... work with sh_agent_engine(agent, task.ring) ...
- *     sh_agent_tell(agent, &event);              // and take the next one
+ *     sh_agent_tell(agent, &event);              // then take the next task
  *     sh_agent_close(agent);
  *
- * Threads: "loop only", as in net/loop.h, is said; else the step's thread.
+ * Threads: the step's thread, except where "loop only" (net/loop.h) or "any thread" is stated.
  */
 #ifndef SHOAL_NODE_AGENT_H
 #define SHOAL_NODE_AGENT_H
@@ -28,65 +28,67 @@ typedef struct sh_agent sh_agent;
 
 typedef struct sh_agent_options {
     sh_loop *loop;       /* borrowed until close, as all here */
-    sh_mailbox *mailbox; /* gets SH_MAIL_TASK and SH_MAIL_CALL */
-    /* The heartbeat has changed, or a heartbeat is due. Loop only. */
+    sh_mailbox *mailbox; /* receives SH_MAIL_TASK and SH_MAIL_CALL */
+    /* A heartbeat changed or is due. Loop only. */
     void (*on_heartbeat)(void *context, const sh_heartbeat *heartbeat);
     void *context;
 } sh_agent_options;
 
 sh_status sh_agent_new(sh_agent **agent, const sh_agent_options *options) SHOAL_CHECKED;
 
-/* Where devices come in; NULL once it is closed. Borrowed. Loop only. */
+/* Sets the listener for other devices; NULL once it is closed. Borrowed. Loop only. */
 void sh_agent_set_door(sh_agent *agent, sh_listener *door);
 
-/* Takes a channel that came in for a ring or a stripe; false: it did not. Loop only. */
+/* Takes over a channel whose identity is a ring link or a stripe; false: it is neither. Loop only.
+ */
 bool sh_agent_accept(sh_agent *agent, sh_channel *channel, const char *identity);
 
-/* Orders from the coordinator, newer or not. Loop only. */
+/* Processes orders from the coordinator; ignores older ones. Loop only. */
 void sh_agent_follow(sh_agent *agent, const sh_orders *orders);
 
-/* Until this says otherwise the heartbeat tells what the bench's lanes do, before sh_agent_begin
- * too. The bench has started, and is borrowed until then, or until close. NULL: of none. */
+/* Reports the activity of the lanes of `bench` in heartbeats, even before sh_agent_begin. The bench
+ * has started and is borrowed until the next call or until close. NULL ends it. */
 void sh_agent_watch(sh_agent *agent, const sh_workbench *bench);
 
-/* The device can work on the job with `bench` (borrowed until close), whose replica is `whole` and
- * stands after its last step, or is to be taken from others. */
+/* The device is ready to work with `bench` (borrowed until close). `whole`: its replica is complete
+ * and stands after its last step; else it must be received from others. */
 void sh_agent_begin(sh_agent *agent, uint32_t device, sh_workbench *bench, bool whole);
 
-/* What to do next; it is under way from now on. */
+/* Returns the next task, which counts as started. */
 sh_task sh_agent_take(sh_agent *agent);
 
-/* As sh_mailbox_wait on the agent's mailbox, and answers the agent's calls meanwhile. A device
- * that does not answer counts as one that hangs, not as one that waits. */
+/* As sh_mailbox_wait on the agent's mailbox; answers SH_MAIL_CALL meanwhile. A device that does not
+ * answer counts as hanging, not as waiting. */
 sh_status sh_agent_wait(sh_agent *agent, sh_mail *mail, const sh_stop *stop) SHOAL_CHECKED;
 
-/* What adds up over the devices of a ring; it fails where the ring is gone. */
+/* The engine that sums over the devices of a ring; its calls fail once the ring is gone. */
 sh_engine *sh_agent_engine(sh_agent *agent, uint32_t ring);
 
-/* How the task went, or that the device wants to leave. */
+/* Reports the result of the task, or that the device wants to leave. */
 void sh_agent_tell(sh_agent *agent, const sh_participant_event *event);
 
-/* A stage has passed, as the trainer says it: under the replica's lock. */
+/* A stage is complete. The trainer calls this under the replica's lock. */
 void sh_agent_passed(sh_agent *agent, const sh_stage_outcome *outcome);
 
-/* The replica's phase was set, though no stage has passed. */
+/* The replica's phase was set without completing a stage. */
 void sh_agent_restarted(sh_agent *agent);
 
-/* Whether the replica is whole and the step's thread's, not being taken from others. It stays so
- * until the caller lets go of the replica's lock. Any thread. */
+/* Whether the replica is complete and belongs to the step's thread, not being received. Holds until
+ * the caller releases the replica's lock. Any thread. */
 bool sh_agent_is_whole(sh_agent *agent);
 
-/* This device does nothing more: it stops taking from others. Whether the replica is whole and
- * stands after its last step; false: it was being taken. */
+/* Ends this device's work and stops receiving. Returns whether the replica is complete and stands
+ * after its last step; false: it was being received. */
 bool sh_agent_settle(sh_agent *agent);
 
-/* The coordinator is lost: ends all rounds and transfers; no stage begins any more. Loop only. */
+/* The coordinator is lost: ends all rounds and transfers, and starts no further stage. Loop only.
+ */
 void sh_agent_abandon(sh_agent *agent);
 
-/* Tells the heartbeat once more, before this device goes. Loop only. */
+/* Sends a last heartbeat before this device leaves. Loop only. */
 void sh_agent_report(sh_agent *agent);
 
-/* Closes all and frees it. NULL is fine. */
+/* Closes everything and frees the agent. NULL is fine. */
 void sh_agent_close(sh_agent *agent);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An agent that has no orders yet, with a real loop: what its heartbeat says of a thread that
- * waits. */
+/* An agent without orders on a real loop: what its heartbeat reports about a waiting thread. */
 #include "node/member/agent.h"
 
 #include <pthread.h>
@@ -31,7 +30,7 @@ static void on_heartbeat(void *context, const sh_heartbeat *heartbeat)
     pthread_mutex_unlock(&scene.lock);
 }
 
-/* Waits until so many heartbeats in a row have said this. */
+/* Waits for a number of consecutive heartbeats with this activity. */
 static void hear(sh_activity activity, uint32_t times)
 {
     pthread_mutex_lock(&scene.lock);
@@ -75,7 +74,7 @@ static int close_scene(void **state)
     return 0;
 }
 
-/* It has nothing to do, and never looks whether that has changed. */
+/* The thread has no task and never checks for a new one. */
 static void a_thread_that_hangs_while_it_waits_does_not_count_as_waiting(void **state)
 {
     (void)state;
@@ -91,7 +90,7 @@ static void *wait_for_a_task(void *argument)
                                                                                          : NULL;
 }
 
-/* Longer than a call takes to come. An order ends the wait. */
+/* Waits longer than a call takes to arrive. An order ends the wait. */
 static void a_thread_that_waits_answers_calls_until_there_is_a_task(void **state)
 {
     (void)state;

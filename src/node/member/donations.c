@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The list changes on the loop's thread and under the replica's lock, so either is enough to read
- * it. What the step's thread appends to a sender the loop sends on: `pump`, which is posted.
+ * The list changes only on the loop's thread and under the replica's lock, so either is enough to
+ * read it. The step's thread appends frames to a sender; the posted task `pump` sends them from the
+ * loop's thread.
  */
 #include "node/member/donations.h"
 
@@ -12,7 +13,7 @@
 
 #include "base/log.h"
 
-#define FRAMES_AT_A_TIME 8 /* handed to a channel: enough to keep it busy */
+#define FRAMES_AT_A_TIME 8 /* queued in a channel: enough to keep it busy */
 
 typedef struct donation {
     struct donation *next;
@@ -20,17 +21,17 @@ typedef struct donation {
     uint64_t number; /* of the transfer */
     uint32_t stripe, stripes;
     char identity[SH_LINK_IDENTITY];
-    sh_channel *channel;       /* NULL before the receiver has come, and after its end */
+    sh_channel *channel;       /* NULL before the receiver connects, and after its end */
     sh_replica_sender *sender; /* NULL before it has come */
     uint32_t sending;          /* frames that the channel has */
-    atomic_bool over;          /* it failed, or the receiver went; a receiver does not come twice */
+    atomic_bool over;          /* failed or disconnected; a receiver does not reconnect */
 } donation;
 
 struct sh_donations {
     sh_loop *loop;
     sh_listener *door;
     sh_replica *replica;
-    bool spoils; /* for tests: what is given has a wrong bit */
+    bool spoils; /* for tests: flips a bit of what is sent */
     donation *first;
     atomic_bool pumping;    /* a look is on its way */
     sh_channel_stats stats; /* of channels that are gone */
@@ -57,7 +58,7 @@ void sh_donations_begin(sh_donations *donations, const sh_workbench *bench)
     donations->spoils = bench->flip.in_gifts;
 }
 
-/* The channel goes; what it had of the sender is free again. */
+/* Closes the channel and releases the frames that it held. */
 static void hang_up(donation *one)
 {
     if (one->channel == NULL)
@@ -84,7 +85,7 @@ static void end(donation *one)
     free(one);
 }
 
-/* Hands frames to the channel, as many as keep it busy. */
+/* Queues frames in the channel, enough to keep it busy. */
 static void pump_one(donation *one)
 {
     while (one->channel != NULL && one->sending < FRAMES_AT_A_TIME) {
@@ -173,7 +174,7 @@ static void open_one(sh_donations *donations, const sh_transfer *transfer, uint3
 {
     donation *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL || donations->door == NULL) {
-        free(fresh); /* the receiver will not get in, and say so */
+        free(fresh); /* the receiver cannot connect and will report it */
         return;
     }
     *fresh = (donation){.of = donations,
@@ -230,7 +231,7 @@ void sh_donations_span(sh_donations *donations, uint32_t index, const sh_span *s
         return;
     const sh_sum_layout *layout = sh_sum_layout_of(donations->replica->sum);
     const sh_sum_bucket *of = &layout->buckets[index];
-    /* A span shorter than its bucket: sh_replica_sender_passed takes all of it. */
+    /* The span is shorter than its bucket: sh_replica_sender_passed appends it. */
     if (index >= layout->bucket_count || span->count < of->elements)
         return;
     for (donation *each = donations->first; each != NULL; each = each->next)

@@ -32,7 +32,8 @@ static void end_visit(visit *one)
     one->of->open--;
 }
 
-/* Runs by the timer, at once after the last answer: on_done never comes from inside of a start. */
+/* Runs from the timer right after the last answer, so that on_done is never called from inside
+ * sh_inquiry_start. */
 static void finish(void *context)
 {
     sh_inquiry *inquiry = context;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asks devices at their doors who coordinates the job: all at once, and not for long. A coordinator
- * answers with its proof, another device with its whereabouts.
+ * Asks devices which one coordinates the job: all at once, for SH_INQUIRY_PATIENCE_MS at most. A
+ * coordinator answers with its proof, another device with the coordinator's address.
  *
  *     SH_TRY(sh_inquiry_start(&inquiry, &options));
  *     ... on_done(context, answers), once ...
@@ -21,31 +21,31 @@
 
 typedef struct sh_inquiry sh_inquiry;
 
-/* What came of it, by door. */
+/* The answers, by door. */
 typedef struct sh_inquiry_answers {
     uint32_t count;
     sh_heir_answer words[SH_INQUIRY_DOORS_MAX];
-    sh_claimed claimed[SH_INQUIRY_DOORS_MAX]; /* of one that leads */
-    sh_door way[SH_INQUIRY_DOORS_MAX];        /* to the coordinator of one that follows */
+    sh_claimed claimed[SH_INQUIRY_DOORS_MAX]; /* if it leads */
+    sh_door way[SH_INQUIRY_DOORS_MAX];        /* to its coordinator, if it follows */
 } sh_inquiry_answers;
 
 typedef struct sh_inquiry_options {
     sh_loop *loop;
-    const sh_token *token; /* whose secret lets in; borrowed for sh_inquiry_start */
-    const sh_door *doors;  /* copied; one without a port is not asked, and silent */
+    const sh_token *token; /* its secret admits to the doors; borrowed for sh_inquiry_start */
+    const sh_door *doors;  /* copied; a door without a port counts as silent */
     uint32_t count;        /* at most SH_INQUIRY_DOORS_MAX */
-    /* All have answered, or time is up. `answers` is borrowed until it returns. */
+    /* All have answered or time is up. `answers` is borrowed until on_done returns. */
     void (*on_done)(void *context, const sh_inquiry_answers *answers);
     void *context;
 } sh_inquiry_options;
 
-/* *inquiry is owned: stop it, after on_done too, but not inside. */
+/* `*inquiry` is owned: sh_inquiry_stop, also after on_done but not inside it. */
 sh_status sh_inquiry_start(sh_inquiry **inquiry, const sh_inquiry_options *options) SHOAL_CHECKED;
 
-/* on_done does not come any more. NULL is fine. */
+/* Frees the inquiry; on_done is not called any more. NULL is fine. */
 void sh_inquiry_stop(sh_inquiry *inquiry);
 
-/* As a call of any thread but the loop's: waits for the answers. A failure is as if all were
+/* Any thread but the loop's: asks and waits for the answers. After a failure all doors count as
  * silent. */
 void sh_inquiry_ask(sh_inquiry_answers *answers, const sh_inquiry_options *options);
 

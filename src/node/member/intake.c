@@ -7,11 +7,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define RETRY_MS 20 /* a donor may hear of the transfer later than we do */
+#define RETRY_MS 20 /* a donor may learn of the transfer later */
 #define EARLY_MS 2000
-#define EARLY_PART 8 /* of its bytes: before, nobody knows how fast they come */
+#define EARLY_PART 8 /* of its bytes; the rate is unknown before */
 #define LEFT_MS_MAX 1000000
-#define REACH_MS 2000 /* a donor: others may stand still meanwhile, and can give as well */
+#define REACH_MS 2000 /* a donor: others may wait meanwhile, and can send as well */
 
 typedef struct stream {
     sh_intake *of;
@@ -28,7 +28,7 @@ struct sh_intake {
     uint64_t number;
     sh_replica_receiver *receiver;
     bool live;
-    bool once, kept;   /* it stops when all is here; it has stopped */
+    bool once, kept;   /* stop once the replica is complete; it has stopped */
     bool told, failed; /* told: of `position` */
     sh_position position;
     uint64_t first_ns; /* the first frame came */
@@ -61,8 +61,8 @@ static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head
     return SH_FLOW_REFUSE;
 }
 
-/* Tells when it will be whole, if the rest comes as fast as what has come: a first time, when a
- * quarter of that is over, or when it was far from right. */
+/* Reports when the replica will be complete at the current rate: a first time, after a quarter of
+ * the reported time, and when the estimate was far off. */
 static void tell_left(sh_intake *intake)
 {
     const size_t left = sh_replica_receiver_left_bytes(intake->receiver);
@@ -113,8 +113,8 @@ static void on_open(void *context, sh_channel *channel)
     to->open = true;
 }
 
-/* The donor may not have heard of the transfer yet: then it is asked again. Where it stood still
- * and all of it is here, it has heard before us that the transfer is over. */
+/* The donor may not know the transfer yet: asks it again. If it had stopped and everything arrived,
+ * it has learned of the transfer's end before this device. */
 static void on_close(void *context, sh_channel *channel, sh_status why, const char *reason)
 {
     stream *from = context;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a device knows of its job when it has lost the coordinator: enough to find who goes on, or
- * to go on itself (cluster/succession.h).
+ * What a device knows about its job after it lost the coordinator: enough to find the successor, or
+ * to become it (cluster/succession.h).
  *
  *     sh_member_legacy(member, &legacy);
  *     ... ask the doors of legacy.heirs (node/member/inquiry.h) ...
@@ -24,16 +24,16 @@ typedef struct sh_door {
 } sh_door;
 
 typedef struct sh_legacy {
-    sh_token token; /* of the job; its address is the coordinator's door */
+    sh_token token; /* of the job, with the coordinator's address */
     uint32_t term;  /* of the coordinator */
     uint32_t device;
-    uint32_t devices; /* of the last view, with the coordinator */
+    uint32_t devices; /* in the last view, with the coordinator */
     uint32_t used;    /* devices that may compute (cluster/standby.h) */
     uint32_t heir_count;
     sh_door heirs[SH_HEIRS_MAX];
-    sh_door own;                     /* this device's door; port 0: it has none */
-    unsigned char key[SH_KEY_BYTES]; /* this device's secret one */
-    sh_leader_chain chain;           /* its warrants; none: it may not lead */
+    sh_door own;                     /* this device's door; port 0: none */
+    unsigned char key[SH_KEY_BYTES]; /* this device's secret key */
+    sh_leader_chain chain;           /* its warrants; empty: it may not lead */
 } sh_legacy;
 
 #endif

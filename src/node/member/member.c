@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything here but the functions of member.h runs on the loop's thread. */
+/* All functions but those of member.h run on the loop's thread. */
 #include "node/member/member.h"
 
 #include <stdio.h>
@@ -14,25 +14,25 @@
 #include "shoal/about.h"
 #include "train/job_json.h"
 
-#define BLOCK_BITS 14 /* data that come are progress, by so many bytes */
+#define BLOCK_BITS 14 /* data being received count as progress per this many bytes */
 #define GOODBYE_MS (SH_CHANNEL_GOODBYE_MS + 1000)
 
 struct sh_member {
     sh_member_options options;
-    sh_channel *channel; /* to the coordinator; NULL once it is gone */
+    sh_channel *channel; /* to the coordinator; NULL once closed */
     sh_agent *agent;
     sh_listener *listener;
-    sh_supply *supply;     /* of the data; NULL where this device does not give them */
+    sh_supply *supply;     /* serves the data, or NULL */
     sh_delivery *delivery; /* to it; NULL where it has them */
     unsigned char data_key[SH_KEY_BYTES];
-    unsigned char token_key[SH_KEY_BYTES]; /* by which devices come that look for the coordinator */
+    unsigned char token_key[SH_KEY_BYTES]; /* for devices that look for the coordinator */
     bool closing, proved /* that it is the coordinator */, welcomed;
     uint64_t job;
     sh_legacy legacy;
     sh_silence silence;          /* of the coordinator */
-    uint64_t clock_ms, ticks_ms; /* time as counted here; when it was counted last */
+    uint64_t clock_ms, ticks_ms; /* own time; when it was last advanced */
     sh_channel_stats closed_stats;
-    sh_telemetry *telemetry; /* NULL before it is ready, and where it cannot be had */
+    sh_telemetry *telemetry; /* NULL before it is ready, or if unavailable */
 };
 
 static void send_message(sh_member *member, Shoal__Message *message)
@@ -44,7 +44,7 @@ static void send_message(sh_member *member, Shoal__Message *message)
     (void)sent; /* the channel's end will tell */
 }
 
-/* A lane may wait for a sample that does not come any more. */
+/* A lane may wait for a sample that will not arrive. */
 static void end_delivery(const sh_member *member, sh_status status, const char *reason)
 {
     if (member->delivery != NULL)
@@ -59,7 +59,7 @@ static void end(sh_member *member, sh_status status, const char *reason)
 
 /* ---- the coordinator is lost ----------------------------------------------------------------- */
 
-/* What this device can do without it goes on: data that are all here stay. */
+/* Keeps what works without the coordinator, such as complete data. */
 static void lose_coordinator(sh_member *member, sh_status why, const char *reason)
 {
     if (member->delivery != NULL && !sh_delivery_is_whole(member->delivery))
@@ -68,10 +68,10 @@ static void lose_coordinator(sh_member *member, sh_status why, const char *reaso
     sh_mailbox_tell(member->options.mailbox, SH_MAIL_LOST, why, reason);
 }
 
-#define TICK_MS 200 /* that the time between two looks counts as at most */
+#define TICK_MS 200 /* cap on the time counted between two ticks */
 
-/* A coordinator that says nothing for too long is lost. While this device itself was not there,
- * nobody was silent. */
+/* A coordinator that is silent for too long is lost. Time in which this device itself was suspended
+ * does not count. */
 static void watch_coordinator(sh_member *member)
 {
     const uint64_t now_ms = sh_clock_now_ns(sh_clock_system()) / 1000000;
@@ -93,7 +93,7 @@ static void watch_coordinator(sh_member *member)
 
 /* ---- who comes to the door ------------------------------------------------------------------- */
 
-/* Whether this device could go on in the coordinator's place. */
+/* Whether this device could replace the coordinator. */
 static bool is_able(const sh_member *member)
 {
     return member->options.may_lead && member->legacy.chain.count > 0 &&
@@ -103,7 +103,7 @@ static bool is_able(const sh_member *member)
 
 static const sh_channel_events caller_events = {.on_close = NULL};
 
-/* A device looks for the coordinator: with an old token, or because it has lost it. */
+/* A device looks for the coordinator: it has an old token, or lost its connection. */
 static void tell_whereabouts(const sh_member *member, sh_channel *channel)
 {
     char host[SH_ADDRESS_TEXT] = "";
@@ -125,7 +125,7 @@ static void tell_whereabouts(const sh_member *member, sh_channel *channel)
         sh_channel_close(channel);
 }
 
-/* Another device comes to link, to take the replica or data, or by the token. */
+/* Accepts a ring link, a receiver of the replica or of data, or a device with the token. */
 static void on_accept(void *context, sh_channel *channel, const char *identity)
 {
     const sh_member *member = context;
@@ -165,7 +165,7 @@ static void on_heartbeat(void *context, const sh_heartbeat *heartbeat)
 
 /* ---- what the coordinator says --------------------------------------------------------------- */
 
-/* The port that it had before, unless another program has it now. */
+/* The previous port, unless another program has taken it. */
 static sh_status open_door(sh_member *member, const char *host)
 {
     const sh_listener_options options = {.host = host,
@@ -181,7 +181,7 @@ static sh_status open_door(sh_member *member, const char *host)
     return sh_listener_allow(member->listener, SH_TOKEN_IDENTITY, member->token_key);
 }
 
-/* Connected: open the door on the address by which the coordinator sees us, and say hello. */
+/* Connected: listens on the address that the coordinator sees, and sends hello. */
 static void on_open(void *context, sh_channel *channel)
 {
     sh_member *member = context;
@@ -232,8 +232,8 @@ static sh_status move(sh_member *member, uint32_t device, const char *host, uint
     return SH_OK;
 }
 
-/* Before its proof, nothing that the other side says counts, but that the coordinator is elsewhere:
- * that one has to prove it. */
+/* Before its proof, ignores every message of the other side except the coordinator's new address,
+ * because the coordinator there must prove itself too. */
 static sh_status take_proof(sh_member *member, const Shoal__Message *message)
 {
     sh_claimed claimed;
@@ -253,7 +253,7 @@ static sh_status take_proof(sh_member *member, const Shoal__Message *message)
     return SH_OK;
 }
 
-/* Warrants that lead from the token's key to our own; a device without them cannot lead. */
+/* Warrants from the token's key to this device's key; a device without them cannot lead. */
 static void take_warrants(sh_member *member, const Shoal__Welcome *body)
 {
     unsigned char own[SH_KEY_BYTES];
@@ -288,7 +288,7 @@ static sh_status take_heirs(sh_member *member, const Shoal__Heirs *body)
 /* Answers a probe at once. */
 static sh_status take_probe(sh_member *member, const Shoal__Probe *body)
 {
-    static uint8_t padding[SH_MESSAGE_PADDING_MAX]; /* zeros, which take no room in the program */
+    static uint8_t padding[SH_MESSAGE_PADDING_MAX]; /* zeros take no space in the program file */
     Shoal__Echo echo = SHOAL__ECHO__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(ECHO, echo, &echo);
     if (body->wanted > SH_MESSAGE_PADDING_MAX)
@@ -416,7 +416,7 @@ static const sh_channel_events coordinator_events = {
     .on_close = on_close,
 };
 
-/* A batch on its way from the monitor's thread to the loop's. */
+/* A batch in transit from the monitor's thread to the loop's thread. */
 typedef struct parcel {
     sh_member *member;
     sh_telemetry_batch batch;
@@ -451,7 +451,7 @@ void sh_member_step(sh_member *member, const sh_step_times *times)
     sh_telemetry_step(member->telemetry, times);
 }
 
-/* A call from the device's thread, carried out on the loop's. */
+/* A call from the device's thread that runs on the loop's thread. */
 typedef struct request {
     sh_member *member;
     const char *fingerprint, *first_grain, *reason;
@@ -537,7 +537,7 @@ void sh_member_ready(sh_member *member, sh_workbench *bench, const char *first_g
         sh_log(SH_LOG_WARN, "monitor.failed", "reason=\"%s\"", sh_message());
     const sh_contents *contents;
     const sh_dataset *dataset = sh_pipeline_dataset(bench->pipeline);
-    sh_supply *supply = NULL; /* of the data; NULL where this device has none to give */
+    sh_supply *supply = NULL; /* serves the data; NULL if this device has none */
     if ((delivery == NULL || sh_delivery_is_whole(delivery)) &&
         sh_contents_of(&contents, dataset) == SH_OK &&
         sh_supply_new(&supply, &(sh_supply_options){.loop = member->options.loop,
@@ -589,7 +589,7 @@ void sh_member_legacy(sh_member *member, sh_legacy *legacy)
     sh_loop_call(member->options.loop, do_copy, &(request){.member = member, .legacy = legacy});
 }
 
-/* From here on the loop leaves the telemetry alone. */
+/* The loop does not use the telemetry after this point. */
 static void do_detach(void *context)
 {
     sh_member *member = context;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device's connection to the coordinator of a job that it joins, and its door for other devices.
+ * A joining device's connection to the coordinator, and its listener for other devices.
  *
  *     SH_TRY(sh_member_connect(&member, &options));
  *     ... the mailbox gets WELCOME ...
  *     sh_member_ready(member, bench, first_grain, NULL);
- *     ... the step's thread does what sh_member_agent says, until END comes ...
+ *     ... the step's thread works on the tasks of sh_member_agent until END arrives ...
  *     sh_member_close(member);
  *
- * Threads: one caller, not the loop's. Inside, everything happens on the loop's thread.
+ * Threads: one caller, not on the loop's thread, where all the work is done.
  */
 #ifndef SHOAL_NODE_MEMBER_H
 #define SHOAL_NODE_MEMBER_H
@@ -25,14 +25,14 @@ typedef struct sh_member_options {
     sh_mailbox *mailbox;
     const sh_token *token; /* borrowed for sh_member_connect */
     const char *name;
-    const unsigned char *origin; /* SH_MESSAGE_ORIGIN_BYTES: the same for all connections of this
-                                    process; borrowed until close */
-    const unsigned char *key; /* SH_KEY_BYTES: the secret one by which it could lead; borrowed until
-                                 close */
-    uint32_t term;            /* the lowest that the coordinator may have */
-    uint16_t port;            /* of its own door; 0: any that is free */
-    uint16_t last_port;       /* that it had, and has again if it is free; 0: none */
-    bool may_lead;            /* it goes on as the coordinator where that is lost */
+    const unsigned char
+        *origin; /* SH_MESSAGE_ORIGIN_BYTES: identifies this process; borrowed until close */
+    const unsigned char
+        *key;      /* SH_KEY_BYTES: secret key with which it could lead; borrowed until close */
+    uint32_t term; /* the lowest accepted term of the coordinator */
+    uint16_t port; /* of its own door; 0: any free port */
+    uint16_t last_port; /* its previous port, reused if free; 0: none */
+    bool may_lead;      /* it may replace a lost coordinator */
     bool local;
 } sh_member_options;
 
@@ -45,29 +45,29 @@ typedef struct sh_welcome {
 
 typedef struct sh_member sh_member;
 
-/* Connects and says hello. What follows comes by mail: WELCOME; MOVED where another device is the
- * coordinator; END, or LOST where the connection ended, or nothing was heard, without that. */
+/* Connects and sends hello. Results arrive by mail: WELCOME; MOVED if another device is the
+ * coordinator; END; LOST if the connection ended or was silent before END. */
 sh_status sh_member_connect(sh_member **member, const sh_member_options *options) SHOAL_CHECKED;
 
-/* This device is prepared for the job of the welcome. Its replica is `whole` and stands after its
- * last step, or it will take one from others. It gives its data to others unless they are still
- * being fetched (`delivery`, else NULL). All are borrowed until sh_member_close. */
+/* This device is ready for the job of the welcome. `whole`: its replica is complete and stands
+ * after its last step; else it will be received from others. Serves its data to others unless they
+ * are still being fetched (`delivery`, else NULL). Pointers are borrowed until sh_member_close. */
 void sh_member_ready(sh_member *member, sh_workbench *bench, const char *first_grain,
                      sh_delivery *delivery, bool whole);
 
-/* A step was applied here: from sh_member_ready on, the coordinator hears of it. */
+/* Reports an applied step to the coordinator; ignored before sh_member_ready. */
 void sh_member_step(sh_member *member, const sh_step_times *times);
 
-/* Tells the coordinator that this device cannot go on, and why. */
+/* Tells the coordinator that this device cannot continue, and why. */
 void sh_member_fail(sh_member *member, const char *reason);
 
-/* This device's place in the job; borrowed until close. */
+/* The agent of this device; borrowed until close. */
 sh_agent *sh_member_agent(const sh_member *member);
 
-/* What this device knows for the time after the coordinator; the caller wipes it. */
+/* What this device needs if the coordinator is lost; the caller wipes it. */
 void sh_member_legacy(sh_member *member, sh_legacy *legacy);
 
-/* Writes what is queued, closes everything and frees it. NULL is fine. */
+/* Sends what is queued, closes all connections and frees the member. NULL is fine. */
 void sh_member_close(sh_member *member);
 
 #endif

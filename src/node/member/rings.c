@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop's thread opens a ring, once; the step's thread closes it, because it may be waiting in
- * its engine. `lock` guards the list and what both read.
+ * The loop's thread opens a ring; the step's thread closes it, because it may be waiting in the
+ * ring's engine. `lock` guards the list and the fields that both read.
  */
 #include "node/member/rings.h"
 
@@ -11,7 +11,7 @@
 
 #include "reduce/engines.h"
 
-#define LINK_PATIENCE_MS 3000 /* others may stand still meanwhile; a lost call is made 3 times */
+#define LINK_PATIENCE_MS 3000 /* others may wait meanwhile; allows three connection attempts */
 
 /* A link of the device's own. */
 typedef struct link {
@@ -112,7 +112,7 @@ static sh_status make(place **made, sh_rings *rings, const sh_orders *orders, ui
     return SH_OK;
 }
 
-/* Under which name the channel of a link comes or goes. */
+/* The identity of a link's channel. */
 static void name_link(char identity[SH_LINK_IDENTITY], const place *here, const link *one)
 {
     sh_link_identity(identity, here->number, one->comes ? one->seat : here->rank,
@@ -139,7 +139,7 @@ sh_status sh_rings_open(sh_rings *rings, const sh_orders *orders, uint32_t devic
     return SH_OK;
 }
 
-/* Orders of one ring always have the same links, in the same order. The place stays until the task
+/* Orders for one ring always have the same links in the same order. The place exists until the task
  * returns, because closing it waits for the loop. */
 void sh_rings_connect(sh_rings *rings, const sh_orders *orders)
 {
@@ -164,7 +164,7 @@ void sh_rings_connect(sh_rings *rings, const sh_orders *orders)
     }
 }
 
-/* The link of a place that a channel comes in by; NULL where there is none. */
+/* The link with this incoming identity, or NULL. */
 static const link *find_link(const place *here, const char *identity)
 {
     char name[SH_LINK_IDENTITY];
@@ -210,7 +210,7 @@ sh_engine *sh_rings_engine(sh_rings *rings, uint32_t number)
     return engine;
 }
 
-/* The door forgets the keys. Runs on the loop. */
+/* Removes the keys from the listener. Runs on the loop's thread. */
 static void forget_keys(void *context)
 {
     const place *gone = context;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rings of a device: that of the view it works in, and the next one's, which is linked
- * meanwhile. "Ring" stands for the links of a view, those of servers too.
+ * The rings of a device: that of its current view, and that of the next view, which is linked
+ * meanwhile. A "ring" is the set of links of a view, also with servers.
  *
- *     SH_TRY(sh_rings_open(rings, &orders, device));   // its door opens
- *     sh_rings_connect(rings, &orders);                // where others' have, we link
+ *     SH_TRY(sh_rings_open(rings, &orders, device));   // accepts links
+ *     sh_rings_connect(rings, &orders);                // connects to those that accept
  *     ... on_linked; the step's thread uses sh_rings_engine(rings, number) ...
  *     sh_rings_abort_idle(rings, &participant);
- *     sh_rings_sweep(rings);                           // the step's thread closes what was aborted
+ *     sh_rings_sweep(rings);                           // the step's thread closes aborted rings
  *
- * Threads: each function says. "Loop only" as in net/loop.h; else the step's thread.
+ * Threads: the step's thread, except where "loop only" (net/loop.h) or "any thread" is stated.
  */
 #ifndef SHOAL_NODE_RINGS_H
 #define SHOAL_NODE_RINGS_H
@@ -24,7 +24,7 @@ typedef struct sh_rings sh_rings;
 /* Loop only. */
 typedef struct sh_rings_events {
     void (*on_linked)(void *context, uint32_t ring);
-    /* A link broke, or did not come about: with the device `peer`. */
+    /* The link with the device `peer` broke or could not be made. */
     void (*on_broken)(void *context, uint32_t ring, uint32_t peer);
     void *context;
 } sh_rings_events;
@@ -32,42 +32,44 @@ typedef struct sh_rings_events {
 sh_status sh_rings_new(sh_rings **rings, sh_loop *loop,
                        const sh_rings_events *events) SHOAL_CHECKED;
 
-/* Where links come in; NULL once it is closed. Borrowed. Loop only. */
+/* Sets the listener for links; NULL once it is closed. Borrowed. Loop only. */
 void sh_rings_set_door(sh_rings *rings, sh_listener *door);
 
-/* Makes a view's ring, once, and lets in the devices that connect to this one. Loop only. */
+/* Creates a view's ring, once, and accepts the devices that connect to this one. Loop only. */
 sh_status sh_rings_open(sh_rings *rings, const sh_orders *orders, uint32_t device) SHOAL_CHECKED;
 
-/* Begins to connect where these orders say that a door is open. Loop only. */
+/* Starts to connect to the devices that accept links by these orders. Loop only. */
 void sh_rings_connect(sh_rings *rings, const sh_orders *orders);
 
-/* Takes the channel of a link; false: its identity is none of ours. Loop only. */
+/* Takes over the channel of a link; false: the identity is not a link of this device. Loop only. */
 bool sh_rings_accept(sh_rings *rings, sh_channel *channel, const char *identity);
 
-/* Ends the rounds of the rings that may not stand: the engine's wait fails with SH_ABORTED. Whether
- * there was one. Any thread, with the participant's lock. */
+/* Aborts the rounds of rings that the participant no longer needs: waits in their engines fail with
+ * SH_ABORTED. Returns whether any was aborted. Any thread, under the participant's lock. */
 bool sh_rings_abort_idle(sh_rings *rings, const sh_participant *participant);
 
-/* The engine of a ring; NULL: there is none, or it was aborted. */
+/* The engine of a ring; NULL if there is none or it was aborted. */
 sh_engine *sh_rings_engine(sh_rings *rings, uint32_t number);
 
-/* Closes the rings that were aborted; none of their engines is in use. */
+/* Closes aborted rings; none of their engines may be in use. */
 void sh_rings_sweep(sh_rings *rings);
 
-/* Whether the step's thread waits in one of them for other devices, and may. Any thread. */
+/* Whether the step's thread is in a legitimate wait for other devices in one of the rings. Any
+ * thread. */
 bool sh_rings_wait(sh_rings *rings);
 
-/* Wakes the step's thread where it waits in one of them; it goes on waiting. Any thread. */
+/* Wakes the step's thread if it waits in one of the rings; it then continues to wait. Any thread.
+ */
 void sh_rings_call(sh_rings *rings);
 
-/* The link of all of them that stands still the longest (sh_engine_ops.stuck_ms), and the device at
- * its other end. Loop only. */
+/* The longest time that a link of any ring has made no progress (sh_engine_ops.stuck_ms), and the
+ * device at its other end. Loop only. */
 uint32_t sh_rings_stuck_ms(sh_rings *rings, uint32_t *device);
 
-/* Bytes on the wire of all rings so far. Loop only. */
+/* Bytes sent and received by all rings so far. Loop only. */
 sh_channel_stats sh_rings_stats(sh_rings *rings);
 
-/* Closes all. NULL is fine. */
+/* Closes all rings. NULL is fine. */
 void sh_rings_free(sh_rings *rings);
 
 #endif
