@@ -243,13 +243,14 @@ class Every(Keep):
             self.assert_best(end, self.epochs(run), run=run)
 
     def test_after_seconds(self):
-        job = ("mlp:784-16-10", "digits:20000/40", "--batch-size", "1", "--grain", "1", "--epochs", "1000")
+        # An epoch takes several seconds: its million weights are updated after each sample.
+        job = ("mlp:784-1024-10", "digits:50000/40", "--batch-size", "1", "--grain", "1", "--epochs", "1000")
         process = self.start("train", *job, "--run", "run", "--checkpoint-every", "1s")
         process.wait_for("^training on ", stream="err")
         harness.Events(self.path("run"), new=False).wait_for("checkpoint.written step=")
         process.signal(signal.SIGINT)
         self.assertEqual(process.wait(30).status, 130)
-        self.assertGreater(self.written("run")[0] % 20000, 0)
+        self.assertGreater(self.written("run")[0] % 50000, 0)
 
     def test_a_killed_training_loses_little(self):
         job = (*WILD[:1], "digits:5000/40", *WILD[2:], "--epochs", "2")  # 100 steps an epoch
