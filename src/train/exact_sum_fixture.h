@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For tests of the exact sum: tensors, and gradients that leave little of each other. */
+/* For tests of the exact sum: tensors, and gradients that nearly cancel. */
 #ifndef SHOAL_TRAIN_EXACT_SUM_FIXTURE_H
 #define SHOAL_TRAIN_EXACT_SUM_FIXTURE_H
 
@@ -23,8 +23,8 @@ static inline float symmetric(sh_random *random)
     return sh_random_next(random) & 1 ? -magnitude : magnitude;
 }
 
-/* Gradients of grain `grain`, up to 2^-9: at 40, the first exponent, terms are up to 2^31 and
- * partial sums wrap. */
+/* Gradients of `grain`, up to 2^-9: with the first exponent, 40, terms reach 2^31 and partial sums
+ * wrap. */
 static inline void make_grain(float *gradient, uint32_t grain)
 {
     sh_random random = sh_random_for(2, SH_RANDOM_TEST, grain / 2, 0);

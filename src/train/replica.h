@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every device holds an equal copy of: the weights, the optimiser's state, the exact sum with
- * its exponents, and how far the job has come.
+ * What every device has an equal copy of: the weights, the optimizer's state, the exact sum with
+ * its exponents, and the job's position.
  *
- *     SH_TRY(sh_replica_new(&replica, &job, &problem));      // as the job begins: step 0
+ *     SH_TRY(sh_replica_new(&replica, &job, &problem));      // at the job's start: step 0
  *     SH_TRY(sh_replica_hash(replica, hash));
  *     sh_replica_free(replica);
  *
- * Threads: caller locks. Transparent: the trainer and snapshots work on its fields. Where others
- * read it while it trains (train/transfer.h), all who read or change weights, slots, exponents,
- * position, epoch, best or where the total is hold sh_replica_lock; but the step's thread and its
- * lanes read without it, because nobody else writes.
+ * Threads: caller locks. Transparent: the trainer and snapshots access its fields. If other threads
+ * read it during training (train/transfer.h), every reader or writer of weights, slots, exponents,
+ * position, epoch, best or the total's memory holds sh_replica_lock. The step's thread and its
+ * lanes read without the lock, because only they write.
  */
 #ifndef SHOAL_TRAIN_REPLICA_H
 #define SHOAL_TRAIN_REPLICA_H
@@ -28,7 +28,7 @@
 
 #define SH_FROZEN UINT32_MAX
 
-/* How the epoch under way has gone so far; over all devices. */
+/* Totals of the current epoch so far, over all devices. */
 typedef struct sh_epoch_totals {
     double loss;             /* summed over samples */
     uint64_t samples, score; /* train/score.h */
@@ -39,35 +39,36 @@ typedef struct sh_replica {
     const sh_network *network; /* of an imported model; borrowed */
     uint32_t tensors;
     size_t weight_count;
-    float *weights;     /* those in the exact sum in its order, then the frozen ones; owned */
+    float *weights;     /* those in the exact sum, in its order, then the frozen ones; owned */
     float **parameters; /* by tensor, into `weights`; owned */
-    const sh_optimizer *optimizer;  /* of sh_job_outer, as all that a step does */
+    const sh_optimizer *optimizer;  /* of sh_job_outer, as everything a step does */
     sh_optimizer_settings settings; /* of the optimizer */
-    bool takes_statistics;          /* local:H: running statistics become what the sum has */
+    bool takes_statistics;          /* local:H: running statistics are set from the sum */
     uint32_t slot_count;
-    float *slots[SH_OPTIMIZER_MAX_SLOTS]; /* optimiser's state, laid out as the sum; owned */
-    sh_sum *sum;         /* of all tensors but the frozen ones, which no step changes */
-    uint32_t summed;     /* tensors in the sum */
-    size_t summed_count; /* and their weights */
-    uint32_t *tensor_of; /* by place in the sum: the tensor; owned */
-    uint32_t *place_of;  /* by tensor: its place in the sum, SH_FROZEN where it has none; owned */
-    uint64_t steps;      /* applied since the job began; with `phase` the position */
-    uint32_t phase;      /* base/position.h */
+    float *slots[SH_OPTIMIZER_MAX_SLOTS]; /* optimizer's state, in the sum's layout; owned */
+    sh_sum *sum;                          /* of all tensors that are not frozen */
+    uint32_t summed;                      /* tensors in the sum */
+    size_t summed_count;                  /* and their weights */
+    uint32_t *tensor_of;                  /* tensor by place in the sum; owned */
+    uint32_t *place_of;                   /* place in the sum by tensor, SH_FROZEN if none; owned */
+    uint64_t steps; /* applied since the job's start; the position, with `phase` */
+    uint32_t phase; /* base/position.h */
     sh_epoch_totals epoch;
     sh_best best;
     pthread_mutex_t lock;
 } sh_replica;
 
-/* The model of a job; borrows its texts, and the network, which is NULL for a built-in model. */
+/* The model of a job. Borrows the job's texts and the network, which is NULL for a built-in model.
+ */
 sh_model_options sh_replica_model(const sh_job *job, const sh_problem *problem,
                                   const sh_network *network);
 
-/* A replica as the job begins; the job is complete (sh_job_complete). SH_INVALID says what is wrong
- * with the model. */
+/* Makes a replica of the job's start; the job is complete (sh_job_complete). SH_INVALID says what
+ * is wrong with the model. */
 sh_status sh_replica_new(sh_replica **replica, const sh_job *job,
                          const sh_problem *problem) SHOAL_CHECKED;
 
-/* The same where the model may be an imported one; `network` is borrowed until sh_replica_free. */
+/* The same for built-in and imported models; `network` is borrowed until sh_replica_free. */
 sh_status sh_replica_new_with(sh_replica **replica, const sh_job *job, const sh_problem *problem,
                               const sh_network *network) SHOAL_CHECKED;
 void sh_replica_free(sh_replica *replica);
@@ -84,56 +85,56 @@ static inline sh_position sh_replica_position(const sh_replica *replica)
     return (sh_position){replica->steps, replica->phase};
 }
 
-/* What has become of the stage of a position: numbers on the wire, never renumber. */
+/* The result of a position's stage. Sent over the network: never renumber. */
 typedef enum sh_passed {
     SH_PASSED_NOTHING = 1,  /* a stream of train/transfer.h begins */
-    SH_PASSED_APPLY = 2,    /* a step more; a validation is due, or not */
-    SH_PASSED_REDO = 3,     /* an attempt more: exponents have changed */
-    SH_PASSED_VALIDATE = 4, /* neither weights nor exponents have changed */
-    SH_PASSED_ABORT = 5,    /* it, or the validation before it, begins again: its sums are void */
-    SH_PASSED_LAP = 6,      /* of devices that train apart (train/strategy_laps.c): steps more */
+    SH_PASSED_APPLY = 2,    /* one more step; a validation is due, or not */
+    SH_PASSED_REDO = 3,     /* one more attempt: exponents changed */
+    SH_PASSED_VALIDATE = 4, /* weights and exponents are unchanged */
+    SH_PASSED_ABORT = 5,    /* it, or the validation before it, starts again: its sums are void */
+    SH_PASSED_LAP = 6,      /* of devices that train apart (train/strategy_laps.c): more steps */
 } sh_passed;
 
 void sh_replica_lock(sh_replica *replica);
 void sh_replica_unlock(sh_replica *replica);
 
-/* As sh_replica_lock; false where somebody else still holds it after this time. */
+/* As sh_replica_lock; false if it is still held by another thread after this time. */
 bool sh_replica_lock_within(sh_replica *replica, uint32_t limit_ms);
 
-/* The check of all its weights and exponents (train/weight_check.h). */
+/* The check of all weights and exponents (train/weight_check.h). */
 uint64_t sh_replica_check(const sh_replica *replica);
 
 /* The momentum of a running statistic (train/statistic.h). */
 float sh_replica_momentum(const sh_replica *replica, uint32_t tensor);
 
-/* All that a step's update depends on beside the sums: the same on all devices. */
+/* What a step's update depends on besides the sums; the same on all devices. */
 typedef struct sh_replica_step {
     sh_optimizer_step numbers;
-    const float *scales; /* by place in the sum: sh_sum_scale as the step was computed; borrowed */
+    const float *scales; /* by place in the sum: sh_sum_scale during the step; borrowed */
 } sh_replica_step;
 
 /*
- * Applies a step to the elements from .. to - 1 of weights and slots: its part of the one update
- * that there is, so ranges in any order and on any thread make the whole. `sums` is a total as
- * sh_sum_total lays it out, read within the range alone; max_abs[place] rises to the largest
- * |integer| seen (NULL: not wanted). Exponents, position and epoch stay as they are.
+ * Applies a step to elements from .. to - 1 of weights and slots. Disjoint ranges, in any order and
+ * on any threads, make up the update. `sums` is a total in sh_sum_total's layout, read only within
+ * the range; max_abs[place] is raised to the largest |integer| (NULL: not wanted). Exponents,
+ * position and epoch are unchanged.
  */
 void sh_replica_update(sh_replica *replica, const sh_replica_step *step, size_t from, size_t to,
                        const void *sums, atomic_uint *max_abs);
 
-/* The same for arrays in place of the replica's: weights, then slots, laid out as the sum. */
+/* The same for other arrays instead of the replica's: weights, then slots, in the sum's layout. */
 void sh_replica_update_arrays(const sh_replica *replica, float *const *arrays,
                               const sh_replica_step *step, size_t from, size_t to, const void *sums,
                               atomic_uint *max_abs);
 
-/* Writes parameters[tensor]: where each tensor lies if `weights`, laid out as the sum, replaces the
- * replica's; frozen tensors are the replica's. */
+/* Writes parameters[tensor]: the address of each tensor if `weights`, in the sum's layout, replaces
+ * the replica's; frozen tensors remain the replica's. */
 void sh_replica_place(const sh_replica *replica, float *weights, float **parameters);
 
 /* Raises a shared maximum. */
 void sh_replica_raise_max(atomic_uint *shared, uint32_t value);
 
-/* Fills the weights as the job begins. */
+/* Initializes the weights for the job's start. */
 void sh_replica_initialise(sh_replica *replica, uint64_t seed);
 
 #endif

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Takes a replica's state over from several donors that go on training, and follows them
- * (train/transfer.h has the frames): chunks are stored, and on each TAIL the same update is applied
- * to what has come.
+ * Receives a replica's state from several donors that keep training, and follows them
+ * (train/transfer.h defines the frames): stores chunks and, on each TAIL, applies the donors'
+ * update to the part received so far.
  *
- *     SH_TRY(sh_replica_receiver_new(&receiver, &(sh_replica_receiver_options){.replica = replica,
- * .job = &job, .schedule = &schedule, .transfer = 7, .streams = 3}));
- *     SH_TRY(sh_replica_receiver_frame(receiver, stream, &head, &sink));      // a head came: where
- * to the body? SH_TRY(sh_replica_receiver_done(receiver, stream, &head));              // it is
- * there if (sh_replica_receiver_complete(receiver))
- *         ... the replica is as all donors' were at sh_replica_receiver_position(receiver) ...
+ *     SH_TRY(sh_replica_receiver_new(&receiver, &options));
+ *     SH_TRY(sh_replica_receiver_frame(receiver, stream, &head, &sink));  // head: where to the
+ * body? SH_TRY(sh_replica_receiver_done(receiver, stream, &head));          // the body is in
+ * `sink` if (sh_replica_receiver_complete(receiver))
+ *         ... the replica equals the donors' at sh_replica_receiver_position(receiver) ...
  *
- * The streams are independent: one may be stages ahead of another. Where all have come to the same
- * position with all chunks, the replica is complete; it is not any more as soon as one goes on.
- * To stop following, free the receiver while it is complete.
+ * Streams are independent: one may be stages ahead of another. The replica is complete when all
+ * streams are at the same position with all chunks, until one of them advances. To stop following,
+ * free the receiver while the replica is complete.
  *
- * Frames are outside bytes: what does not fit exactly is refused. After a failure the replica holds
- * anything, and only another hand-over from the start can fill it.
+ * Frames are untrusted input: anything that does not fit exactly is refused. After a failure the
+ * content of the replica is undefined, and only a new transfer from the start can fill it.
  *
- * Threads: caller locks (the loop's). From sh_replica_receiver_new to sh_replica_receiver_free, the
- * replica is the receiver's alone, with its sum.
+ * Threads: caller locks (the loop's). From sh_replica_receiver_new to sh_replica_receiver_free the
+ * receiver alone uses the replica and its sum.
  */
 #ifndef SHOAL_TRAIN_REPLICA_RECEIVER_H
 #define SHOAL_TRAIN_REPLICA_RECEIVER_H
@@ -31,42 +30,42 @@
 typedef struct sh_replica_receiver sh_replica_receiver;
 
 typedef struct sh_replica_receiver_options {
-    sh_replica *replica;         /* of the donors' job; borrowed until sh_replica_receiver_free */
+    sh_replica *replica;         /* of the job; borrowed until sh_replica_receiver_free */
     const sh_job *job;           /* its learning rate; copied */
     const sh_schedule *schedule; /* its steps; copied */
-    uint32_t transfer;           /* number of the hand-over, in every head */
-    uint32_t streams;            /* donors, at most SH_TRANSFER_STREAMS_MAX */
-    uint32_t chunk_elements;     /* as the senders have it; 0: SH_CHUNK_ELEMENTS */
+    uint32_t transfer;           /* number of the transfer, in every head */
+    uint32_t streams;            /* number of donors, at most SH_TRANSFER_STREAMS_MAX */
+    uint32_t chunk_elements;     /* the same as the senders'; 0: SH_CHUNK_ELEMENTS */
 } sh_replica_receiver_options;
 
-/* Owned: sh_replica_receiver_free. SH_LIMIT: a model that is too large. */
+/* Owned: sh_replica_receiver_free. SH_LIMIT: the model is too large. */
 sh_status sh_replica_receiver_new(sh_replica_receiver **receiver,
                                   const sh_replica_receiver_options *options) SHOAL_CHECKED;
 
-/* No body is on its way into a sink any more. NULL is fine. */
+/* No body may still be written to a sink. NULL is fine. */
 void sh_replica_receiver_free(sh_replica_receiver *receiver);
 
 /*
- * Where the body of a frame goes: into the replica, its accumulator, or the receiver; borrowed
- * until sh_replica_receiver_done for it. SH_FORMAT says what does not fit.
+ * Checks a head and sets `*sink` to the destination of its body, in the replica, its accumulator or
+ * the receiver; borrowed until its sh_replica_receiver_done. SH_FORMAT says what does not fit.
  */
 sh_status sh_replica_receiver_frame(sh_replica_receiver *receiver, uint32_t stream,
                                     const sh_frame *head, sh_sink *sink) SHOAL_CHECKED;
 
 /*
- * The body of the stream's last frame is in its sink. SH_FORMAT, SH_CORRUPT: a TAIL that cannot be.
- * SH_MISMATCH: two donors were at one position and not equal.
+ * The body of the stream's last frame is in its sink. SH_FORMAT, SH_CORRUPT: an invalid TAIL.
+ * SH_MISMATCH: two donors differ at the same position.
  */
 sh_status sh_replica_receiver_done(sh_replica_receiver *receiver, uint32_t stream,
                                    const sh_frame *head) SHOAL_CHECKED;
 
-/* Whether the replica is whole: of one position, and nothing is on its way. */
+/* Whether the replica is complete: all streams at one position, with no frame outstanding. */
 bool sh_replica_receiver_complete(const sh_replica_receiver *receiver);
 
-/* Of the stream that is furthest behind; {0, 0} before all have begun. */
+/* The position of the slowest stream; {0, 0} before all have started. */
 sh_position sh_replica_receiver_position(const sh_replica_receiver *receiver);
 
-/* Bytes of chunks that have not come yet; for telling how far it is. */
+/* Bytes of chunks still missing, for progress reports. */
 size_t sh_replica_receiver_left_bytes(const sh_replica_receiver *receiver);
 
 #endif

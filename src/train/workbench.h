@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a device needs to work on a job: the data, the kernels, the replica, the trainer.
+ * Everything a device needs to work on a job: data, kernels, replica, trainer.
  *
  *     SH_TRY(sh_workbench_open(&bench, &job, NULL));               // data and replica
  *     ... load or receive the replica's state ...
@@ -23,21 +23,21 @@ typedef struct sh_workbench {
     sh_model_choice choice; /* "" where the job names its model, and so is the */
     sh_recipe recipe;       /* how it is trained */
     sh_pipeline *pipeline;
-    char *trained; /* what the model knows of the data (data/trained.h), for checkpoints; NULL: it
-                      is too long, or the data are somebody else's; owned */
-    sh_network *network; /* of an imported model; else NULL; this bench is a user of it */
+    char *trained; /* the model's facts of the data (data/trained.h), for checkpoints; NULL: too
+                      long, or the data are another device's; owned */
+    sh_network *network; /* of an imported model, else NULL; this bench holds a reference */
     const sh_kernels *kernels;
     sh_replica *replica;
-    sh_scale scale;        /* of its figures */
+    sh_scale scale;        /* of the model's figures */
     sh_trainer *trainer;   /* after sh_workbench_start */
-    bool evaluate_only;    /* set before sh_workbench_start: nothing will be trained */
+    bool evaluate_only;    /* set before sh_workbench_start: no training */
     sh_flip flip;          /* for tests */
-    const sh_clock *clock; /* that steps are timed by; NULL, as opened: they are not */
-    const uint32_t *gpus;  /* that train too, by number; set before sh_workbench_start, which
-                              borrows them until it returns */
+    const sh_clock *clock; /* times the steps; NULL, as opened: no timing */
+    const uint32_t *gpus;  /* numbers of GPUs that train too; set before sh_workbench_start, which
+                              borrows them for the call */
     uint32_t gpu_count;
 
-    /* With other devices; set before sh_workbench_start, as sh_trainer_options has them. */
+    /* For work with other devices, as in sh_trainer_options; set before sh_workbench_start. */
     bool shared;
     void (*on_passed)(void *context, const sh_stage_outcome *outcome);
     void (*on_times)(void *context, const sh_step_times *times); /* likewise */
@@ -45,44 +45,43 @@ typedef struct sh_workbench {
     void *context;
 } sh_workbench;
 
-/* What a job only names: its network and its data. Zero: the model is built in, and the job says
- * where the data are. */
+/* The network and the data that a job only names. All zero: a built-in model, and data read from
+ * where the job says. */
 typedef struct sh_workbench_data {
-    sh_network *network; /* of an imported model; the bench becomes a user of it */
-    sh_dataset *dataset; /* taken over (owned), also on failure; NULL: */
-    const char *spec;    /* what this names; NULL: what the job names */
-    const sh_job_given
-        *given; /* what of the job is no default, for SH_MODEL_AUTO; NULL: what differs */
+    sh_network *network;       /* of an imported model; the bench takes a reference */
+    sh_dataset *dataset;       /* ownership passes to the bench, also on failure; NULL: */
+    const char *spec;          /* opens this; NULL: what the job names */
+    const sh_job_given *given; /* options that the user gave, for SH_MODEL_AUTO; NULL: those that
+                                  differ from defaults */
 
-    /* Read them as these were; NULL: by their own figures. Borrowed during the call. */
+    /* Interpret the data as the training set of these facts; NULL: by their own statistics.
+     * Borrowed for the call. */
     const struct sh_trained *trained;
 
-    /* Samples that are made into a packed set, so far and in all; on the calling thread. */
+    /* Progress of packing, in samples; called on the calling thread. */
     void (*on_packing)(void *context, uint64_t packed, uint64_t samples);
     void *context;
 } sh_workbench_data;
 
 /*
- * Opens the data and makes a replica as the job begins. `data` may be NULL. The job is complete
- * (sh_job_complete); where its model is SH_MODEL_AUTO, the bench's job has the one that was chosen
- * and a recipe for it; `choice` and `recipe` say what and why.
+ * Opens the data and makes the replica of the job's start. `data` may be NULL. The job is complete
+ * (sh_job_complete); if its model is SH_MODEL_AUTO, the bench's job has the chosen model and a
+ * recipe for it, which `choice` and `recipe` explain.
  */
 sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job,
                             const sh_workbench_data *data) SHOAL_CHECKED;
 
 /*
- * Compiles for this many lanes (0: all cores; with GPUs: none but those that feed them), or for
- * fewer, so that the process stays below `memory` bytes (0: any number): SH_LIMIT says what it
- * takes.
+ * Compiles for `lanes` lanes (0: all cores; with GPUs: only those that feed GPUs), or for fewer to
+ * keep the process below `memory` bytes (0: no limit). SH_LIMIT says how much is needed.
  */
 sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes, uint64_t memory) SHOAL_CHECKED;
 
-/* Other devices will say how the replica goes on: where the job is over, all that is left to do is
- * the last validation, once more. */
+/* Prepares the replica to continue with other devices: if the job is over, only the last validation
+ * is repeated. */
 void sh_workbench_reopen(const sh_workbench *bench);
 
-/* The bench's functions for what happens with other devices, and their context, were changed since
- * it was started. Not in a stage. */
+/* Applies changed on_... functions and their context after the start. Not in a stage. */
 void sh_workbench_hear(const sh_workbench *bench);
 
 /* NULL is fine. */
