@@ -104,11 +104,12 @@ sh_trainer_work sh_trainer_work_done(const sh_trainer *trainer);
 
 /*
  * Makes one step, starting with the attempt in replica->phase, and increments replica->steps. Skips
- * a validation that is due. Every failure leaves the weights unchanged: the engine's computed
- * grains are held. Close the engine before the next call SH_DIVERGED         replicas differ
- * (train/weight_check.h); grains are held likewise SH_INVALID          `work` is held already or
- * not in the batch; held grains remain SH_NUMERIC          names step and tensor others such as
- * reading samples: nothing is held any more
+ * a validation that is due. Every failure leaves the weights unchanged:
+ *   the engine's    computed grains are held. Close the engine before the next call
+ *   SH_DIVERGED     replicas differ (train/weight_check.h); grains are held likewise
+ *   SH_INVALID      `work` is held already or not in the batch; held grains remain
+ *   SH_NUMERIC      names step and tensor
+ *   others          such as reading samples: nothing is held any more
  */
 sh_status sh_trainer_step(sh_trainer *trainer, const sh_part *part,
                           sh_step_result *result) SHOAL_CHECKED;
