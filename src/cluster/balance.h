@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When new shares pay: what the present shares lose beyond noise is added up, and they change once
- * that is what a change costs. The cost is then about twice that with knowledge of the future (the
- * ski-rental problem: Karlin et al., "Competitive snoopy caching", 1988), and noise, which is won
- * back as often as it is lost, does not add up (Page, "Continuous inspection schemes", 1954).
+ * When new shares pay: accumulates the loss of the current shares beyond noise, and changes them
+ * once the sum reaches the cost of a change. The total cost is then about twice that with knowledge
+ * of the future (the ski-rental problem: Karlin et al., "Competitive snoopy caching", 1988). Noise,
+ * which is won as often as lost, does not add up (Page, "Continuous inspection schemes", 1954).
  *
  *     if (sh_balance_assess(&balance, shares, speeds, seats, grains, steps, reason, sizeof reason))
  *         ... a view with the shares of sh_shares_deal ...
  *
- * There is no clock in it: time is counted in steps. Threads: caller locks; a value.
+ * Time is counted in steps, without a clock. Threads: caller locks; a value.
  */
 #ifndef SHOAL_CLUSTER_BALANCE_H
 #define SHOAL_CLUSTER_BALANCE_H
@@ -16,39 +16,39 @@
 #include "plan/shares.h"
 #include "train/pace.h"
 
-#define SH_BALANCE_GAIN 0.01    /* of a step's time: less is not looked at */
+#define SH_BALANCE_GAIN 0.01    /* of a step's time: smaller gains are ignored */
 #define SH_BALANCE_PRICE 0.75   /* of a change, in steps */
-#define SH_BALANCE_PRICE_MAX 24 /* after many that were not good for long */
-#define SH_BALANCE_TRIAL 10     /* steps after which a change is judged */
+#define SH_BALANCE_PRICE_MAX 24 /* after many short-lived changes */
+#define SH_BALANCE_TRIAL 10     /* steps after which a change is assessed */
 #define SH_BALANCE_MEMORY 512   /* steps that halve mistrust */
-#define SH_BALANCE_CALM 128     /* steps without a change that halve the price */
+#define SH_BALANCE_CALM 128     /* steps without a change after which the price halves */
 
-/* Zeroed to begin with; lives as long as the job. */
+/* All zero at first; lives as long as the job. */
 typedef struct sh_balance {
-    bool spare;        /* as sh_shares_deal has it */
-    double price;      /* of the next change, in steps; 0: SH_BALANCE_PRICE */
-    double mistrust;   /* of a step: what a change was short of its promise */
-    double lost;       /* steps, by shares that are not the best; 0 or more */
-    uint64_t assessed; /* steps applied when it was assessed last */
-    uint64_t changed;  /* when it last asked for a change, or the price fell; 0: long ago */
+    bool spare;                  /* as sh_shares_deal has it */
+    double price;                /* of the next change, in steps; 0: SH_BALANCE_PRICE */
+    double mistrust;             /* of a step: by how much a change missed its prediction */
+    double lost;                 /* in steps, by suboptimal shares; at least 0 */
+    uint64_t assessed;           /* steps applied at the last assessment */
+    uint64_t changed;            /* step of the last change or fall of the price; 0: long ago */
     double before_s, promised_s; /* a step before that change, and after it; 0: is judged */
-    uint32_t last;               /* of a change: the seat that the others wait for */
+    uint32_t last;               /* of a change: the seat for which the others wait */
 } sh_balance;
 
 /*
- * Whether to change to the shares of sh_shares_deal, after `steps`; assessed once a step at most. A
- * gain must be SH_BALANCE_GAIN of the step, exceed the rates' errors, and be twice what an earlier
- * change lacked of its promise, if that was more than half. What exceeds this need is added to what
- * is lost, what falls short is taken off; a gain of twice the need is added in full. Nothing is
- * lost while a seat with grains has no known rate. The price doubles with a change within
- * SH_BALANCE_CALM steps of another, and halves after as many steps without one. On true `reason`
- * says why.
+ * Whether to change to the shares of sh_shares_deal after `steps`; assessed at most once per step.
+ * The required gain is the largest of SH_BALANCE_GAIN of the step, the errors of the rates, and
+ * twice the amount by which an earlier change missed its prediction if it missed more than half. A
+ * gain above the requirement increases the accumulated loss, a smaller one reduces it; a gain of
+ * twice the requirement counts in full. Nothing accumulates while a seat with grains has no known
+ * rate. The price doubles with a change within SH_BALANCE_CALM steps of another, and halves after
+ * as many steps without one. On true `reason` says why.
  */
 bool sh_balance_assess(sh_balance *balance, const sh_range *shares, const sh_speed *speeds,
                        uint32_t seats, uint32_t grains, uint64_t steps, char *reason,
                        size_t reason_bytes);
 
-/* The view has other devices, or follows a halt: what was lost and promised before does not count.
+/* The view has other devices or follows a halt: discards the accumulated loss and the prediction.
  */
 void sh_balance_restart(sh_balance *balance);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose fault it is if the checks in a sum did not agree although all weights do: what each device
- * says of its own trailer and of the total is compared. A pure function.
+ * Finds the faulty device if the checks in a sum disagreed although all weights agree: compares
+ * what each device reports about its own trailer and about the total. A pure function.
  *
  *     if (sh_blame_find(odd, words, count, check, devices) == 0)
- *         ... nobody shows who is wrong ...
+ *         ... no report identifies the faulty device ...
  *
  * Threads: any.
  */
@@ -16,11 +16,11 @@
 
 /* What a device says of the stage. */
 typedef struct sh_blame_word {
-    bool there;     /* its replica stands at the stage; the others are no witnesses */
-    bool passed;    /* its replica stands behind the stage: it found that all agreed */
+    bool there;     /* its replica is at the stage; other devices do not count */
+    bool passed;    /* its replica is past the stage: it found that all agreed */
     bool differed;  /* it found that the checks differ */
-    uint64_t said;  /* the check in its own trailer; 0: it has not made it */
-    uint64_t total; /* of all checks, as it read it; only if it `differed` */
+    uint64_t said;  /* the check in its own trailer; 0: not computed */
+    uint64_t total; /* the sum of all checks that it read; only if it `differed` */
 } sh_blame_word;
 
 /*

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the membership knows of devices that are wrong: the halt at hand, who is suspected, who was
- * put out. membership_halt and membership_numbers judge by it, membership_losses remembers.
+ * What the membership knows about faulty devices: the current halt, the suspects, and the devices
+ * that were evicted. membership_halt and membership_numbers use it, membership_losses records it.
  *
  *     sh_faults *faults = &membership->faults;
  *
- * Threads: as membership.h; a value, zeroed to begin with.
+ * Threads: as membership.h; a value, all zero at first.
  */
 #ifndef SHOAL_CLUSTER_FAULTS_H
 #define SHOAL_CLUSTER_FAULTS_H
@@ -19,28 +19,28 @@
 /* What a halt finds. */
 typedef enum sh_finding {
     SH_FINDING_NOBODY, /* nobody has to go */
-    SH_FINDING_OUT,    /* somebody was put out: judge the others anew */
+    SH_FINDING_OUT,    /* a device was evicted: judge the others again */
     SH_FINDING_END,    /* the job has ended */
 } sh_finding;
 
-/* A device that was put out. No name: none. */
+/* An evicted device. An empty name: none. */
 typedef struct sh_outcast {
     char name[SH_MEMBERSHIP_TEXT];
-    bool guilty; /* refused; else it gets in, and is put out again at its first fault */
+    bool guilty; /* refused when it returns; else evicted again at its first fault */
 } sh_outcast;
 
 typedef struct sh_faults {
-    bool differed;           /* the halt at hand is for checks that did not agree */
+    bool differed;           /* the current halt is for disagreeing checks */
     sh_position differed_at; /* of this stage */
-    bool unsound;            /* likewise, for numbers that are not finite */
-    bool afresh;             /* the stage begins anew: sums with a wrong word are no good */
+    bool unsound;            /* likewise, for non-finite numbers */
+    bool afresh;             /* the stage restarts: its sums have a wrong word */
 
-    /* One device alone had numbers that are not finite: others compute its grains of this stage. */
+    /* Only one device had non-finite numbers: others compute its grains of this stage. */
     bool suspecting;
     uint32_t suspected;
     sh_position suspected_at;
 
-    sh_repairs unexplained;           /* halts for checks that found nobody to be wrong */
+    sh_repairs unexplained;           /* halts for checks that found no faulty device */
     char suspect[SH_MEMBERSHIP_TEXT]; /* is tried without since; "": nobody */
 
     uint32_t outcast_count; /* ever */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How fast a device's link is, from messages that the device answers: one that is small tells the
- * way there and back, larger ones, each way, what the link carries. Their size grows until one
- * takes 10 ms, so a slow link is never busy for long.
+ * Measures a device's link with messages that the device answers: a small one measures the round
+ * trip, larger ones the rate in each direction. Sizes grow until one message takes 10 ms, so that a
+ * slow link is never busy for long.
  *
  *     while (sh_gauge_next(&gauge, now_ns, &probe))
  *         ... send a message of probe.bytes; the answer has probe.wanted ...
- *     sh_gauge_answer(&gauge, number, now_ns);       // and ask for the next one
+ *     sh_gauge_answer(&gauge, number, now_ns);       // then ask for the next one
  *     const sh_link_speed speed = sh_gauge_speed(&gauge, now_ns);
  *
- * The first measurements are thorough. Then a small one looks from time to time whether the link is
- * as it was; one that is not is measured thoroughly again.
+ * The first measurements are thorough. Later, small ones check from time to time whether the link
+ * has changed; a changed link is measured thoroughly again.
  *
- * There is no clock in it: the caller says the time. Threads: caller locks; a value.
+ * The caller provides the time. Threads: caller locks; a value.
  */
 #ifndef SHOAL_CLUSTER_GAUGE_H
 #define SHOAL_CLUSTER_GAUGE_H
@@ -20,14 +20,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SH_GAUGE_BYTES_MAX 65536  /* of a probe or its answer, beside the message's own */
-#define SH_GAUGE_LOOK_BYTES 16384 /* likewise, of one that looks whether all is as it was */
+#define SH_GAUGE_BYTES_MAX 65536  /* of a probe or its answer, without the message's own */
+#define SH_GAUGE_LOOK_BYTES 16384 /* likewise, of a check for changes */
 #define SH_GAUGE_LOOK_MS 3000     /* from one look to the next */
 #define SH_GAUGE_OVERDUE_MS 300   /* beyond what a probe takes as a rule */
 
-/* Of a device, as it sees it. Zero: not known. */
+/* A device's link, from its viewpoint. Zero: unknown. */
 typedef struct sh_link_speed {
-    double out, in; /* bytes/s to the coordinator, and from there */
+    double out, in; /* bytes/s to and from the coordinator */
     double delay_s; /* there and back */
 } sh_link_speed;
 
@@ -37,24 +37,24 @@ typedef struct sh_probe {
     uint32_t wanted; /* bytes of the answer */
 } sh_probe;
 
-/* What a measurement has found so far. */
+/* Results of a measurement so far. */
 typedef struct sh_gauging {
     uint32_t part;  /* delays, in, out, or none: see gauge.c */
-    uint32_t bytes; /* of the probe under way, or the next one */
+    uint32_t bytes; /* of the running or next probe */
     uint32_t most;
     uint32_t tries;    /* of this size */
     double shortest_s; /* of these */
     sh_link_speed found;
 } sh_gauging;
 
-/* Zeroed to begin with; lives as long as the connection. */
+/* All zero at first; lives as long as the connection. */
 typedef struct sh_gauge {
     uint32_t last;    /* the number of the last probe */
     bool waits;       /* for its answer */
     uint64_t sent_ns; /* then */
     uint64_t due_ns;  /* the next measurement; 0: at once */
     sh_gauging now;
-    uint32_t thorough;       /* measurements since the link was found to be another one */
+    uint32_t thorough;       /* measurements since the link last changed */
     uint32_t measured, told; /* thorough ones ever, and by when news were asked for */
     bool told_overdue;       /* likewise: an answer was overdue */
     sh_link_speed known[2];  /* of the last two of them */
@@ -63,17 +63,17 @@ typedef struct sh_gauge {
 /* The probe to send now; false: none. */
 bool sh_gauge_next(sh_gauge *gauge, uint64_t now_ns, sh_probe *probe);
 
-/* The answer to a probe is here; one that was not asked for is ignored. */
+/* Processes the answer to a probe; ignores unexpected ones. */
 void sh_gauge_answer(sh_gauge *gauge, uint32_t number, uint64_t now_ns);
 
-/* What is under way is given up: other traffic would be measured too. */
+/* Abandons the running probe, because other traffic would distort it. */
 void sh_gauge_stop(sh_gauge *gauge);
 
-/* The better of the last two measurements: what makes one slow, a busy processor or other traffic,
- * need not be the link. While an answer is overdue, the way takes at least as long as that. */
+/* The better of the last two measurements, because one may be slow from a busy processor or other
+ * traffic. While an answer is overdue, the delay is at least the time waited so far. */
 sh_link_speed sh_gauge_speed(const sh_gauge *gauge, uint64_t now_ns);
 
-/* Gives the same, and says whether it is news since this was called last. */
+/* Returns the same, and whether it changed since the last call. */
 bool sh_gauge_news(sh_gauge *gauge, uint64_t now_ns, sh_link_speed *speed);
 
 #endif
