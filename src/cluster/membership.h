@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who takes part in a job, in which view, with what share: the coordinator's decisions, while
- * devices join, leave and die. A pure state machine: events in, actions and directives out.
+ * Which devices take part in a job, in which view, with what share: the coordinator's decisions
+ * while devices join, leave and die. A pure state machine: events in, actions and directives out.
  *
  *     SH_TRY(sh_membership_new(&membership, &options));
  *     sh_membership_handle(membership, &(sh_membership_event){SH_MEMBERSHIP_TICK, .now_ms = now});
@@ -9,9 +9,9 @@
  *         carry_out(&action);
  *
  * Device 0, the coordinator's own, is always a member and sends the same events; its loss ends the
- * job. A device's life: hello, admitted, ready, a transfer, a seat in a view, finished. A device
- * that would make steps longer stands by instead. Each may leave at the next boundary, and be lost
- * at any time. The top of membership.c tells how views follow.
+ * job. The life of a device: hello, admitted, ready, a transfer, a seat in a view, finished. A
+ * device that would make steps longer is kept on standby instead. Any device may leave at the next
+ * boundary, and be lost at any time. The top of membership.c describes how views change.
  *
  * Threads: caller locks.
  */
@@ -32,15 +32,15 @@
 
 typedef enum sh_membership_action_kind {
     SH_MEMBERSHIP_ADMIT,  /* welcome `device` */
-    SH_MEMBERSHIP_REFUSE, /* tell `device` `text` and close its connection; it is forgotten */
-    SH_MEMBERSHIP_ORDER,  /* the directive of `device` has changed: send it */
+    SH_MEMBERSHIP_REFUSE, /* send `text` to `device`, close its connection and forget it */
+    SH_MEMBERSHIP_ORDER,  /* the directive of `device` changed: send it */
     SH_MEMBERSHIP_NOTE,   /* tell the user `text` */
-    SH_MEMBERSHIP_END,    /* the job is over; `status` says how, `text` why. Tell everybody */
+    SH_MEMBERSHIP_END,    /* the job is over, with `status` and reason `text`. Tell all devices */
 } sh_membership_action_kind;
 
 #define SH_MEMBERSHIP_ALL UINT32_MAX
 
-/* What a NOTE is about, and its name in logs and events ("device.joined"). */
+/* The subject of a NOTE, and its name in logs and events ("device.joined"). */
 #define SH_NEWS_MAP(X)                                                                             \
     X(JOINED, "joined")                                                                            \
     X(LEFT, "left")                                                                                \
@@ -68,34 +68,34 @@ const char *sh_news_name(sh_news news);
 
 typedef struct sh_membership_action {
     sh_membership_action_kind kind;
-    uint32_t device;  /* SH_MEMBERSHIP_ALL: of a NOTE that is about no device alone */
-    sh_status status; /* of an END. SH_DIVERGED, SH_ABORTED: device 0 has no replica to trust */
-    bool again;       /* of a REFUSE: it may come back */
+    uint32_t device;  /* SH_MEMBERSHIP_ALL: of a NOTE that concerns no single device */
+    sh_status status; /* of an END. SH_DIVERGED, SH_ABORTED: device 0's replica is not valid */
+    bool again;       /* of a REFUSE: it may rejoin */
     sh_news news;     /* of a NOTE */
     char text[2 * SH_MEMBERSHIP_TEXT];
 } sh_membership_action;
 
 typedef struct sh_membership_options {
-    uint32_t min_devices;    /* ready devices that the first view waits for; 0: 1 */
-    uint32_t gather_ms;      /* at most for so long; 0: without limit */
+    uint32_t min_devices;    /* devices that must be ready for the first view; 0: 1 */
+    uint32_t gather_ms;      /* longest wait for them; 0: no limit */
     uint32_t grains;         /* of a full step */
-    uint32_t views_before;   /* numbers of views begin behind this one: 0, or of a job resumed */
-    uint32_t used;           /* SH_STANDBY_ALL, SH_STANDBY_AUTO, or how many compute */
-    sh_lineup_job lineup;    /* what a step exchanges; all but that is ignored */
-    double followed;         /* bytes of a step that a device needs to follow it */
+    uint32_t views_before;   /* the last number of a view so far; 0 for a new job */
+    uint32_t used;           /* SH_STANDBY_ALL, SH_STANDBY_AUTO, or the number that compute */
+    sh_lineup_job lineup;    /* what a step exchanges; other members are ignored */
+    double followed;         /* bytes per step for a device that follows along */
     sh_serving serving;      /* copied */
     const char *name;        /* device 0's; all texts are copied */
-    const char *version;     /* all devices run the same */
+    const char *version;     /* must be the same on all devices */
     const char *fingerprint; /* of the data */
     const char *first_grain; /* device 0's hash of its gradients */
 } sh_membership_options;
 
 typedef enum sh_membership_event_kind {
     SH_MEMBERSHIP_HELLO,     /* device (a number never used before), name, version, local */
-    SH_MEMBERSHIP_NOTICE,    /* device, notice; where it says READY: fingerprint, first_grain */
-    SH_MEMBERSHIP_HEARD,     /* device: any byte came */
-    SH_MEMBERSHIP_GONE,      /* device, reason: its connection ended, or it cannot go on */
-    SH_MEMBERSHIP_LINK,      /* device, link: how fast its link to device 0 was found to be */
+    SH_MEMBERSHIP_NOTICE,    /* device, notice; if it says READY: fingerprint, first_grain */
+    SH_MEMBERSHIP_HEARD,     /* device: any byte arrived */
+    SH_MEMBERSHIP_GONE,      /* device, reason: its connection ended, or it cannot continue */
+    SH_MEMBERSHIP_LINK,      /* device, link: the measured link to device 0 */
     SH_MEMBERSHIP_ANNOUNCED, /* view: device 0 has put it into its trailer */
     SH_MEMBERSHIP_TICK,      /* now_ms: at least every 100 ms */
 } sh_membership_event_kind;
@@ -107,11 +107,10 @@ typedef struct sh_membership_event {
     const char *name, *version, *fingerprint, *first_grain, *reason;
     bool local;
     const sh_notice *notice;
-    const char
-        *way; /* of a NOTICE: where the device looks for notice->broken_peer; NULL: unknown */
+    const char *way; /* of a NOTICE: address tried for notice->broken_peer, or NULL */
     const sh_link_speed *link;
     uint32_t view;
-    uint64_t now_ms; /* of a clock that does not go back */
+    uint64_t now_ms; /* of a monotonic clock */
 } sh_membership_event;
 
 typedef struct sh_membership sh_membership;
@@ -120,27 +119,27 @@ sh_status sh_membership_new(sh_membership **membership,
                             const sh_membership_options *options) SHOAL_CHECKED;
 void sh_membership_free(sh_membership *membership);
 
-/* Takes an event. One that makes no sense is ignored, or the device that sent it is lost. */
+/* Processes an event. An inconsistent one is ignored, or its sender is lost. */
 void sh_membership_handle(sh_membership *membership, const sh_membership_event *event);
 
-/* The next action to carry out, in order; false: none. */
+/* Removes the next action to carry out; false: none. */
 bool sh_membership_next(sh_membership *membership, sh_membership_action *action);
 
-/* What the coordinator wants of a device now; false where the job does not have it. */
+/* The current directive of a device; false if it is not in the job. */
 bool sh_membership_directive(sh_directive *directive, const sh_membership *membership,
                              uint32_t device);
 
-/* The view that device 0 is to add to its trailer now, or 0. The caller that adds it says ANNOUNCED
- * under the same lock: from then on the view comes, or a device is lost. */
+/* The view that device 0 is to add to its trailer now, or 0. The caller that adds it reports
+ * ANNOUNCED under the same lock; the view then takes effect unless a device is lost. */
 uint32_t sh_membership_announce(const sh_membership *membership);
 
-/* Whether there may soon be such a view: it is worth asking again in the same stage. */
+/* Whether such a view may appear soon, so that asking again in the same stage is worthwhile. */
 bool sh_membership_is_changing(const sh_membership *membership);
 
-/* Whether replicas travel, or all stand still: links have enough to carry. */
+/* Whether replicas are being transferred or all devices are halted: links are busy. */
 bool sh_membership_moves_replicas(const sh_membership *membership);
 
-/* Whether the job has this device now. */
+/* Whether the device is in the job now. */
 bool sh_membership_has(const sh_membership *membership, uint32_t device);
 
 #endif

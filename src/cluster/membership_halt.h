@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What follows when all stand still: where they go on, whose replica is brought back, and who is
- * put out because it is wrong again and again.
+ * Decisions while all devices are halted: where to continue, which replica to restore, and which
+ * device to evict because it is faulty repeatedly.
  *
  *     if (membership->phase == SH_MEMBERSHIP_HALTING)
  *         sh_membership_check_halted(membership);
@@ -13,10 +13,10 @@
 
 #include "cluster/membership_state.h"
 
-/* HALTING to RECOVERING, or to the job's end, once all stand still. */
+/* HALTING to RECOVERING, or to the job's end, once all are halted. */
 void sh_membership_check_halted(sh_membership *membership);
 
-/* A step was applied by all of the view: `steps` by now. Their faults before it are history. */
+/* All devices of the view applied a step, `steps` in total: clears their earlier faults. */
 void sh_membership_note_step(sh_membership *membership, uint64_t steps);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a device ends as a member: it is gone, was not heard, hangs, broke a rule, computes wrongly,
- * or its links break or its transfers fail over and over.
+ * How a device stops being a member: it disconnected, was silent, hangs, broke the protocol,
+ * computes wrongly, or its links break or its transfers fail repeatedly.
  *
  *     sh_membership_lose(membership, one, "nothing was heard of it", SH_FAREWELL_FOR_NOW);
  *
@@ -16,36 +16,36 @@
 typedef enum sh_farewell {
     SH_FAREWELL_NONE, /* it is gone */
     SH_FAREWELL_REFUSAL,
-    SH_FAREWELL_FOR_NOW, /* it may come back by itself: perhaps it was only slow */
+    SH_FAREWELL_FOR_NOW, /* it may rejoin by itself, because it may only be slow */
 } sh_farewell;
 
-/* `one` is no member any more; the others go on without it. */
+/* Removes `one`; the others continue without it. */
 void sh_membership_lose(sh_membership *membership, sh_roster_entry *one, const char *reason,
                         sh_farewell word);
 
-/* The same for one that computes wrongly: its name is remembered. `guilty`: it is refused when it
- * comes back; else it is put out again at its first fault. */
+/* The same for a device that computes wrongly; remembers its name. `guilty`: it is refused when it
+ * returns; else it is evicted again at its first fault. */
 void sh_membership_put_out(sh_membership *membership, sh_roster_entry *one, const char *reason,
                            bool guilty);
 
 /* Remembers a name so. */
 void sh_membership_remember(sh_membership *membership, const char *name, bool guilty);
 
-/* What is remembered of a name; NULL: nothing. Borrowed until the next device is put out. */
+/* The record of an evicted device's name, or NULL. Borrowed until the next eviction. */
 const sh_outcast *sh_membership_outcast(const sh_membership *membership, const char *name);
 
-/* Counts a broken link. Where that of two devices breaks SH_MEMBERSHIP_PATIENCE times without a
- * stage in between, the one with the higher number is lost. `way`: the link was not there yet, and
- * the reporter looked for the peer at this address; else NULL. Such a failure takes seconds, so it
- * counts twice while all wait for the new ring. */
+/* Counts a broken link. If the link of two devices breaks SH_MEMBERSHIP_PATIENCE times without a
+ * stage in between, the one with the higher number is lost. `way`: the address at which the
+ * reporter could not connect to the peer; NULL for an existing link. A failed connection takes
+ * seconds, so it counts twice while all wait for the new ring. */
 void sh_membership_count_broken(sh_membership *membership, uint32_t reporter, uint32_t peer,
                                 const char *way);
 
 /* Stops counting: a stage has passed. */
 void sh_membership_forget_broken(sh_membership *membership);
 
-/* The transfer that `one` takes has failed, and another follows, from other donors; a device whose
- * transfers fail over and over is lost. */
+/* The transfer to `one` failed: starts another from other donors. A device whose transfers fail
+ * repeatedly is lost. */
 void sh_membership_fail_transfer(sh_membership *membership, sh_roster_entry *one);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A sum with numbers that are not finite: the job has gone astray, or one device computes wrongly.
- * If one device alone has added such numbers, others compute its grains again; only if one of them
- * has them too, or there is no other, the job ends. If the step passes, the device was wrong: it is
- * named, and put out if it has such numbers alone again.
+ * Handles a sum with non-finite numbers: the training diverged, or one device computes wrongly. If
+ * only one device added such numbers, others compute its grains again. If one of them finds them
+ * too, or there is no other device, the job ends. If the step succeeds, the first device was
+ * faulty: it is reported, and evicted if it does so again.
  *
  *     found = sh_membership_check_numbers(membership);
  *     ... deal shares ...
@@ -16,10 +16,10 @@
 
 #include "cluster/membership_state.h"
 
-/* HALTING, all stand still, `recovery` is judged and `next` has its seats. */
+/* HALTING: all are halted, `recovery` is decided and `next` has its seats. */
 sh_finding sh_membership_check_numbers(sh_membership *membership);
 
-/* Gives the share of a device whose grains others are to compute to them, in the next stage. */
+/* Deals the suspect's share of the next stage to the others. */
 void sh_membership_spare_suspect(const sh_membership *membership, sh_range *shares);
 
 /* A step was applied. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who computes and who stands by, as cluster/standby finds it from what is known of the members.
+ * Chooses which devices compute and which are on standby, with cluster/standby.
  *
  *     if (sh_membership_select(membership))         // a tick
  *         sh_membership_halt(membership);
- *     if (one->rests && !one->seated) ... it stands by ...
+ *     if (one->rests && !one->seated) ... it is on standby ...
  *
- * A device that is new stands by until it is decided whether it computes. Devices on the
- * coordinator's machine, which the user has asked for, and servers that were chosen always compute.
+ * A new device is on standby until the decision. Local devices, which the user asked for, and
+ * chosen servers always compute.
  *
  * Threads: as membership.h.
  */
@@ -16,14 +16,14 @@
 
 #include "cluster/membership_state.h"
 
-/* Whether devices may be left out at all. */
+/* Whether devices may be put on standby at all. */
 bool sh_membership_selects(const sh_membership *membership);
 
-/* A tick: sets who rests. True: devices have a seat from now on that could not take the replica
- * while the others work, so all are to halt. */
+/* A tick: updates `rests` of each member. True: new seats went to devices that cannot receive the
+ * replica during training, so all must halt. */
 bool sh_membership_select(sh_membership *membership);
 
-/* One that rests has no seat any more. */
+/* A device on standby has lost its seat. */
 void sh_membership_rest(sh_membership *membership, sh_roster_entry *one);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the parts of the membership share. At the bottom is this, the roster and the queue
- * of actions; membership_views hands replicas over and makes views; membership.c on top takes
- * events.
+ * The state that the parts of the membership share. The lowest layer is this file, the roster and
+ * the queue of actions; membership_views transfers replicas and makes views; membership.c on top
+ * processes events.
  *
  *     sh_roster_entry *one = sh_membership_find(membership, device);
  *     if (one != NULL && sh_membership_works(membership))
@@ -38,41 +38,41 @@ typedef enum sh_membership_phase {
 } sh_membership_phase;
 
 struct sh_membership {
-    /* As the options have them, as all up to `first_grain`. */
+    /* From the options, like all up to `first_grain`. */
     uint32_t min_devices, gather_ms, grains;
     sh_serving serving;
     char version[SH_MEMBERSHIP_TEXT], fingerprint[SH_MEMBERSHIP_TEXT];
     char first_grain[SH_MEMBERSHIP_TEXT];
     sh_membership_phase phase;
-    bool trying; /* LINKING is for that: `next` is given up once it is linked */
+    bool trying; /* the purpose of LINKING: `next` is dropped once linked */
     sh_faults faults;
-    bool lacks_servers; /* the user knows that none of those chosen takes part */
+    bool lacks_servers; /* the user was told that no chosen server takes part */
     uint32_t last_view; /* highest number given */
     uint64_t serial, last_transfer;
-    uint64_t clock_ms, ticked_ms; /* time as counted here; of the last tick */
+    uint64_t clock_ms, ticked_ms; /* own time; time of the last tick */
     bool ticked;
-    struct sh_membership_watched { /* at the last tick, and since when it is so */
+    struct sh_membership_watched { /* at the last tick, and since when */
         sh_membership_phase phase;
         uint32_t view;
         sh_position position; /* device 0's */
         uint64_t since_ms;
     } watched;
     sh_seating now, next;
-    uint32_t left_ring;   /* while ENTERING: the ring of the view before, where that is another */
+    uint32_t left_ring;   /* while ENTERING: the previous view's ring, if different */
     sh_position start;    /* of `now` */
     bool stage_passed;    /* in `now` */
-    sh_recovery recovery; /* seats of `next`, then of `now` where that was not planned */
+    sh_recovery recovery; /* seats of `next`, then of `now` if unplanned */
     uint32_t transfer_count;
     sh_transfer transfers[SH_TRANSFERS_MAX];
     sh_broken_pair pairs[SH_MEMBERSHIP_PAIRS_MAX];
     sh_balance balance;
     sh_standby standby;
-    bool vacant;       /* a device that computed was lost since who computes was chosen last */
-    uint64_t curve_ms; /* when the curve of a step's time is told next; 0: when devices come */
+    bool vacant;       /* a computing device was lost since the last choice */
+    uint64_t curve_ms; /* when the curve of step times is reported; 0: after the next join */
     double followed;   /* as the options have it */
     sh_credit_steps credit_steps;
-    uint64_t judged;       /* steps applied when speeds were judged last */
-    uint64_t proven_steps; /* device 0 had applied when the last device was found proven */
+    uint64_t judged;       /* steps applied at the last judgement of speeds */
+    uint64_t proven_steps; /* steps of device 0 when the last device became proven */
     bool rebalance;
     char why[SH_MEMBERSHIP_TEXT]; /* shares change */
     uint32_t action_count, action_taken;
@@ -85,23 +85,23 @@ struct sh_membership {
 void sh_membership_act(sh_membership *membership, sh_membership_action_kind kind, uint32_t device,
                        const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Queues what the user is told; dropped where the queue is full. */
+/* Queues a message for the user; drops it if the queue is full. */
 void sh_membership_note(sh_membership *membership, sh_news news, uint32_t device,
                         const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* The directive of a member, or of all, has changed. */
+/* The directive of a member, or of all, changed. */
 void sh_membership_touch(sh_membership *membership, sh_roster_entry *one);
 void sh_membership_touch_all(sh_membership *membership);
 
 /* The job is over. */
 void sh_membership_end(sh_membership *membership, sh_status status, const char *text);
 
-/* The member of a number, and the one in a seat; NULL: none. */
+/* The member with a number, and the one in a seat; NULL: none. */
 sh_roster_entry *sh_membership_find(const sh_membership *membership, uint32_t device);
 sh_roster_entry *sh_membership_seated(const sh_membership *membership, const sh_seating *view,
                                       uint32_t seat);
 
-/* How fast a member computes, as far as it is believed. */
+/* The believed speed of a member. */
 sh_speed sh_membership_speed(const sh_membership *membership, const sh_roster_entry *one);
 
 /* Device 0. */
@@ -113,13 +113,13 @@ bool sh_membership_expects(const sh_membership *membership, uint32_t device);
 /* Whether all devices of the view being made have linked its ring. */
 bool sh_membership_is_linked(const sh_membership *membership);
 
-/* Whether a link between the two has broken of late. */
+/* Whether a link between the two broke recently. */
 bool sh_membership_is_broken(const sh_membership *membership, uint32_t one, uint32_t other);
 
 /* Whether stages are made in a view. */
 bool sh_membership_works(const sh_membership *membership);
 
-/* Whether device 0 has come to the job's end. */
+/* Whether device 0 has reached the job's end. */
 bool sh_membership_is_done(const sh_membership *membership);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who takes a replica, and from whom: devices that join, devices that are behind after a halt, and
- * some of those that stand by. At least KEEPERS devices beside device 0 have the weights, though
- * nobody else computes, so that the job survives the loss of device 0.
+ * Which devices receive a replica, and from which donors: joining devices, devices that are behind
+ * after a halt, and some devices on standby. At least KEEPERS devices besides device 0 keep the
+ * weights, even if they do not compute, so that the job survives the loss of device 0.
  *
  *     sh_membership_begin_transfers(membership);
  *     const sh_transfer *transfer = sh_membership_transfer_to(membership, device);
@@ -14,26 +14,28 @@
 
 #include "cluster/membership_state.h"
 
-/* Starts the transfers that joiners need while all work, or devices behind while all stand. */
+/* Starts the transfers for joiners during training, or for devices that are behind during a halt.
+ */
 void sh_membership_begin_transfers(sh_membership *membership);
 
-/* The transfer that `device` takes; NULL: none. Borrowed until a transfer begins or is dropped. */
+/* The transfer to `device`, or NULL. Borrowed until a transfer starts or ends. */
 const sh_transfer *sh_membership_transfer_to(const sh_membership *membership, uint32_t device);
 
 void sh_membership_drop_transfer(sh_membership *membership, const sh_transfer *transfer);
 
-/* Drops those in which `device` takes part. */
+/* Ends the transfers in which `device` takes part. */
 void sh_membership_drop_transfers(sh_membership *membership, uint32_t device);
 
-/* Whether `receivers` devices, `one` among them, could take replicas while the others train. If
- * not, all have to stand still. True where nothing is known of links. */
+/* Whether `receivers` devices, with `one` among them, can receive replicas during training. If not,
+ * all must halt. True if the links are unknown. */
 bool sh_membership_can_follow(const sh_membership *membership, const sh_roster_entry *one,
                               uint32_t receivers);
 
-/* A device that stands by failed to take the weights: it tries again later. Nobody waits for it. */
+/* A device on standby failed to receive the weights: it tries again later. No device waits for it.
+ */
 void sh_membership_put_off_keeping(const sh_membership *membership, sh_roster_entry *one);
 
-/* Ends the transfers of those that stand by and have all of it. */
+/* Ends the completed transfers to devices on standby. */
 void sh_membership_check_kept(sh_membership *membership);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How one view follows another: the two ways that the top of membership.c tells, one step in each
- * function. A function that checks does nothing until what it waits for has come.
+ * How views change, in the two ways described at the top of membership.c; one step per function. A
+ * `check` function does nothing until its condition holds.
  *
  *     sh_membership_halt(membership);
  *     if (membership->phase == SH_MEMBERSHIP_HALTING)
@@ -14,45 +14,45 @@
 
 #include "cluster/membership_state.h"
 
-/* STEADY, a step or more after the last call: finds whether new shares pay. */
+/* STEADY, at least a step after the last call: decides whether new shares pay. */
 void sh_membership_assess(sh_membership *membership);
 
-/* STEADY to LINKING: one view for all changes that are due. */
+/* STEADY to LINKING: one view for all due changes. */
 void sh_membership_plan(sh_membership *membership);
 
-/* LINKING: whether all devices of the next view can still be in it. */
+/* LINKING: checks that all devices of the next view can still be in it. */
 bool sh_membership_plan_holds(const sh_membership *membership);
 
-/* LINKING to try the links of joiners: where all are linked, these may take their replicas. */
+/* LINKING to test the links of joiners: once all are linked, joiners may receive replicas. */
 void sh_membership_check_tried(sh_membership *membership);
 
-/* Whether `one` may be announced as a member of the next view. A joiner whose replica is not whole
- * may, if waiting for it makes no step longer than a step without it. */
+/* Whether `one` may be announced as a member of the next view. A joiner with an incomplete replica
+ * may, if a step that waits for it is no longer than a step without it. */
 bool sh_membership_is_in_time(const sh_membership *membership, const sh_roster_entry *one);
 
-/* The view that is being linked is given up. */
+/* Drops the view that is being linked. */
 void sh_membership_give_up(sh_membership *membership);
 
-/* COMMITTED to ENTERING, once device 0 works in the view that it announced. */
+/* COMMITTED to ENTERING, once device 0 works in the announced view. */
 void sh_membership_check_committed(sh_membership *membership);
 
 /* Any phase to HALTING. */
 void sh_membership_halt(sh_membership *membership);
 
-/* Gives seats to all that are to have one in a view that has none yet. */
+/* Assigns the seats of a view that has none yet. */
 void sh_membership_seat_all(sh_membership *membership, sh_seating *view);
 
-/* Deals the grains of a step to the seats of a view, by the measured speeds. */
+/* Deals the grains of a step to the seats of a view by measured speeds. */
 void sh_membership_deal_shares(const sh_membership *membership, sh_seating *view);
 
-/* RECOVERING to ENTERING, once all stand at the target and are linked. */
+/* RECOVERING to ENTERING, once all are at the target and linked. */
 void sh_membership_check_recovered(sh_membership *membership);
 
-/* ENTERING to STEADY, once all are in the view and those that leave have passed their last stage.
+/* ENTERING to STEADY, once all are in the view and leaving devices have completed their last stage.
  */
 void sh_membership_check_entered(sh_membership *membership);
 
-/* Notes which members are proven: they have made a step in this view with the replica they have. */
+/* Marks members as proven that made a step in this view with their replica. */
 void sh_membership_prove(sh_membership *membership);
 
 /* Dismisses joiners that want to leave before they have a seat. */

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whom the others wait for in vain: a device is watched by what it gets done, not by its heartbeat,
- * which comes from another thread. Who it is is told once; when its time is over it is put out, and
- * the others go on.
+ * Detects devices for which the others wait in vain. A device is watched by its progress, not by
+ * its heartbeat, which comes from another thread. It is reported once; after its time limit it is
+ * evicted, and the others continue.
  *
- *     hung          it works and does not get on (cluster/standstill.h), lost, and may come back
- *                   by itself
- *     does not stop it neither works nor does what is wanted of it after a halt: likewise
- *     a link stuck  a device waits for what another cannot get to it: a ring without that link, or
- *                   the one with the higher number is lost
- *     a replica that does not come: another transfer, from others
+ *     hung           works without progress (cluster/standstill.h): lost, may rejoin by itself
+ *     does not stop  neither works nor follows a halt: likewise
+ *     link stuck     a device waits for data that another cannot deliver: a ring without that
+ *                    link, or the device with the higher number is lost
+ *     no replica     a transfer does not progress: another transfer, from other donors
  *
- * Device 0 is told of and stays: without it there is no job. What is only slow has the time that
- * it was seen to take.
+ * Device 0 is reported but never evicted, because the job cannot continue without it. A slow device
+ * has the time that it was observed to need.
  *
  * Threads: as membership.h.
  */
@@ -24,11 +23,11 @@
 /* A device has come. */
 void sh_membership_watch_begin(const sh_membership *membership, sh_roster_entry *one);
 
-/* A notice has come, newer than the last or not. */
+/* Processes a notice, whether or not it is newer than the last. */
 void sh_membership_watch_notice(const sh_membership *membership, sh_roster_entry *one,
                                 const sh_doing *doing);
 
-/* A tick: tells of those that others wait for, and puts one out if its time is over. */
+/* A tick: reports devices for which others wait, and evicts one whose time is over. */
 void sh_membership_watch(sh_membership *membership);
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a device tells the coordinator of itself. A level, not an edge: each notice says everything
- * and carries a serial, and only the one with the highest serial counts. It is sent when it changes
- * and at least every 100 ms, so it is the heartbeat, and loss, repetition and reordering do no
- * harm.
+ * What a device reports about itself to the coordinator. Level-triggered: each notice is complete
+ * and numbered, and only the one with the highest serial counts. It is sent when it changes and at
+ * least every 100 ms, so it is also the heartbeat; loss, repetition and reordering do no harm.
  *
- * Made by cluster/participant, read by cluster/membership; node/ carries it. The data's fingerprint
- * and the hash of the first grain go with the first one that says READY.
+ * Made by cluster/participant, read by cluster/membership; node/ transmits it. The data's
+ * fingerprint and the hash of the first grain accompany the first notice that says READY.
  *
  * Threads: any; a value.
  */
@@ -21,9 +20,9 @@
 #include "train/pace.h"
 
 typedef enum sh_life {
-    SH_LIFE_PREPARING = 1, /* gets job and data, compiles */
+    SH_LIFE_PREPARING = 1, /* receives job and data, compiles */
     SH_LIFE_READY = 2,
-    SH_LIFE_FINISHED = 3, /* its replica is where the job ends */
+    SH_LIFE_FINISHED = 3, /* its replica is at the job's end */
 } sh_life;
 
 typedef enum sh_activity {
@@ -34,47 +33,46 @@ typedef enum sh_activity {
     SH_ACTIVITY_COUNT
 } sh_activity;
 
-/* What a device does at the moment of sending: news each time, whatever the serial. */
+/* What a device does at the moment of sending; valid in every notice, whatever its serial. */
 typedef struct sh_doing {
     sh_activity activity;
-    uint64_t progress; /* changes as long as it gets on with that */
-    /* Of its links: for so long something has waited to be taken by the device at the other end,
-     * and hardly anything was. 0: all move. */
+    uint64_t progress; /* changes while the activity progresses */
+    /* The longest time for which a link had data queued for `stuck_peer` that hardly moved. 0: all
+     * links progress. */
     uint32_t stuck_ms, stuck_peer;
 } sh_doing;
 
-/* Numbers of views and transfers begin with 1; 0 says none. */
+/* Views and transfers are numbered from 1; 0: none. */
 typedef struct sh_notice {
     uint64_t serial;
     sh_doing doing;
     sh_life life;
-    bool leaving; /* wants to be out at the next boundary */
+    bool leaving; /* wants to leave at the next boundary */
 
-    /* The replica. Where it is not whole, position, grains and check say nothing. */
+    /* The replica. If it is not whole, position, grains and check are undefined. */
     bool whole;
     sh_position position;
-    uint32_t grains; /* of the stage at `position`, where that is a training's; else 0 */
+    uint32_t grains; /* of the stage at `position` if that is a training stage; else 0 */
     uint64_t check;  /* of its weights; as of `halted` */
     sh_speed speed;
 
-    uint32_t view;   /* that it works in */
-    uint32_t halted; /* the highest view whose HALT it has carried out: it computes nothing */
+    uint32_t view;   /* the current one */
+    uint32_t halted; /* the highest view whose HALT it completed: it is idle */
     sh_ranges held; /* while halted: grains of the stage at `position` in its own part of the sum */
-    uint32_t linked; /* the highest view whose ring it is linked in, both sides */
+    uint32_t linked; /* the highest view whose ring it has linked on both sides */
 
-    uint32_t broken;      /* the view whose ring's link broke, or did not come about, last */
+    uint32_t broken;      /* the view whose ring last lost a link or failed to link */
     uint32_t broken_peer; /* the device at that link's other end */
-    uint32_t differing;   /* the highest view in which the replicas' checks did not agree */
-    uint64_t said;        /* the check in its own trailer of the stage that ended last, as it stands
-                             there; 0: it passed, or was not made */
-    uint64_t total;       /* of all checks, in the stage that `differing` is about */
+    uint32_t differing;   /* the highest view in which the replicas' checks disagreed */
+    uint64_t said; /* its own trailer's check of the last stage; 0: the stage passed, or no check */
+    uint64_t total; /* the sum of all checks in the stage of `differing` */
 
-    uint32_t unsound; /* the highest view in which a sum had numbers that are not finite */
-    bool by_this;     /* its own part of the stage that ended last had some */
+    uint32_t unsound; /* the highest view in which a sum was not finite */
+    bool by_this;     /* its own part of the last stage was not finite */
 
-    uint64_t fetched; /* the highest transfer that made its replica whole; it may go on following */
-    uint64_t failed;  /* the highest transfer that it took and that cannot go on */
-    uint64_t coming;  /* the transfer whose rest takes left_ms, as far as can be told */
+    uint64_t fetched; /* the highest transfer that completed its replica; may still follow */
+    uint64_t failed;  /* the highest transfer to it that failed */
+    uint64_t coming;  /* the transfer whose rest takes about left_ms */
     uint32_t left_ms;
 } sh_notice;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which devices serve, that is, add up a shard of every sum for the others (reduce/servers.c): all
- * of a view, or those that the user has chosen. The weights are the same.
+ * Which devices serve, that is, sum a shard of every span for the others (reduce/servers.c): all of
+ * a view, or those that the user chose. The weights do not depend on it.
  *
  *     sh_serving serving = {.on = true};
  *     SH_TRY(sh_serving_parse(&serving, "0,2"));            // --servers; without: all devices
@@ -18,18 +18,19 @@
 #define SH_SERVING_TEXT 128
 
 typedef struct sh_serving {
-    bool on;        /* false: nobody serves, a ring adds up */
+    bool on;        /* false: no servers, a ring sums */
     uint32_t count; /* of those chosen; 0: all serve */
     uint32_t devices[SH_DEVICES_MAX];
 } sh_serving;
 
-/* Numbers of devices with commas between them; `on` stays. SH_INVALID says what may be written. */
+/* Parses device numbers separated by commas; `on` is unchanged. SH_INVALID describes the valid
+ * form. */
 sh_status sh_serving_parse(sh_serving *serving, const char *text) SHOAL_CHECKED;
 
-/* Sets who serves in a view. False: none of the chosen has a seat, so all serve. */
+/* Sets the servers of a view. False: none of the chosen has a seat, so all serve. */
 bool sh_serving_seat(const sh_serving *serving, sh_seat *seats, uint32_t count);
 
-/* Those chosen as they are written, the last ones as "..." where they do not fit. */
+/* Prints the chosen devices; "..." replaces those that do not fit. */
 void sh_serving_print(const sh_serving *serving, char text[SH_SERVING_TEXT]);
 
 #endif
