@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The gain of other shares is (now - then) / step: the time of the longest seat now, with the other
- * shares, and of a whole step, which is longer if the network sets the pace. As grains are whole,
- * there is often no gain, however rates differ.
+ * The gain of other shares is (now - then) / step: the time of the longest seat now, its time with
+ * the other shares, and the time of a whole step, which is longer if the network limits it. Because
+ * grains are whole, there is often no gain even if rates differ.
  *
- * The doubt of a gain comes from the errors of the two seats that it is the difference of. Of N
- * equally fast seats one seems the slowest by about sqrt(2 ln N) errors, the largest of N normal
- * deviates; so a gain must be DOUBTS + sqrt(2 ln N) errors.
+ * The uncertainty of a gain comes from the errors of its two seats. Among N equally fast seats the
+ * slowest appears slower by about sqrt(2 ln N) errors, the largest of N normal deviates; so a gain
+ * must be DOUBTS + sqrt(2 ln N) errors.
  *
- * That is for one step. Errors last as long as the steps of an estimate, and among some hundred
- * estimates one exceeds any doubt; so only what exceeds it is added up, and what falls short is
- * taken off. A gain of SURE times the need counts in full, so that a real change of speed acts at
- * once.
+ * This holds for one step. Errors persist over the steps of an estimate, and among some hundred
+ * estimates one exceeds any threshold. So only the excess over the requirement accumulates, and a
+ * shortfall is subtracted. A gain of SURE times the requirement counts in full, so that a real
+ * change of speed acts at once.
  *
- * If devices are slow for a few steps only, each change comes too late: so a change soon after
- * another costs more. And seconds need not be proportional to grains (a quota of the processor
- * comes in slices), so a change may not bring what was promised. If more than half was missing,
- * that is the error of predictions, and a gain must be twice as large.
+ * If devices are slow only for a few steps, each change comes too late: so a change soon after
+ * another costs more. Time need not be proportional to grains (a CPU quota comes in slices), so a
+ * change may bring less than predicted. If more than half was missing, that amount is the error of
+ * predictions, and a gain must be twice as large.
  */
 #include "cluster/balance.h"
 
@@ -28,7 +28,7 @@
 
 #define DOUBTS 1.0
 #define SURE 2.0      /* times what is needed */
-#define PASSED_MAX 16 /* steps that one assessment counts for, at most */
+#define PASSED_MAX 16 /* most steps that one assessment counts for */
 
 typedef struct gain {
     double now_s, then_s, step_s;
@@ -36,7 +36,7 @@ typedef struct gain {
     uint32_t last;       /* seat */
 } gain;
 
-/* False where a seat with grains has no known rate yet. */
+/* False if a seat with grains has no known rate yet. */
 static bool predict(gain *found, const sh_balance *balance, const sh_range *shares,
                     const sh_speed *speeds, uint32_t seats, uint32_t grains)
 {
@@ -62,7 +62,8 @@ static bool predict(gain *found, const sh_balance *balance, const sh_range *shar
     return true;
 }
 
-/* Judges the last change once its steps are in; the price falls in calm, mistrust with time. */
+/* Assesses the last change after its steps; the price falls without changes, the error of
+ * predictions with time. */
 static void judge(sh_balance *balance, double step_s, uint64_t passed, uint64_t steps)
 {
     balance->mistrust *= exp2(-(double)passed / SH_BALANCE_MEMORY);

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A step of T seconds is explained by its longest seat, c / r by the claims. The rest is the
- * network's; the least rest of late is what it takes. What exceeds that is somebody's: if the share
- * of a device has grown, by its claim, and the excess is a good part of the step and of what is
- * explained, that device has not kept its promise. It is then known by what arrived: c grains in
- * all of the step but the network's part, and the grains that came to its share in the excess.
+ * A step of T seconds consists of its longest seat, c / r by the claims, and a rest for the
+ * network; the network needs the recent minimum of that rest. An excess over it is attributed to a
+ * device: if a device's share has grown because of its claim, and the excess is a substantial part
+ * of the step and of the explained time, its claim is refuted. Its known speed is then what it
+ * delivered: c grains in the step without the network's part, and the grains added to its share in
+ * the excess.
  *
- * While shares are a small part of the step, nobody can show much by them, and it matters little:
- * then SH_CREDIT_HOPE times device 0's speed is the most.
+ * While shares are a small part of the step, they prove little and matter little: the limit is then
+ * SH_CREDIT_HOPE times device 0's speed.
  *
- * A network that gets slow at this moment looks the same. Then shares matter less than the network,
- * and it costs that device some grains for a while.
+ * A network that becomes slow at this moment looks the same. Then shares matter less than the
+ * network, and the device loses some grains for a while.
  */
 #include "cluster/credit.h"
 
 #include <math.h>
 
-#define RAISED 1.05       /* a share beside device 0's that grew by more than this */
+#define RAISED 1.05       /* growth of a share relative to device 0's that counts */
 #define OF_STEP 0.25      /* an excess that counts */
 #define LITTLE 0.125      /* of a step: shares matter little */
 #define OF_SHARES 0.5     /* likewise, of what is explained */
 #define SLACK 1.1         /* that one who is doubted is given */
-#define SLOWLY (1 / 16.0) /* the rest is taken to be longer than it was */
+#define SLOWLY (1 / 16.0) /* margin on the rest */
 
 static bool is_doubted(const sh_credit *credit, uint64_t steps)
 {
@@ -33,7 +34,7 @@ static bool is_amount(float number)
     return isfinite(number) && number > 0;
 }
 
-/* Seconds of the longest seat, by what is claimed. */
+/* Seconds of the longest seat by the claims. */
 static double explained(const sh_range *shares, const sh_speed *speeds, uint32_t seats)
 {
     double longest = 0;

@@ -9,7 +9,7 @@
 #define SEATS 4
 #define GRAINS 48
 
-/* A cluster whose devices have these speeds and claim those. */
+/* A cluster with real and claimed speeds. */
 typedef struct cluster {
     double rates[SEATS], claims[SEATS], network_s, noise;
     uint32_t seats;
@@ -28,8 +28,7 @@ static double step_s(const cluster *c, const sh_range *shares, double noise)
     return longest + c->network_s * (1 + noise * sin(1.7 * (double)c->steps));
 }
 
-/* Some views one after the other, each with the shares that the last one's claims are believed to
- * be worth. */
+/* Several views, each with the shares of the believed speeds of the previous one. */
 static void go_on(cluster *c, uint32_t views)
 {
     for (uint32_t v = 0; v < views; v++) {
@@ -92,7 +91,7 @@ static void a_slow_liar_is_no_better_off(void **state)
     assert_true(c.shares[1].count <= GRAINS / 3 + 5);
 }
 
-/* Who is honest gets what its speed is worth, in a few views. */
+/* An honest device receives the share of its real speed within a few views. */
 static void the_honest_are_believed(void **state)
 {
     (void)state;

@@ -7,8 +7,7 @@
  *
  *     HALT  abort the rings below v, finish the current grains, compute the check, report
  *     LINK  link the ring of v; in a planned change, work continues meanwhile
- *     GO    be in v at `start`; in a planned change, the trailer has already moved most devices
- * there
+ *     GO    be in v at `start`; in a planned change, the trailer has moved most devices there
  *
  * Made by cluster/membership, read by cluster/participant; node/ transmits it with addresses and
  * keys.

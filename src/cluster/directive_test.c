@@ -3,7 +3,7 @@
 
 #include "base/test.h"
 
-/* Rows: from which seat, columns: to which. */
+/* Rows: from seat; columns: to seat. */
 static void links_are_a_ring_or_those_of_servers(void **state)
 {
     (void)state;

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A measurement has three parts. Small probes tell the delay: the fastest counts. Then probes grow
- * on the way to the device. Then answers grow on the way back.
+ * A measurement has three parts. Small probes measure the delay; the fastest counts. Then probes to
+ * the device grow. Then answers grow.
  *
- * A device may answer late because its processor is busy or a quota stops it. So a probe that takes
- * long is repeated, and the shortest time of a size counts.
+ * A device may answer late because its processor is busy or limited by a quota. So a slow probe is
+ * repeated, and the shortest time of a size counts.
  */
 #include "cluster/gauge.h"
 
 #include <math.h>
 
 #define MS 1000000u
-#define LONG_S 0.010       /* that a probe takes beyond the delay: enough to tell a speed */
-#define VERY_LONG_S 0.1    /* likewise: no other reason makes much of that */
+#define LONG_S 0.010       /* time of a probe beyond the delay that suffices to compute a speed */
+#define VERY_LONG_S 0.1    /* likewise: other causes are negligible */
 #define FIRST_BYTES 2048   /* 16 ms at 1 Mbit/s */
 #define GROWTH 4           /* from one probe to the next */
 #define THOROUGH 2         /* measurements before it only looks */
 #define AGAIN_MS 200       /* between two of them */
-#define OTHER 2.0          /* times as fast or slow as known is another speed */
+#define OTHER 2.0          /* ratio to the known speed that counts as changed */
 #define OTHER_DELAY_S 0.02 /* and so much more is another delay */
-#define LEAST_PART 0.2     /* of a probe's time that its bytes take at the least */
+#define LEAST_PART 0.2     /* least part of a probe's time that its bytes take */
 
-#define TRIES 4     /* of a size that takes long, or is the largest */
+#define TRIES 4     /* repetitions of a slow size, or of the largest */
 #define LOOKS 2     /* small probes of a look */
-#define LOOK_S 0.05 /* that its largest may be expected to take */
+#define LOOK_S 0.05 /* limit on the expected time of its largest probe */
 
 enum { NONE, DELAY, IN, OUT };
 
-/* Whether it only looks if the link is as it was. */
+/* Whether this is a check for changes. */
 static bool is_look(const sh_gauging *now)
 {
     return now->most < SH_GAUGE_BYTES_MAX;
@@ -57,7 +57,7 @@ bool sh_gauge_next(sh_gauge *gauge, uint64_t now_ns, sh_probe *probe)
     return true;
 }
 
-/* Whether a look shows another speed than is known. What takes little time is no slow link: the
+/* Whether a check found a changed speed. A short time does not count as a slow link, because the
  * processor may have been busy. */
 static bool is_other(double found, double known)
 {
@@ -76,7 +76,7 @@ static sh_link_speed measured(const sh_gauge *gauge)
                            .delay_s = fmin(a->delay_s, b->delay_s)};
 }
 
-/* Keeps what was found, or has it measured again. */
+/* Keeps the result, or starts a thorough measurement. */
 static void end(sh_gauge *gauge, uint64_t now_ns)
 {
     const sh_link_speed known = measured(gauge);
@@ -95,7 +95,7 @@ static void end(sh_gauge *gauge, uint64_t now_ns)
     gauge->due_ns = now_ns + (uint64_t)wait_ms * MS;
 }
 
-/* The first size of a part: a look begins with its largest, unless that is known to take long. */
+/* The first size of a part: a check starts with its largest, unless that is known to take long. */
 static uint32_t first_bytes(const sh_gauging *now, double known)
 {
     return is_look(now) && SH_GAUGE_LOOK_BYTES < LOOK_S * known ? SH_GAUGE_LOOK_BYTES : FIRST_BYTES;
@@ -109,7 +109,7 @@ static void go_to(sh_gauging *now, uint32_t part, uint32_t bytes)
     now->shortest_s = INFINITY;
 }
 
-/* A probe took so long. True: the speed is known; false: another one follows. */
+/* Processes the time of a probe. True: the speed is known; false: another probe follows. */
 static bool tell_speed(sh_gauging *now, double took_s, double *speed)
 {
     const double bytes_s = fmax(took_s - now->found.delay_s, LEAST_PART * took_s);

@@ -9,7 +9,7 @@
 #define MS 1000000u
 #define MBIT 125000.0
 
-/* A link as it is, and the time of a device that answers at once. */
+/* A simulated link and a device that answers at once. */
 typedef struct way {
     double in, out, delay_s;
     uint64_t now_ns;
@@ -26,7 +26,7 @@ static double carry(way *w, const sh_probe *probe)
     return took_s;
 }
 
-/* What goes on for so many milliseconds. */
+/* Simulates a number of milliseconds. */
 static void pass(sh_gauge *gauge, way *w, uint64_t ms)
 {
     const uint64_t until_ns = w->now_ns + ms * MS;
@@ -60,7 +60,7 @@ static void speeds_are_found_each_way(void **state)
     }
 }
 
-/* A slow link is not kept busy: other messages have to get through. */
+/* A slow link is not saturated, so that other messages pass. */
 static void a_probe_never_takes_long(void **state)
 {
     (void)state;
@@ -97,7 +97,7 @@ static void a_change_is_seen_and_seen_to_pass(void **state)
     assert_about(sh_gauge_speed(&gauge, w.now_ns).out, 100 * MBIT);
 }
 
-/* One measurement while the device is busy, as it happens. */
+/* One measurement while the device is busy. */
 static void one_slow_measurement_changes_nothing(void **state)
 {
     (void)state;
@@ -114,8 +114,8 @@ static void one_slow_measurement_changes_nothing(void **state)
     assert_about(sh_gauge_speed(&gauge, w.now_ns).in, before);
 }
 
-/* What waits in queues for long says at once that the link is slow. */
-/* A quota lets the device run for 2 ms of 10: most answers wait for its next turn. */
+/* A long wait in queues shows at once that the link is slow. */
+/* A quota lets the device run for 2 of 10 ms: most answers wait for the next slice. */
 static void a_processor_that_is_held_back_is_no_slow_link(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One view follows another in one of two ways. A planned change (a device joins or leaves, or
- * shares change) stops nobody:
+ * Views change in two ways. A planned change (a device joins or leaves, or shares change) halts no
+ * device:
  *
  *     STEADY      all devices of `now` work in it; joiners follow by live transfers
  *     LINKING     the devices of `next` link while `now` works on. Device 0 announces `next` when
@@ -11,25 +11,25 @@
  *     ENTERING    device 0 works in it, so it is `now`. Joiners get their GO. When all have entered
  *                 and those that leave have passed their last stage, these are dismissed: STEADY
  *
- * A joiner's links are tried before it takes a replica: it gets a seat in a `next` that is linked
- * and then given up (`trying`). A change that does not wait for that comes first.
+ * A joiner's links are tested before it receives a replica: it has a seat in a `next` that is
+ * linked and then dropped (`trying`). Other pending changes take precedence.
  *
- * An unplanned change follows a loss, a broken link or replicas that differ, and makes the first
- * view:
+ * An unplanned change follows a loss, a broken link or differing replicas; the first view is made
+ * the same way:
  *
- *     HALTING    all devices with a seat stop, and say where they are and what they hold
- *     RECOVERING cluster/recovery has judged: some take replicas, all link `next`
+ *     HALTING    all devices with a seat stop and report position and held grains
+ *     RECOVERING cluster/recovery has decided: some receive replicas, all link `next`
  *     ENTERING   as above, from a common start
  *
- * A member that *rests* stands by: it has no seat, or is to have none in the next view
+ * A member that *rests* is on standby: it has no seat, or will have none in the next view
  * (cluster/membership_select).
  *
  * A member is *seated* from the GO of its first view until it is dismissed or lost. Only seated
- * members must halt, because only they can hold grains or be ahead. The numbers of views grow with
- * each attempt; neither they nor the numbers of transfers are used twice.
+ * members must halt, because only they can hold grains or be ahead. Numbers of views increase with
+ * each attempt; numbers of views and transfers are never reused.
  *
- * Time is the sum of the ticks' differences, each cut to TICK_MS, so that nobody counts as silent
- * while the coordinator itself was frozen.
+ * Time is the sum of the differences between ticks, each limited to TICK_MS, so that no device
+ * counts as silent while the coordinator itself was frozen.
  */
 #include "cluster/membership.h"
 
@@ -43,7 +43,7 @@
 #include "cluster/membership_transfers.h"
 #include "cluster/membership_watch.h"
 
-#define TICK_MS 100 /* that the time between two ticks counts as at most */
+#define TICK_MS 100 /* limit of the time between two ticks */
 
 sh_status sh_membership_new(sh_membership **membership, const sh_membership_options *options)
 {
@@ -122,7 +122,7 @@ static void handle_hello(sh_membership *membership, const sh_membership_event *e
     sh_membership_act(membership, SH_MEMBERSHIP_ADMIT, one->device, "%s", "");
 }
 
-/* Takes the first notice that says READY. False: the device is refused. */
+/* Processes the first notice that says READY. False: the device is refused. */
 static bool make_ready(sh_membership *membership, sh_roster_entry *one,
                        const sh_membership_event *event)
 {
@@ -169,7 +169,7 @@ static void check_gathered(sh_membership *membership)
     sh_membership_halt(membership);
 }
 
-/* A link that broke: the view at hand halts, or the one in the making is given up. */
+/* A link broke: halts the current view, or drops the next one. */
 static void handle_broken(sh_membership *membership, const sh_roster_entry *one,
                           const sh_notice *before, const char *way)
 {
@@ -205,7 +205,7 @@ static void handle_failed(sh_membership *membership, sh_roster_entry *one)
         sh_membership_fail_transfer(membership, one);
 }
 
-/* A stage may have been passed in the view that works. */
+/* The current view may have completed a stage. */
 static void handle_progress(sh_membership *membership)
 {
     const sh_notice *zero = &sh_membership_coordinator(membership)->notice;
@@ -224,8 +224,8 @@ static void handle_progress(sh_membership *membership)
         sh_membership_assess(membership);
 }
 
-/* Ends the job once all devices with a seat have said that they are at its end. One that has not
- * yet said that it entered this view also tells no view, but its figures are still to come. */
+/* Ends the job once all devices with a seat have reported its end. A device that has not yet
+ * reported entering this view reports no view either, but its figures are still to arrive. */
 static void check_finished(sh_membership *membership)
 {
     const sh_position end_position = sh_membership_coordinator(membership)->notice.position;
@@ -319,7 +319,7 @@ static void handle_tick(sh_membership *membership, uint64_t now_ms)
         sh_membership_halt(membership);
 }
 
-/* Draws the conclusions from the state, until there are none. */
+/* Applies transitions until none is due. */
 static void settle(sh_membership *membership)
 {
     sh_membership_phase before;
@@ -437,7 +437,7 @@ bool sh_membership_directive(sh_directive *directive, const sh_membership *membe
     if (one == NULL)
         return false;
     *directive = (sh_directive){.serial = one->serial, .dismissed = one->dismissed};
-    /* A phase is seen by those with a seat, and by those that are to have one. */
+    /* A phase concerns devices with a seat and those that will have one. */
     switch (membership->phase) {
     case SH_MEMBERSHIP_HALTING:
         if (one->seated)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device is *wrong* at a halt where its replica is not the majority's, or where the checks in the
- * sum did not agree and cluster/blame names it. It is repaired, or the stage is done once more, and
- * that is counted (cluster/repairs): once too often, and it is put out. Where device 0 itself is
- * the one, the job ends.
+ * A device is *wrong* at a halt if its replica is not the majority's, or if the checks in the sum
+ * disagreed and cluster/blame names it. It is repaired, or the stage is repeated, and the fault is
+ * counted (cluster/repairs); too many faults evict it. If device 0 is wrong too often, the job
+ * ends.
  *
- * Where checks do not agree and nobody can be named, one device says something else than it adds,
- * or its memory changes what it passes on. The stage is done again a few times; then one device
- * after the other, the newest first, is tried without, and may come back. The one after which a
- * step passes was it.
+ * If checks disagree and no device can be named, one device reports something other than it adds,
+ * or its memory corrupts what it forwards. The stage is repeated a few times; then devices are left
+ * out one at a time, the newest first, and may rejoin. The device without which a step succeeds was
+ * the faulty one.
  *
- * Of two devices whose weights differ nobody shows who is right. To go on with one of them would be
- * right half of the time, so the job ends, and goes on from its last checkpoint, which was written
- * while all agreed.
+ * If two devices differ in their weights, nothing shows which is right. A guess would be wrong half
+ * of the time, so the job ends; it can resume from its last checkpoint, which was written while all
+ * agreed.
  */
 #include "cluster/membership_halt.h"
 
@@ -24,7 +24,7 @@
 
 #define WRONG "its memory or processor computes wrongly"
 
-/* Ends the job: nobody knows whose weights are right. */
+/* Ends the job: the right weights are unknown. */
 static void end_torn(sh_membership *membership)
 {
     char names[SH_MEMBERSHIP_TEXT] = "", text[2 * SH_MEMBERSHIP_TEXT];
@@ -51,7 +51,7 @@ static bool all_have_halted(const sh_membership *membership)
     return true;
 }
 
-/* Counts that a device is wrong at this halt; what it is told where that is once too often. */
+/* Counts a fault of a device; returns the reason for its eviction if there were too many. */
 static sh_finding count_fault(sh_membership *membership, sh_roster_entry *one, const char *what)
 {
     const unsigned long long steps = membership->recovery.target.steps;
@@ -79,7 +79,7 @@ static sh_finding count_fault(sh_membership *membership, sh_roster_entry *one, c
     return SH_FINDING_OUT;
 }
 
-/* Those whose replica differs from the majority's. */
+/* Devices whose replica differs from the majority's. */
 static sh_finding look_for_odd_replicas(sh_membership *membership, bool *odd)
 {
     for (uint32_t i = 0; i < membership->next.seat_count; i++) {
@@ -102,7 +102,7 @@ static sh_finding look_for_odd_replicas(sh_membership *membership, bool *odd)
     return SH_FINDING_NOBODY;
 }
 
-/* Tries without the newest device for a while: nobody shows who is wrong. */
+/* Leaves out the newest device for a while, because no device can be named. */
 static sh_finding try_without_one(sh_membership *membership)
 {
     sh_roster_entry *newest = NULL;
@@ -121,7 +121,7 @@ static sh_finding try_without_one(sh_membership *membership)
     return SH_FINDING_OUT;
 }
 
-/* What device number i of the next view says of the stage that differed. */
+/* What device i of the next view reports about the stage that differed. */
 static sh_blame_word word_of(const sh_membership *membership, uint32_t i, uint32_t view)
 {
     const sh_notice *notice = &sh_membership_seated(membership, &membership->next, i)->notice;
@@ -137,7 +137,7 @@ static sh_blame_word word_of(const sh_membership *membership, uint32_t i, uint32
     };
 }
 
-/* Those whose word in the sum was wrong, where checks did not agree and weights do. */
+/* Devices whose word in the sum was wrong, if checks disagreed and weights agree. */
 static sh_finding look_for_odd_words(sh_membership *membership)
 {
     const uint32_t count = membership->next.seat_count;
@@ -171,7 +171,7 @@ static sh_finding look_for_odd_words(sh_membership *membership)
     return SH_FINDING_NOBODY;
 }
 
-/* Seats those that are left and judges where they stand. */
+/* Seats the remaining devices and decides the position to continue at. */
 static sh_finding judge(sh_membership *membership, sh_survivor *survivors)
 {
     sh_seating *next = &membership->next;
@@ -211,10 +211,10 @@ void sh_membership_check_halted(sh_membership *membership)
     sh_finding found = SH_FINDING_OUT;
     if (!all_have_halted(membership))
         return;
-    sh_membership_prove(membership); /* its last steps are told with the halt */
+    sh_membership_prove(membership); /* its last steps are reported with the halt */
     for (uint32_t out = 0; found == SH_FINDING_OUT; out++) {
         if (out == SH_MEMBERSHIP_LOST_MAX || membership->phase == SH_MEMBERSHIP_ENDED)
-            return; /* to be gone on with at the next event */
+            return; /* continues at the next event */
         found = judge(membership, survivors);
     }
     if (found == SH_FINDING_END)

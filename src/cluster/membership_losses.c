@@ -60,7 +60,7 @@ const sh_outcast *sh_membership_outcast(const sh_membership *membership, const c
     return NULL;
 }
 
-/* The pair of a < b: its own entry, or that of the pair that broke longest ago. */
+/* The entry of the pair a < b, or the one that broke longest ago. */
 static sh_broken_pair *pair_of(sh_membership *membership, uint32_t a, uint32_t b)
 {
     sh_broken_pair *found = &membership->pairs[0];

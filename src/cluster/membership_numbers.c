@@ -5,7 +5,7 @@
 
 #include "cluster/membership_losses.h"
 
-/* Whether the device in a seat of the next view stands at the stage whose sum was not finite. */
+/* Whether the device in a seat of the next view is at the stage whose sum was not finite. */
 static bool is_there(const sh_membership *membership, uint32_t seat)
 {
     const sh_roster_entry *one = sh_membership_seated(membership, &membership->next, seat);
@@ -30,7 +30,7 @@ static sh_finding end(sh_membership *membership, const char *who)
     return SH_FINDING_END;
 }
 
-/* One that has such numbers again, where others had none before. */
+/* A device that has such numbers again after others had none. */
 static sh_finding put_out(sh_membership *membership, sh_roster_entry *one)
 {
     char reason[SH_MEMBERSHIP_TEXT];
@@ -70,11 +70,11 @@ sh_finding sh_membership_check_numbers(sh_membership *membership)
     for (uint32_t i = 0; i < membership->now.seat_count; i++)
         explained = explained || sh_membership_seated(membership, &membership->now, i) == NULL;
     if (explained && count == 0)
-        return SH_FINDING_NOBODY; /* by one that is lost, or whose replica is replaced in any case
+        return SH_FINDING_NOBODY; /* by a device that is lost, or whose replica will be replaced
                                    */
     if (count > 1 || membership->next.seat_count == 1)
         return end(membership, count > 1 ? "several devices" : "this device");
-    if (guilty == NULL) /* a sum beyond all floats, or one who only says so */
+    if (guilty == NULL) /* a sum that overflows, or a false report */
         return by_zero ? end(membership, "all devices together") : SH_FINDING_NOBODY;
     if (membership->faults.suspecting && !is_suspected(membership, guilty->device) &&
         sh_position_same(membership->faults.suspected_at, membership->recovery.target))

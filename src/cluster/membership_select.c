@@ -7,13 +7,14 @@
 #include "cluster/membership_transfers.h"
 #include "plan/curve.h"
 
-#define RATE_MS 2000   /* that a device waits for device 0's speed */
-#define LINK_MS 3000   /* and for its link to be measured */
-#define EACH_MS 4      /* between two choices, for each device: so many that one takes its time */
-#define HOPE_MS 120000 /* that double the speed of one that rests: it may be faster by now */
+#define RATE_MS 2000 /* wait of a device for device 0's speed */
+#define LINK_MS 3000 /* and for its link to be measured */
+#define EACH_MS 4    /* between two choices, per device: choosing among many takes time */
+#define HOPE_MS                                                                                    \
+    120000 /* after which a resting device's speed counts double: it may be faster now */
 #define HOPE_MAX 4.0
-#define CURVE_MS 1000 /* after devices have come: others may follow */
-#define CURVE_MOST 32 /* devices of a curve: more take too long to compute, and to read */
+#define CURVE_MS 1000 /* after devices joined: others may follow */
+#define CURVE_MOST 32 /* devices of a curve: more take too long to compute and read */
 
 bool sh_membership_selects(const sh_membership *membership)
 {
@@ -35,7 +36,7 @@ static bool is_fixed(const sh_membership *membership, const sh_roster_entry *one
     return one->device == 0 || one->local || is_server(membership, one->device);
 }
 
-/* Whether one can be chosen: its links were tried, and are measured if they can be. */
+/* Whether a device can be chosen: its links were tested, and measured if possible. */
 static bool is_to_choose(const sh_membership *membership, const sh_roster_entry *one)
 {
     if (!one->present || !one->ready || one->dismissed || one->notice.leaving)
@@ -45,7 +46,7 @@ static bool is_to_choose(const sh_membership *membership, const sh_roster_entry 
     return one->seated || (one->reached && measured);
 }
 
-/* A rate that was measured long ago is hoped to be higher by now. */
+/* Assumes that a rate measured long ago may be higher now. */
 static double rate_of(const sh_membership *membership, const sh_roster_entry *one)
 {
     const double rate = (double)sh_membership_speed(membership, one).rate;
@@ -55,7 +56,8 @@ static double rate_of(const sh_membership *membership, const sh_roster_entry *on
     return rate * fmin(exp2(rested), HOPE_MAX);
 }
 
-/* Nothing can be told without device 0's speed. Devices that have waited long enough come in. */
+/* Nothing can be predicted without device 0's speed. Devices that waited long enough are admitted.
+ */
 static void take_all(sh_membership *membership)
 {
     for (uint32_t i = 1; i < membership->slots; i++) {
@@ -70,7 +72,7 @@ static void set(sh_membership *membership, sh_roster_entry *one, bool rests)
 {
     one->rests = rests;
     one->rested_ms = membership->clock_ms;
-    if (!rests) /* one that was to end with a whole replica gives way to one that follows */
+    if (!rests) /* a transfer that ends once complete is replaced by one that follows */
         sh_membership_drop_transfers(membership, one->device);
 }
 
@@ -80,7 +82,7 @@ static void say(sh_membership *membership, sh_roster_entry *one)
                        one->name, one->why);
 }
 
-/* Tells how long steps are with 1, 2, ... of the devices, once no more have come for a while. */
+/* Reports the step time with 1, 2, ... of the devices, once no more joined for a while. */
 static void tell_curve(sh_membership *membership, const sh_lineup_device *devices,
                        sh_roster_entry *const *members, uint32_t count)
 {
@@ -99,8 +101,8 @@ static void tell_curve(sh_membership *membership, const sh_lineup_device *device
     sh_membership_note(membership, SH_NEWS_CURVE, SH_MEMBERSHIP_ALL, "%s", text);
 }
 
-/* In steps that take what they should, each link of the ring carries at least what they show. What
- * is measured beside them is less, because they take most of the link. */
+/* If steps take the expected time, each link of the ring carries at least the rate that they show.
+ * A measurement beside them shows less, because they use most of the link. */
 static void note_carried(sh_membership *membership)
 {
     const sh_standby *standby = &membership->standby;
@@ -115,7 +117,7 @@ static void note_carried(sh_membership *membership)
     }
 }
 
-/* Gives seats to devices that are to compute and cannot follow the steps. Whether there are some.
+/* Gives seats to chosen devices that cannot follow the steps. Returns whether there were any.
  */
 static bool seat_at_once(const sh_membership *membership, sh_roster_entry *const *members,
                          uint32_t count)

@@ -19,7 +19,7 @@ void sh_membership_act(sh_membership *membership, sh_membership_action_kind kind
     va_end(arguments);
 }
 
-/* A note that finds the queue full is dropped; nothing else ever does (SH_MEMBERSHIP_LOST_MAX). */
+/* Drops a note if the queue is full; other actions always fit (SH_MEMBERSHIP_LOST_MAX). */
 void sh_membership_note(sh_membership *membership, sh_news news, uint32_t device,
                         const char *format, ...)
 {

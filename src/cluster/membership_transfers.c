@@ -2,10 +2,11 @@
 #include "cluster/membership_transfers.h"
 
 #define FOLLOWED_MOST 0.5 /* of what a link carries */
-#define KEEPERS 2         /* devices beside device 0 that have the weights */
-#define KEEP_MS 10000     /* between two transfers to one that stands by, at least, */
-#define KEEP_TIMES 100    /* and so many times what the last one took: it may cost a hundredth */
-#define LOST_MS 6000      /* that one counts for that failed */
+#define KEEPERS 2         /* devices besides device 0 that keep the weights */
+#define KEEP_MS 10000     /* least time between two transfers to a standby device, */
+#define KEEP_TIMES                                                                                 \
+    100              /* and least multiple of the last one's duration: costs at most a hundredth */
+#define LOST_MS 6000 /* that one counts for that failed */
 
 void sh_membership_drop_transfer(sh_membership *membership, const sh_transfer *transfer)
 {
@@ -36,7 +37,8 @@ const sh_transfer *sh_membership_transfer_to(const sh_membership *membership, ui
 }
 
 /* A donor is doubtful if its link with the receiver broke, if the receiver's last transfer failed
- * and device 0, which it talks with, can give, or if the receiver differed again with what it gave.
+ * and device 0, which the receiver reaches, can be a donor, or if the receiver differed again after
+ * it was the donor.
  */
 static bool is_doubtful(const sh_membership *membership, uint32_t donor,
                         const sh_roster_entry *receiver)
@@ -46,14 +48,14 @@ static bool is_doubtful(const sh_membership *membership, uint32_t donor,
            (receiver->repairs.faults > 1 && sh_repairs_took(&receiver->repairs, donor));
 }
 
-/* The member that can give its replica and gives least; UINT32_MAX: none. */
+/* The possible donor with the least load; UINT32_MAX: none. */
 static uint32_t next_donor(const sh_membership *membership, const sh_transfer *transfer,
                            const sh_seating *view, bool doubtful)
 {
     uint32_t best = UINT32_MAX, least = UINT32_MAX, stripe;
     const sh_roster_entry *receiver = sh_membership_find(membership, transfer->receiver);
     for (uint32_t i = 0; i < view->seat_count; i++) {
-        /* Another donor comes first each time, so that a faulty one is not met for ever. */
+        /* Starts with another donor each time, so that a faulty one is not used forever. */
         const uint32_t seat = (uint32_t)((membership->last_transfer + i) % view->seat_count);
         const uint32_t device = view->seats[seat].device;
         const sh_roster_entry *one = sh_membership_find(membership, device);
@@ -75,9 +77,9 @@ static uint32_t next_donor(const sh_membership *membership, const sh_transfer *t
     return best;
 }
 
-/* Begins a transfer from the members of the view that give least, if there is room. A doubtful
- * donor gives only if nobody else can. Who differed again gets all from one, so that it shows in
- * the end who is wrong, the receiver or a donor. */
+/* Starts a transfer from the members of the view with the least load, if there is room. A doubtful
+ * donor is used only if there is no other. A receiver that differed again receives all from one
+ * donor, so that it shows which of them is faulty. */
 static void begin_transfer(sh_membership *membership, const sh_seating *view, uint32_t receiver,
                            bool live)
 {
@@ -122,7 +124,7 @@ bool sh_membership_can_follow(const sh_membership *membership, const sh_roster_e
     return receivers * membership->followed / step_s <= FOLLOWED_MOST * one->link.in;
 }
 
-/* Whether so many others have the weights, or are to take them, that this one need not. */
+/* Whether enough other devices have the weights, or will receive them. */
 static bool has_enough(const sh_membership *membership, const sh_roster_entry *one)
 {
     uint32_t keepers = 0;
@@ -149,7 +151,7 @@ void sh_membership_put_off_keeping(const sh_membership *membership, sh_roster_en
     one->keeping_ms = LOST_MS;
 }
 
-/* A replica is many bytes: it travels when the links are there. */
+/* A replica is large: transfers it only once the links are made. */
 void sh_membership_begin_transfers(sh_membership *membership)
 {
     if (membership->phase == SH_MEMBERSHIP_RECOVERING && sh_membership_is_linked(membership))

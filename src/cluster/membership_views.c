@@ -6,7 +6,7 @@
 #include "cluster/membership_select.h"
 #include "cluster/membership_transfers.h"
 
-#define AHEAD_MS 200 /* that a joiner's ring is linked before its replica is whole */
+#define AHEAD_MS 200 /* time for which a joiner's ring is linked before its replica is complete */
 
 /* --- Making views -------------------------------------------------------------------------- */
 
@@ -33,8 +33,8 @@ static void swap_seats(sh_seating *view, uint32_t i, uint32_t j)
     view->seats[j] = seat;
 }
 
-/* Swaps seats as long as that leaves fewer broken links between neighbours. The coordinator stays
- * first, and the devices of its machine stay before the others. */
+/* Swaps seats while that reduces broken links between neighbours. The coordinator stays first, and
+ * its local devices stay before the others. */
 static void part_broken(const sh_membership *membership, sh_seating *view)
 {
     uint32_t least = count_broken_links(membership, view);
@@ -57,8 +57,8 @@ static bool is_up_to_date(const sh_membership *membership, const sh_roster_entry
            !one->notice.leaving;
 }
 
-/* Whether it is to have a seat: a joiner is if its replica is whole or soon will be, or if its seat
- * is being linked. */
+/* Whether a device is to have a seat: a joiner, if its replica is or soon will be complete, or if
+ * its seat is being linked. */
 static bool is_to_stay(const sh_membership *membership, const sh_roster_entry *one)
 {
     if (one->device == 0)
@@ -73,21 +73,21 @@ static bool is_to_stay(const sh_membership *membership, const sh_roster_entry *o
             (one->notice.coming == transfer->number && one->notice.left_ms <= AHEAD_MS));
 }
 
-/* Whether the links of a joiner are still to be tried. */
+/* Whether the links of a joiner must still be tested. */
 static bool is_untried(const sh_roster_entry *one)
 {
     return one->present && one->ready && !one->reached && !one->seated && !one->dismissed &&
            !one->notice.leaving;
 }
 
-/* Whether it gets a seat in the planned view. */
+/* Whether it has a seat in the planned view. */
 static bool is_to_sit(const sh_membership *membership, const sh_roster_entry *one)
 {
     return is_to_stay(membership, one) || (membership->trying && is_untried(one));
 }
 
-/* Devices of the coordinator's machine come first: no device elsewhere then has to reach one that
- * may listen on the loopback alone. */
+/* The coordinator's local devices come first, so that no other machine must reach a device that may
+ * listen only on the loopback. */
 void sh_membership_seat_all(sh_membership *membership, sh_seating *view)
 {
     for (int elsewhere = 0; elsewhere < 2; elsewhere++)
@@ -133,7 +133,7 @@ void sh_membership_halt(sh_membership *membership)
 
 /* --- The way of a halt --------------------------------------------------------------------- */
 
-/* Says when none of the chosen servers takes part, and when one does again. */
+/* Reports when none of the chosen servers takes part, and when one does again. */
 static void note_servers(sh_membership *membership)
 {
     char chosen[SH_SERVING_TEXT];
@@ -153,7 +153,7 @@ static void note_servers(sh_membership *membership)
             "a server that was chosen (--servers %s) takes part: the others serve no more", chosen);
 }
 
-/* Makes `next` the view at hand: its GO. */
+/* Makes `next` the current view: its GO. */
 static void enter(sh_membership *membership, sh_position start)
 {
     const sh_seating *now = &membership->now;
@@ -204,7 +204,7 @@ void sh_membership_check_recovered(sh_membership *membership)
 
 /* --- The planned way ----------------------------------------------------------------------- */
 
-/* Judges what devices claim of their speeds, by the steps of this view. */
+/* Judges the devices' claimed speeds by the steps of this view. */
 static void judge_speeds(sh_membership *membership)
 {
     const sh_seating *now = &membership->now;
@@ -318,7 +318,7 @@ void sh_membership_check_tried(sh_membership *membership)
     sh_membership_give_up(membership);
 }
 
-/* How much less time a step's computing takes in the next view than in this one. */
+/* The computing time per step that the next view saves. */
 static double shortening_ms(const sh_membership *membership)
 {
     const sh_seating *views[] = {&membership->now, &membership->next};
@@ -359,7 +359,7 @@ void sh_membership_check_committed(sh_membership *membership)
     const sh_notice *zero = &sh_membership_coordinator(membership)->notice;
     if (zero->view != membership->next.number)
         return;
-    /* The others are there, or on their way. */
+    /* The others are linked, or about to be. */
     sh_membership_prove(membership);
     enter(membership, zero->position);
 }
@@ -383,8 +383,9 @@ void sh_membership_dismiss_joiners(sh_membership *membership)
     }
 }
 
-/* A device that leaves may pass its last stage later than the others, and is dismissed only after
- * that: its figures count the stage, and another one that leaves may need the sums from its ring.
+/* A leaving device may complete its last stage later than the others and is dismissed only
+ * afterwards: its figures include the stage, and another leaving device may need the sums from its
+ * ring.
  */
 void sh_membership_check_entered(sh_membership *membership)
 {

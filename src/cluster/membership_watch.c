@@ -7,13 +7,13 @@
 #include "cluster/membership_transfers.h"
 #include "cluster/membership_views.h"
 
-/* A device that waits answers a halt within the time of a message. It has FOLLOW_MS for that, or
- * FOLLOW_TIMES its longest pause, counted from when the answer was due: a device that others have
- * put out meanwhile gives it no more time. */
+/* A waiting device answers a halt within the time of a message. It has FOLLOW_MS for that, or
+ * FOLLOW_TIMES its longest pause, from when the answer was due. The eviction of another device
+ * meanwhile does not extend its time. */
 #define FOLLOW_MS 2000
 #define FOLLOW_TIMES 4
-#define STUCK_MS SH_STANDSTILL_LEAST_MS /* the longest that a link may stand still */
-#define FEW_SEATS 3 /* no ring of so many is without a link between two of them */
+#define STUCK_MS SH_STANDSTILL_LEAST_MS /* longest time without progress of a link */
+#define FEW_SEATS 3 /* no ring of this size avoids a link between two of its devices */
 
 void sh_membership_watch_begin(const sh_membership *membership, sh_roster_entry *one)
 {
@@ -30,7 +30,7 @@ void sh_membership_watch_notice(const sh_membership *membership, sh_roster_entry
                            membership->clock_ms);
 }
 
-/* Whether anybody but device 0 has a part in the view at hand, or in the one before. */
+/* Whether any device but device 0 takes part in the current or the previous view. */
 static bool has_company(const sh_membership *membership)
 {
     for (uint32_t i = 1; i < membership->slots; i++)
@@ -39,7 +39,7 @@ static bool has_company(const sh_membership *membership)
     return false;
 }
 
-/* Whether the others cannot go on without it. */
+/* Whether the others cannot continue without it. */
 static bool is_awaited(const sh_membership *membership, const sh_roster_entry *one)
 {
     const bool expected = membership->phase == SH_MEMBERSHIP_RECOVERING &&
@@ -67,7 +67,7 @@ static const char *remedy_for(const sh_roster_entry *one)
 
 /* ---- devices that hang ----------------------------------------------------------------------- */
 
-/* Tells once that the others wait for it. */
+/* Reports once that the others wait for it. */
 static void name(sh_membership *membership, sh_roster_entry *one, uint64_t still_ms)
 {
     if (one->named)
@@ -86,8 +86,8 @@ static void put_out_hung(sh_membership *membership, sh_roster_entry *one, uint64
     sh_membership_lose(membership, one, reason, SH_FAREWELL_FOR_NOW);
 }
 
-/* Whether one was put out, or had its transfer taken from it. What it does while nothing is heard
- * of it nobody knows: that is the silence's. */
+/* Whether a device was evicted or lost its transfer. A silent device is not judged here, because
+ * its activity is unknown (cluster/silence.h). */
 static bool watch_work(sh_membership *membership, sh_roster_entry *one)
 {
     const sh_standstill *work = &one->work[one->notice.doing.activity];
@@ -114,7 +114,7 @@ static bool watch_work(sh_membership *membership, sh_roster_entry *one)
 
 /* ---- devices that do not follow -------------------------------------------------------------- */
 
-/* Whether it has not done yet what a halt, or the view behind it, wants of it alone. */
+/* Whether it has not yet done what a halt, or the view after it, requires of this device alone. */
 static bool owes(const sh_membership *membership, const sh_roster_entry *one)
 {
     if (!one->seated || one->notice.doing.activity != SH_ACTIVITY_WAITS)
@@ -158,8 +158,8 @@ static bool watch_following(sh_membership *membership, sh_roster_entry *one)
 
 /* ---- links that stand still ------------------------------------------------------------------ */
 
-/* Whether `one` cannot get to `peer` what that waits for. A device that works reads later, and one
- * whose own link is stuck has no room: they are no fault of this link. */
+/* Whether `one` cannot deliver the data for which `peer` waits. A busy device reads later, and a
+ * device whose own link is stuck has no buffer space; neither is a fault of this link. */
 static bool is_stuck(const sh_membership *membership, const sh_roster_entry *one,
                      const sh_roster_entry *peer)
 {
@@ -170,7 +170,7 @@ static bool is_stuck(const sh_membership *membership, const sh_roster_entry *one
            (there->stuck_ms < STUCK_MS || there->stuck_peer == one->device);
 }
 
-/* A ring without that link is tried where there can be one, once. */
+/* Tries a ring without that link once, if possible. */
 static bool may_part(const sh_membership *membership, const sh_roster_entry *one,
                      const sh_roster_entry *peer)
 {
@@ -205,7 +205,7 @@ static bool watch_link(sh_membership *membership, sh_roster_entry *one)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* Since when the phase, the view and device 0's position are what they are. */
+/* Updates since when the phase, the view and device 0's position are unchanged. */
 static void note_change(sh_membership *membership)
 {
     const sh_position position = sh_membership_coordinator(membership)->notice.position;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A device is in a view (notice.view) once it may make stages there. It enters by the trailer, when
- * a stage passes whose trailer names the view and the seats are known here; or by a GO, when it is
- * whole, stands at the start, and nothing is under way; whichever comes first. A device without a
- * seat in the view that the trailer names is in no view and waits to be dismissed. Its ring stays
- * up, because others may not have all of the last stage yet; so does the ring before until a stage
- * of the new view has passed, which needs all devices there.
+ * it completes a stage whose trailer names the view and it knows the seats; or by a GO, when its
+ * replica is complete, at the start, and no task is running; whichever comes first. A device
+ * without a seat in the view of the trailer is in no view and waits to be dismissed. Its ring
+ * remains, because others may not have all of the last stage yet; so does the previous ring until a
+ * stage of the new view is complete, which needs all its devices.
  *
  * A HALT is carried out in this order: the loop aborts the rings, the step's thread returns from
- * its stage and computes the check, and only then the notice says `halted`. The device then stays
- * as it says until a GO or a transfer.
+ * its stage and computes the check, and then the notice says `halted`. The device's state does not
+ * change after that until a GO or a transfer.
  */
 #include "cluster/participant.h"
 
@@ -25,7 +25,7 @@ void sh_participant_init(sh_participant *participant, uint32_t device)
     participant->under_way = SH_TASK_WAIT;
 }
 
-/* The view that all stop for; 0 if the change at hand is planned, or there is none. */
+/* The view for which all halt; 0 if the current change is planned, or there is none. */
 static uint32_t halt_view(const sh_participant *participant)
 {
     const sh_directive *directive = &participant->directive;
@@ -45,7 +45,7 @@ static void halt(sh_participant *participant)
     participant->stalled = true;
 }
 
-/* This device's seat in the directive's view, and the transfer that it takes; NULL: none. */
+/* This device's seat in the directive's view, and the transfer to it; NULL: none. */
 static const sh_seat *own_seat(const sh_participant *participant)
 {
     const sh_directive *directive = &participant->directive;
@@ -58,7 +58,7 @@ static const sh_transfer *own_transfer(const sh_participant *participant)
     return sh_transfer_to(directive->transfers, directive->transfer_count, participant->device);
 }
 
-/* The transfer that this device is to take and has not taken; NULL: none. */
+/* The transfer that this device must receive and has not received; NULL: none. */
 static const sh_transfer *wanted_transfer(const sh_participant *participant)
 {
     const sh_transfer *taking = own_transfer(participant);
@@ -81,7 +81,7 @@ static void enter(sh_participant *participant)
     participant->dealt = participant->keep = false;
 }
 
-/* Draws the conclusions from the state. */
+/* Applies the transitions that are due. */
 static void settle(sh_participant *participant)
 {
     const sh_directive *directive = &participant->directive;
@@ -89,7 +89,7 @@ static void settle(sh_participant *participant)
     const sh_transfer *taking = own_transfer(participant);
     if (participant->fetching != 0 && (taking == NULL || taking->number != participant->fetching))
         participant->fetching = 0;
-    /* The others may still need the ring of the view before: that of a leaving device ends there.
+    /* The others may still need the previous view's ring; a leaving device's work ends with it.
      */
     if (!directive->planned || directive->view != notice->view ||
         (directive->phase != SH_DIRECTIVE_LINK && directive->left != participant->previous))
@@ -105,8 +105,8 @@ static void settle(sh_participant *participant)
           !participant->stalled)))
         notice->linked = directive->view;
 
-    /* A GO is followed once, when all is as it says: the GO of a view that the device has left
-     * stays here until the next directive comes. */
+    /* A GO is followed once, when its conditions hold. The GO of a view that the device has left
+     * remains here until the next directive. */
     const bool same = sh_position_same(notice->position, directive->start);
     if (directive->phase != SH_DIRECTIVE_GO || participant->abandoned ||
         participant->entered >= directive->view || participant->under_way != SH_TASK_WAIT ||
@@ -198,7 +198,7 @@ static void handle_fetched(sh_participant *participant, const sh_participant_eve
     notice->whole = true;
     notice->fetched = event->transfer;
     const sh_transfer *taking = own_transfer(participant);
-    if (taking != NULL && !taking->live) /* it has all there is: nothing can go wrong any more */
+    if (taking != NULL && !taking->live) /* it has all data: the transfer cannot fail any more */
         participant->fetching = 0;
     notice->position = event->position;
     notice->grains = event->grains;
@@ -279,14 +279,14 @@ sh_task sh_participant_take(sh_participant *participant)
         return (sh_task){.kind = SH_TASK_END};
     if (participant->abandoned)
         return (sh_task){.kind = SH_TASK_WAIT};
-    if (must_halt(participant)) { /* it is whole: else it has halted by now */
+    if (must_halt(participant)) { /* it is complete: otherwise it would have halted */
         participant->under_way = SH_TASK_CHECK;
         return (sh_task){.kind = SH_TASK_CHECK};
     }
     const sh_transfer *transfer = wanted_transfer(participant);
     if (transfer != NULL && transfer->number != participant->fetching) {
         participant->fetching = transfer->number;
-        notice->whole = false; /* the replica is about to be written over */
+        notice->whole = false; /* the replica is about to be overwritten */
         notice->held.count = 0;
         if (notice->life == SH_LIFE_FINISHED)
             notice->life = SH_LIFE_READY;

@@ -6,7 +6,7 @@
 
 #include "train/schedule.h"
 
-/* Of a validation and the attempt behind it, the validation if a whole replica stands there. */
+/* Chooses the validation before an attempt if a complete replica is there. */
 static sh_position step_back(sh_position position, const sh_survivor *survivors, uint32_t count)
 {
     const sh_position validation = {position.steps, SH_PHASE_VALIDATION};
@@ -18,7 +18,7 @@ static sh_position step_back(sh_position position, const sh_survivor *survivors,
     return position;
 }
 
-/* How many whole replicas can go on at a position. */
+/* The number of complete replicas that can continue at a position. */
 static uint32_t count_there(sh_position position, const sh_survivor *survivors, uint32_t count)
 {
     uint32_t there = 0;
@@ -46,15 +46,15 @@ static bool choose_target(sh_position *target, const sh_survivor *survivors, uin
     return found;
 }
 
-/* Whether a survivor at the target has a vote: all have, unless some are proven. */
+/* Whether a survivor at the target may vote: all may, unless some are proven. */
 static bool votes(const sh_recovery *recovery, const sh_survivor *survivors, uint32_t i,
                   bool proven)
 {
     return recovery->agreement[i] == SH_REPLICA_AT && (!proven || survivors[i].proven);
 }
 
-/* The check with the most votes at the target. False: two checks have as many, or a single survivor
- * has voted and another one there has another check. */
+/* The check with the most votes at the target. False: a tie, or a single vote while another
+ * survivor there has another check. */
 static bool majority(uint64_t *check, const sh_recovery *recovery, const sh_survivor *survivors,
                      uint32_t count)
 {
@@ -81,9 +81,9 @@ static bool majority(uint64_t *check, const sh_recovery *recovery, const sh_surv
     return !tie;
 }
 
-/* What those exactly at the target say of the stage there: its grains, as device 0 says or most do,
- * and whether the job ends. Device 0 knows that by itself if it has come there by stages. Else most
- * of those that have count; or anybody's word, if none has. */
+/* The stage at the target, from the reports of devices exactly there: its grains, by device 0 or
+ * else by majority, and whether the job ends. Device 0 knows the latter if it arrived there by
+ * stages; else the majority of devices that did decides, or any report if none did. */
 static void hear_stage(sh_recovery *recovery, const sh_survivor *survivors, uint32_t count)
 {
     uint32_t ends = 0, goes_on = 0, most = 0;
@@ -138,7 +138,7 @@ bool sh_recovery_judge(sh_recovery *recovery, const sh_survivor *survivors, uint
     return true;
 }
 
-/* Chooses the survivors that keep; *held is what they hold together. False: too scattered. */
+/* Chooses the survivors that keep their grains; *held is their union. False: too many ranges. */
 static bool choose_kept(sh_recovery *recovery, sh_ranges *held, const sh_survivor *survivors,
                         uint32_t count)
 {
@@ -154,7 +154,7 @@ static bool choose_kept(sh_recovery *recovery, sh_ranges *held, const sh_survivo
     return true;
 }
 
-/* Deals `missing` out by shares. False: what a device keeps and this are too scattered. */
+/* Deals `missing` by shares. False: a device's kept and new grains have too many ranges. */
 static bool deal(sh_recovery *recovery, const sh_survivor *survivors, uint32_t count,
                  const sh_range *shares, uint32_t of, sh_ranges missing)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/repairs.h"
 
-/* Takes off what calm steps have made good. */
+/* Reduces the count by the steps without faults. */
 static void forgive(sh_repairs *repairs, uint64_t steps)
 {
     const uint64_t good = steps > repairs->steps ? (steps - repairs->steps) / SH_REPAIRS_CALM : 0;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stretch is what a step with several devices takes beyond computing, over what its links
- * explain. It is measured with the devices at hand and holds for other sets too, until links or
- * conditions change: so it is forgotten slowly, and what did not pay is tried again now and then.
+ * The stretch is the time of a step with several devices beyond computing, divided by the time that
+ * its links explain. It is measured with the current devices and applied to other sets too, until
+ * links or conditions change: so it decays slowly, and a set that did not pay is tried again from
+ * time to time.
  *
- * A link that becomes slow shows in the step under way, and in what is expected, before it shows in
- * the median of steps. Nothing is learnt then from steps that began before.
+ * A link that becomes slow shows in the current step, and in the expected time, before it shows in
+ * the median of steps. Steps that began before are then ignored.
  */
 #include "cluster/standby.h"
 
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OTHER_LINKS 1.5 /* times as long an exchange makes other steps */
+#define OTHER_LINKS 1.5 /* ratio of exchange times that makes earlier steps incomparable */
 #define STRETCH_MIN 0.02
 #define STRETCH_MAX 50.0
 #define WEIGHT 0.2          /* of one measurement */
@@ -23,7 +24,7 @@
 #define BY_VERY_FAR 4.0     /* likewise, of the step under way */
 #define LEAST_EXCHANGE 0.01 /* of a step of several devices */
 #define SLOW 1.5            /* times what was expected */
-#define OWN_LINK 1.01       /* times the slowest one's speed: it is as slow */
+#define OWN_LINK 1.01       /* ratio to the slowest speed that counts as equally slow */
 #define PASSED_MAX_MS 1000  /* that an assessment counts for */
 
 sh_status sh_standby_parse(uint32_t *most, const char *text)
@@ -72,7 +73,7 @@ static uint32_t count_used(const bool *used, uint32_t count)
     return n;
 }
 
-/* The device that is used where there is one alone. */
+/* The used device, if there is only one. */
 static uint32_t first_used(const bool *used)
 {
     uint32_t i = 0;
@@ -81,8 +82,8 @@ static uint32_t first_used(const bool *used)
     return i;
 }
 
-/* What is expected of a set. A device that is alone computes as it did then: beside others it may
- * seem slower, by what it has to exchange. */
+/* The expected step of a set. A single device computes as fast as when it was last alone; with
+ * others it may seem slower because of the exchange. */
 static sh_lineup_time expect(const sh_standby *standby, const sh_lineup_device *devices,
                              const bool *used, uint32_t count)
 {
@@ -97,7 +98,7 @@ static sh_lineup_time expect(const sh_standby *standby, const sh_lineup_device *
     return time;
 }
 
-/* The exchange of a set as its links explain it. */
+/* The exchange time of a set by its links. */
 static double links_of(const sh_standby *standby, const sh_lineup_device *devices, const bool *used,
                        uint32_t count)
 {
@@ -106,7 +107,7 @@ static double links_of(const sh_standby *standby, const sh_lineup_device *device
     return sh_lineup_time_of(&plain, devices, used, count, NULL).exchange_s;
 }
 
-/* Counts the steps of these devices with links as they are. Whether there are enough to believe
+/* Counts the steps with the current devices and links. Returns whether there are enough to believe
  * seen->step_s, the median of the last ones. */
 static bool track(sh_standby *standby, double links_s, const sh_standby_seen *seen)
 {
@@ -125,8 +126,8 @@ static bool track(sh_standby *standby, double links_s, const sh_standby_seen *se
     return seen->step_s > 0 && seen->steps >= standby->links_steps + SH_STANDBY_STEPS;
 }
 
-/* Seconds of a step where there are not enough of them yet: the mean, or the step under way, if it
- * is longer by far than with the best devices; 0: nothing is known. */
+/* The time of a step while there are too few: the mean, or the current step if it is much longer
+ * than with the best devices; 0: unknown. */
 static double guess(const sh_standby *standby, double best_s, uint64_t now_ms)
 {
     const uint64_t steps = standby->steps - standby->links_steps;
@@ -142,7 +143,7 @@ static double toward(double known, double measured, bool first)
     return first ? measured : known + WEIGHT * (measured - known);
 }
 
-/* Learns from the steps of the devices at hand. */
+/* Learns from the steps with the current devices. */
 static void learn(sh_standby *standby, const sh_lineup_device *devices, const bool *used,
                   uint32_t count, double links_s, double step_s)
 {
@@ -163,7 +164,7 @@ static void learn(sh_standby *standby, const sh_lineup_device *devices, const bo
     }
 }
 
-/* What was measured with several devices holds less and less while there is one alone. */
+/* Measurements with several devices decay while there is only one. */
 static void forget(sh_standby *standby, double passed_ms)
 {
     const double kept = exp2(-passed_ms / standby->memory_ms);
@@ -200,7 +201,7 @@ static bool within(const bool *some, const bool *all, uint32_t count)
     return true;
 }
 
-/* Whether a device that nothing was decided of is among the chosen. */
+/* Whether the chosen devices include one without a decision so far. */
 static bool has_fresh(const sh_lineup *best, const bool *fresh, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)

@@ -24,8 +24,8 @@ static struct sh_standstill_pauses recall(const sh_standstill *standstill)
     return all;
 }
 
-/* Remembers a pause. What is remembered grows old only while it works, so that what it showed
- * before a long wait still counts. */
+/* Records a pause. Records age only while the device works, so that those before a long wait still
+ * count. */
 static void remember(sh_standstill *standstill, uint64_t pause_ms, uint64_t now_ms)
 {
     if (now_ms - standstill->recall_ms >= SH_STANDSTILL_RECALL_MS) {
