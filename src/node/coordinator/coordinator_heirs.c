@@ -255,10 +255,8 @@ void sh_coordinator_tend_heirs(sh_coordinator *coordinator)
     const uint64_t tick = ++coordinator->ticks;
     if (coordinator->over || coordinator->moved)
         return;
-    if (list_heirs(coordinator)) {
-        coordinator->heirs_told++;
-        sh_log(SH_LOG_INFO, "coordinator.heirs", "count=%u", coordinator->heir_count);
-    }
+    const bool changed = list_heirs(coordinator);
+    coordinator->heirs_told += changed;
     for (client *each = coordinator->clients; each != NULL; each = each->next) {
         if (each->device == NO_DEVICE)
             continue;
@@ -267,6 +265,8 @@ void sh_coordinator_tend_heirs(sh_coordinator *coordinator)
         else if (tick % BEAT_TICKS == 0)
             beat(each);
     }
+    if (changed) /* logged once the heirs are told */
+        sh_log(SH_LOG_INFO, "coordinator.heirs", "count=%u", coordinator->heir_count);
     if (tick % LOOK_TICKS == 0)
         look_for_others(coordinator);
 }
