@@ -128,16 +128,15 @@ void sh_stage_lane_range(const sh_stage *stage, uint32_t lane, size_t total, siz
 bool sh_stage_tensor_range(const sh_sum *sum, uint32_t tensor, size_t first, size_t end,
                            size_t *from, size_t *to);
 
-/* Any lane. Records the first failure and stops the other lanes after their current units. */
+/* Records the first failure and stops the other lanes after their current units. */
 void sh_stage_note_failure(sh_stage *stage, sh_status status);
 
-/* Prepares every program that the grains of a batch need. `lanes`: how many lanes share the work:
- * all, or 1. */
+/* Prepares the programs that the grains of a batch need; `lanes` lanes divide the work: all, or 1.
+ */
 sh_status sh_stage_prepare(const sh_stage *stage, uint32_t lane, uint32_t lanes,
                            const sh_batch *batch) SHOAL_CHECKED;
 
-/* Runs forward and backward for these samples of a batch of `batch` samples, and passes gradients
- * to the sink. */
+/* Runs forward and backward for samples of a batch of `batch`; passes gradients to the sink. */
 sh_status sh_stage_compute_samples(sh_stage *stage, uint32_t lane, sh_range range, uint32_t batch,
                                    sh_gradient_sink *sink, void *context) SHOAL_CHECKED;
 
