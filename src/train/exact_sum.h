@@ -39,8 +39,7 @@ void sh_sum_free(sh_sum *sum);
 sh_status sh_sum_share(sh_sum *sum) SHOAL_CHECKED;
 void sh_sum_set_shared(sh_sum *sum, bool shared);
 
-/* Zero the own part for a new step or a redo; exponents remain. Threads may zero disjoint ranges at
- * the same time. */
+/* Zero the own part for a new step or a redo. Threads may zero disjoint ranges concurrently. */
 void sh_sum_clear_trailer(sh_sum *sum);
 void sh_sum_clear_range(sh_sum *sum, size_t first_element, size_t elements);
 
@@ -119,35 +118,33 @@ typedef enum sh_verdict {
 
 /* Judges a reduced sum, once per reduction. Depends only on the reduced data and the exponents, so
  * all devices reach the same verdict. REDO: the bound (32 bits) or the check (fewer bits) cannot
- * exclude that a sum wrapped, or a calibrating tensor is far too small. The check detects a single
- * wrapped sum always, and several with a probability of all but about 2^-32; if it misses them, all
- * devices apply the same wrong gradient. `tensor` is set only for NOT_FINITE: the last such tensor,
- * which backward reached first, or SH_SUM_LOSS if only the loss is not finite. */
+ * exclude that a sum wrapped, or a calibrating tensor is far too small. The check detects every
+ * single wrapped sum, and misses several with a probability of about 2^-32; then all devices apply
+ * the same wrong gradient. `tensor` is set only for NOT_FINITE: the last such tensor, which
+ * backward reached first, or SH_SUM_LOSS if only the loss is not finite. */
 sh_verdict sh_sum_verdict(sh_sum *sum, uint32_t *tensor);
 
-/* Whether the last REDO only calibrated tensors that had no gradient before, whose exponents were a
- * guess. Expected in a first step; count other redos. */
+/* Whether the last REDO only corrected guessed exponents, as expected in a first step. */
 bool sh_sum_calibrating(const sh_sum *sum);
 
 /* 2^-e: gradient = (float)integer * scale, exact below 2^24. */
 float sh_sum_scale(const sh_sum *sum, uint32_t tensor);
 int sh_sum_exponent(const sh_sum *sum, uint32_t tensor);
 
-/* Writes a tensor's summed gradient as floats, and raises *max_abs to its largest |integer|. */
+/* Writes a tensor's summed gradient as floats; raises *max_abs to its largest |integer|. */
 void sh_sum_value(const sh_sum *sum, uint32_t tensor, float *value, uint32_t *max_abs);
 
 /* After APPLY and before the own part is cleared, for every tensor: sets its exponent for the next
  * step from `max_abs`, its largest |integer| in the total. Returns the new envelope. */
 float sh_sum_follow(sh_sum *sum, uint32_t tensor, uint32_t max_abs);
 
-/* The state for checkpoints and joining devices: arrays with one value per tensor. Setting
- * validates all values first; SH_CORRUPT names the tensor. */
+/* State for checkpoints and joining devices, one value per tensor. Setting validates; SH_CORRUPT
+ * names the tensor. */
 void sh_sum_state_get(const sh_sum *sum, float *envelopes, int32_t *exponents);
 sh_status sh_sum_state_set(sh_sum *sum, const float *envelopes,
                            const int32_t *exponents) SHOAL_CHECKED;
 int sh_sum_state_exponent(const sh_sum *sum, uint32_t tensor);
-/* True: freezes the state, so that sh_sum_state_get returns the current one until called with
- * false. */
+/* Freezes the state for sh_sum_state_get, until called with false. */
 void sh_sum_keep_state(sh_sum *sum, bool keep);
 
 #endif
