@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What adds integers up across devices. The seam behind which stand `solo` (one device), `ring`,
- * `servers` and `mpi`.
+ * Sums integers across devices. The common interface of `solo` (one device), `ring`, `servers` and
+ * `mpi`.
  *
  *     SH_TRY(sh_engine_begin(engine, spans, count));   // every device, same spans, same order
  *     ... sh_engine_ready(engine, 0) as soon as this device's part of span 0 is complete ...
@@ -10,11 +10,11 @@
  * Additions are modulo 2 to the number of a word's bits, so order and topology do not matter.
  * Rounds follow each other; each device makes the same calls in the same order.
  *
- * A round that fails leaves every `own` as it was and anything in `total`. The engine is then of no
- * more use, and may still write into `total` and read `own` until it is closed: close it before
- * either is written to.
+ * A failed round leaves every `own` unchanged and `total` undefined. The engine cannot be used
+ * again; until it is closed it may still write `total` and read `own`, so close it before writing
+ * to either.
  *
- * Threads: begin and wait: one thread, the step's. ready: any thread, once a span and round.
+ * Threads: begin and wait: one thread, the step's. ready: any thread, once per span and round.
  */
 #ifndef SHOAL_REDUCE_ENGINE_H
 #define SHOAL_REDUCE_ENGINE_H
@@ -24,23 +24,23 @@
 
 #define SH_ENGINE_MAX_SPANS 256
 
-/* Who is told as soon as a span's total is complete on this device. Zero: nobody. */
+/* Notified as soon as a span's total is complete on this device. All zero: no watcher. */
 typedef struct sh_engine_watcher {
-    /* Span number `index` of the round. Any thread, the ring and the servers: their loop's; before
-     * the round's wait returns. Must not block. */
+    /* Span `index` of the round. Called on any thread (ring and servers: their loop's) before the
+     * round's wait returns. Must not block. */
     void (*on_span)(void *context, uint32_t index, const sh_span *span);
     void *context; /* borrowed until another watcher is set or the engine is closed */
 } sh_engine_watcher;
 
 /*
- * A word that one device adds to word 0 of the round's last span, as late as it can be: where it
- * rests on what may come to be known until the end. Its `own` has 0 there.
+ * A word that one device adds to word 0 of the round's last span as late as possible, because it
+ * depends on late events. Its `own` has 0 there.
  */
 typedef struct sh_engine_decider {
-    /* True: *word is it, and may be 0. False, only where this is not the `last` chance: to be asked
-     * once more when all other spans are complete, for which the others wait then. Any thread, the
-     * ring and the servers: their loop's; also of a round that has failed, until the engine is
-     * closed. Must not block. */
+    /* True: *word is set and may be 0. False, allowed only if not `last`: call again when all other
+     * spans are complete, for which the other devices then wait. Called on any thread (ring and
+     * servers: their loop's), even for a failed round until the engine is closed. Must not block.
+     */
     bool (*decide)(void *context, bool last, uint64_t *word);
     void *context; /* borrowed until the engine is closed */
 } sh_engine_decider;
@@ -48,7 +48,7 @@ typedef struct sh_engine_decider {
 typedef struct sh_engine sh_engine;
 struct sh_exchange;
 
-/* begin, ready, wait and close are required where there are other devices; NULL does nothing. */
+/* begin, ready, wait and close are required with other devices; NULL does nothing. */
 typedef struct sh_engine_ops {
     const char *name;
 
@@ -58,48 +58,48 @@ typedef struct sh_engine_ops {
     /* This device's part of a span is complete. Does not block. */
     void (*ready)(sh_engine *engine, uint32_t span);
 
-    /* Optional: it gathers. Waits for more than `have` words of such a span, whole parts. */
+    /* Optional. Waits for more than `have` words of a gathered span, in whole parts. */
     sh_status (*gathered)(sh_engine *engine, size_t have, size_t *words);
 
-    /* Blocks until all totals are complete, or fails: SH_PEER_LOST, or as it was aborted. */
+    /* Blocks until all totals are complete. SH_PEER_LOST, or the status of an abort. */
     sh_status (*wait)(sh_engine *engine);
 
-    /* Optional. From the next round on, `watcher` (copied) is told of complete spans. */
+    /* Optional. From the next round on, `watcher` (copied) is notified of complete spans. */
     void (*watch)(sh_engine *engine, const sh_engine_watcher *watcher);
 
-    /* Optional. From the next round on, `decider` (copied) is asked. False: not on this device. */
+    /* Optional. From the next round on, `decider` (copied) is called. False: not on this device. */
     bool (*decide)(sh_engine *engine, const sh_engine_decider *decider);
 
-    /* Optional. For devices that train apart (reduce/exchange.h); lives as long as the engine. */
+    /* Optional. For strategies in laps (reduce/exchange.h); lives as long as the engine. */
     struct sh_exchange *(*exchange)(sh_engine *engine);
 
-    /* Optional. Any thread. Ends this round and all later ones with this failure: SH_ABORTED where
-     * another engine follows. Links stay open and totals may be written until it is closed. */
+    /* Optional. Any thread. Ends this round and all later ones with this failure: SH_ABORTED if
+     * another engine follows. Until close, links remain open and totals may be written. */
     void (*abort)(sh_engine *engine, sh_status status, const char *reason);
 
-    /* The next six: required of an engine with links (reduce/engines.h), NULL in others. Links to
-     * a rank. What goes wrong later ends the rounds. Loop only. */
+    /* The next six are required for an engine with links (reduce/engines.h), and NULL in others.
+     * Connects to a rank; a later failure ends the rounds. Loop only. */
     sh_status (*connect)(sh_engine *engine, uint32_t rank, const sh_channel_target *target);
 
-    /* Takes the channel that a rank has opened to this one. SH_REFUSED: there is one. Loop only. */
+    /* Takes over a channel that a rank opened. SH_REFUSED: there is one already. Loop only. */
     sh_status (*take)(sh_engine *engine, uint32_t rank, sh_channel *channel);
 
-    /* Bytes on the wire of all links, also of those that are gone. Any thread. */
+    /* Bytes sent and received on all links, including closed ones. Any thread. */
     sh_channel_stats (*stats)(sh_engine *engine);
 
-    /* sh_channel_stuck_ms of the link that stands still the longest, to *rank; or 0. Loop only. */
+    /* The largest sh_channel_stuck_ms of a link, and its *rank; or 0. Loop only. */
     uint32_t (*stuck_ms)(sh_engine *engine, uint32_t *rank);
 
     bool (*waits)(sh_engine *engine); /* sh_round_waits. Any thread */
     void (*call)(sh_engine *engine);  /* sh_round_call. Any thread */
-    /* Ends and frees it; a round that is open is lost. */
+    /* Ends and frees the engine; an open round is lost. */
     void (*close)(sh_engine *engine);
 } sh_engine_ops;
 
-/* The head of every engine; an engine's own struct begins with it. */
+/* The first member of every engine's own struct. */
 struct sh_engine {
     const sh_engine_ops *ops;
-    uint32_t devices; /* that it adds up; 1: `own` and `total` of every span are one block */
+    uint32_t devices; /* that it sums over; 1: `own` and `total` of every span are the same block */
 };
 
 static inline sh_status sh_engine_begin(sh_engine *engine, const sh_span *spans, uint32_t count)
@@ -118,7 +118,7 @@ static inline sh_status sh_engine_wait(sh_engine *engine)
     return engine->ops->wait == NULL ? SH_OK : engine->ops->wait(engine);
 }
 
-/* False: it tells nobody, and totals are complete when wait returns. The step's, between rounds. */
+/* False: unsupported; totals are complete when wait returns. Step's thread, between rounds. */
 static inline bool sh_engine_watch(sh_engine *engine, const sh_engine_watcher *watcher)
 {
     if (engine->ops->watch == NULL)
@@ -127,7 +127,7 @@ static inline bool sh_engine_watch(sh_engine *engine, const sh_engine_watcher *w
     return true;
 }
 
-/* False: it cannot be asked so late, the word has to be in its own part. The step's, likewise. */
+/* False: unsupported; the word must be in the own part. Step's thread, between rounds. */
 static inline bool sh_engine_decide(sh_engine *engine, const sh_engine_decider *decider)
 {
     return engine->ops->decide != NULL && engine->ops->decide(engine, decider);
@@ -144,7 +144,7 @@ static inline void sh_engine_close(sh_engine *engine)
         engine->ops->close(engine);
 }
 
-/* Of a device that is alone: its part is the sum. Static; closing does nothing. */
+/* For a single device: its part is the sum. Static; closing does nothing. */
 sh_engine *sh_engine_solo(void);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rounds of an engine whose work is done on the loop's thread: what the step's thread and the
- * lanes ask for on one side, what the loop does on the other, and the end of it. It is the head of
- * the engine's links (reduce/links.h) and so of the engine.
+ * The rounds of an engine that works on the loop's thread: requests of the step's thread and the
+ * lanes on one side, the loop's work on the other, and the end of a round. It is the first member
+ * of the engine's links (reduce/links.h) and so of the engine.
  *
  *     {.begin = sh_round_begin, .ready = sh_round_ready, ...}     // of the engine's sh_engine_ops
  *     ... on_begin, on_ready, on_look ...                         // the engine's work, on the loop
  *     sh_round_complete(&engine->round, span);                    // its total is the sum
- *     sh_round_leave(&engine->round, span);                       // and nothing is under way
+ *     sh_round_leave(&engine->round, span);                       // and nothing is outstanding
  *
- * Threads: each function says. "Loop only" as in net/loop.h, and so are the events.
+ * Threads: stated per function. "Loop only" as in net/loop.h; so are the events.
  */
 #ifndef SHOAL_REDUCE_ROUND_H
 #define SHOAL_REDUCE_ROUND_H
@@ -22,33 +22,34 @@
 typedef struct sh_round sh_round;
 
 typedef struct sh_round_events {
-    void (*on_begin)(sh_round *round);                /* the one before has ended */
-    void (*on_ready)(sh_round *round, uint32_t span); /* this device's part of it is complete */
-    void (*on_look)(sh_round *round); /* behind any number of these: what was paused may go on */
-    void (*on_last)(sh_round *round); /* only the last span is left: sh_round_settle may say yes */
+    void (*on_begin)(sh_round *round); /* the one before has ended */
+    void (*on_ready)(sh_round *round,
+                     uint32_t span);  /* this device's part of the span is complete */
+    void (*on_look)(sh_round *round); /* after one or several of these: paused work may continue */
+    void (*on_last)(sh_round *round); /* only the last span is left: sh_round_settle may succeed */
 } sh_round_events;
 
-/* Read what is the loop's on the loop's thread. */
+/* Members of the loop may be read on the loop's thread. */
 struct sh_round {
     sh_engine engine; /* first */
     sh_loop *loop;
     sh_round_events events;
 
     /* The loop's. */
-    uint32_t number; /* that is open or was the last; from 1 */
+    uint32_t number; /* number of the open or last round, from 1 */
     const sh_span *spans;
     uint32_t span_count;
     uint32_t spans_left;
     sh_engine_watcher watching; /* of the round, as the next */
     sh_engine_decider deciding;
     bool asked;
-    bool decided; /* the word is in the last span, or nobody decides */
+    bool decided; /* the word is in the last span, or there is no decider */
 
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t ended; /* the round, by its end or by failure */
-    uint32_t begun;       /* rounds that the step's thread has begun */
+    uint32_t begun;       /* rounds begun by the step's thread */
     uint32_t finished;    /* rounds that the loop has finished */
-    bool waiting;         /* a thread waits, and was not woken since */
+    bool waiting;         /* a thread waits and was not woken since */
     size_t gathered;      /* words of the span that is gathered */
     const sh_span *begun_spans;
     uint32_t begun_count;
@@ -60,15 +61,17 @@ struct sh_round {
     char reason[SH_MESSAGE_BYTES];
 };
 
-/* No round yet. `engine` and `events` are copied; the loop is borrowed until release. Any thread.
+/* Initializes without a round. `engine` and `events` are copied; the loop is borrowed until
+ * release. Any thread.
  */
 void sh_round_init(sh_round *round, const sh_engine *engine, sh_loop *loop,
                    const sh_round_events *events);
 
-/* No look is on its way any more: release behind a sh_loop_call. Not the loop's thread. */
+/* Requires that no look is posted: call after a sh_loop_call. Not the loop's thread. */
 void sh_round_release(sh_round *round);
 
-/* An engine's functions of these names; of the last one the engine says who may be asked. */
+/* Implementations of the engine's functions of the same names; the engine decides who may be asked
+ * in the last one. */
 sh_status sh_round_begin(sh_engine *engine, const sh_span *spans, uint32_t count) SHOAL_CHECKED;
 void sh_round_ready(sh_engine *engine, uint32_t span);
 sh_status sh_round_gathered(sh_engine *engine, size_t have, size_t *words) SHOAL_CHECKED;
@@ -81,33 +84,33 @@ void sh_round_decide(sh_round *round, const sh_engine_decider *decider);
 void sh_round_await(sh_round *round);
 void sh_round_wake(sh_round *round);
 
-/* Whether a thread waits that nobody has woken: one that was woken and does not go on hangs. Any
+/* Whether a thread waits and was not woken; one that was woken and does not continue hangs. Any
  * thread. */
 bool sh_round_waits(sh_round *round);
 
-/* Wakes the thread that waits, which goes on waiting. If it hangs, sh_round_waits says so from now
- * on. Any thread. */
+/* Wakes the waiting thread, which then continues to wait. If it hangs, sh_round_waits returns false
+ * from now on. Any thread. */
 void sh_round_call(sh_round *round);
 
-/* Ends the open round, and all later ones, with this failure; the first one counts. Any thread. */
+/* Ends the open round and all later ones with this failure; only the first failure counts. Any
+ * thread. */
 void sh_round_fail(sh_round *round, sh_status status, const char *reason);
 
 /*
- * Whether word 0 of a span may leave this device. That of the last span has to be decided: it is
- * asked for here, at the first chance and where all other spans are left, and added to the total,
- * which holds all the rest of the sum. Loop only.
+ * Whether word 0 of a span may leave this device. That of the last span must be decided: this calls
+ * the decider, at the first chance and once all other spans are left, and adds its word to the
+ * total, which holds the rest of the sum. Loop only.
  */
 bool sh_round_settle(sh_round *round, uint32_t span);
 
-/* So many more words of a span that is gathered have come. Loop only. */
+/* Counts received words of a gathered span. Loop only. */
 void sh_round_add_gathered(sh_round *round, size_t words);
 
-/* The span's total is complete, unless word 0 is still to be decided: the watcher is told. Loop
- * only. */
+/* The span's total is complete, unless word 0 is undecided: notifies the watcher. Loop only. */
 void sh_round_complete(const sh_round *round, uint32_t span);
 
-/* A span is complete here, and all that others need of it has left; the last one ends the round.
- * Loop only. */
+/* The span is complete and everything that others need of it was sent; the last span ends the
+ * round. Loop only. */
 void sh_round_leave(sh_round *round);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Spans of words, which engines add up; a span in parts, for engines that treat each part apart,
- * and where what comes from others goes.
+ * Spans of words that engines sum; parts of a span, for engines that treat each part separately;
+ * and the destination of received words.
  *
  *     const sh_stretch part = sh_words_part(span, 2, 5);         // the third of five
- *     *sink = sh_words_add(&part, span->word, part.own);         // total = own + what arrives
+ *     *sink = sh_words_add(&part, span->word, part.own);         // total = own + received
  *
  * Threads: any; values.
  */
@@ -25,19 +25,19 @@ typedef enum sh_word {
 } sh_word;
 
 /*
- * Words that are reduced together; borrowed from begin until wait has succeeded or the engine is
- * closed. The blocks do not overlap; for an engine of one device they are one and the same.
+ * Words that are reduced together; borrowed from begin until wait succeeded or the engine is
+ * closed. The blocks do not overlap; for an engine of one device they are the same.
  */
 typedef struct sh_span {
-    const void *own; /* this device's part, which the engine only reads */
+    const void *own; /* this device's part; the engine only reads it */
     void *total;     /* the sum over all devices */
     size_t count;
     sh_word word;
-    bool gathered; /* one of a round may be: `total` gets the own words of all others instead */
+    bool gathered; /* at most one per round: `total` receives the own words of all others instead */
     size_t room;   /* of these: so many in all */
 } sh_span;
 
-/* Consecutive words of a span, in both of its blocks; borrowed as the span is. */
+/* Consecutive words of a span, in both blocks; borrowed like the span. */
 typedef struct sh_stretch {
     const void *own;
     void *total;
@@ -48,15 +48,16 @@ typedef struct sh_stretch {
 size_t sh_words_bytes(sh_word word);
 
 /*
- * Part `index` of `parts`, which follow each other and differ by a word at most. Where there are
- * fewer words than parts some are empty; part 0 has word 0 wherever there is one.
+ * Part `index` of `parts` consecutive parts, whose lengths differ by a word at most. With fewer
+ * words than parts some are empty; part 0 has word 0 if there is one.
  */
 sh_stretch sh_words_part(const sh_span *span, uint32_t index, uint32_t parts);
 
-/* What arrives is stored in the total. */
+/* A sink that stores received words in the total. */
 sh_sink sh_words_store(const sh_stretch *part);
 
-/* What arrives and `base` (the part's own block, or its total) are added up in the total. */
+/* A sink that stores received words plus `base` (the part's own block, or its total) in the total.
+ */
 sh_sink sh_words_add(const sh_stretch *part, sh_word word, const void *base);
 
 #endif
