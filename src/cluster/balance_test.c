@@ -314,7 +314,7 @@ static void a_change_comes_when_it_has_been_paid_for(void **state)
         assert_false(ask(&unknown, 1));
 }
 
-/* Slow in one step of so many: whether shares change within 400 steps. */
+/* A device is slow in one of `steps` steps: whether shares change within 400 steps. */
 static bool changes_when_slow_in_one_of(uint32_t steps)
 {
     told t = two_devices(10, 0.01f);

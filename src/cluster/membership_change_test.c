@@ -83,8 +83,8 @@ static void is_announced_before_it_is_whole(void **state)
     assert_false(sh_membership_is_changing(membership));
 }
 
-/* What it was to come with does not come: the others begin the step anew, and it takes the replica
- * of those who stand still. */
+/* The announced stage fails: the others start the step again, and the joiner receives the replica
+ * of a halted device. */
 static void is_announced_and_does_not_come(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void who_cannot_be_reached_takes_none_to_begin_with(void **state)
     assert_int_equal(step(parts[0].notice.view, 1), 0);
 }
 
-/* Each call in vain takes seconds: there are fewer of them while all wait. */
+/* Each failed connection takes seconds: there are fewer of them while all wait. */
 static void who_cannot_be_reached_after_a_loss_is_lost_soon(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Detects devices for which the others wait in vain. A device is watched by its progress, not by
- * its heartbeat, which comes from another thread. It is reported once; after its time limit it is
- * evicted, and the others continue.
+ * Detects devices that make the others wait without progress. A device is watched by its progress,
+ * not by its heartbeat, which comes from another thread. It is reported once; after its time limit
+ * it is evicted, and the others continue.
  *
  *     hung           works without progress (cluster/standstill.h): lost, may rejoin by itself
  *     does not stop  neither works nor follows a halt: likewise
@@ -20,7 +20,7 @@
 
 #include "cluster/membership_state.h"
 
-/* A device has come. */
+/* A device joined. */
 void sh_membership_watch_begin(const sh_membership *membership, sh_roster_entry *one);
 
 /* Processes a notice, whether or not it is newer than the last. */

@@ -198,7 +198,7 @@ static void handle_fetched(sh_participant *participant, const sh_participant_eve
     notice->whole = true;
     notice->fetched = event->transfer;
     const sh_transfer *taking = own_transfer(participant);
-    if (taking != NULL && !taking->live) /* it has all data: the transfer cannot fail any more */
+    if (taking != NULL && !taking->live) /* it has all data: the transfer can no longer fail */
         participant->fetching = 0;
     notice->position = event->position;
     notice->grains = event->grains;

@@ -173,7 +173,7 @@ static void a_transfer_voids_the_replica(void **state)
     assert_int_equal(part.notice.position.steps, 7);
 }
 
-/* A transfer from donors that stand still is complete when it has come; a live one may yet fail. */
+/* A transfer from halted donors is complete once received; a live one may still fail. */
 static void a_complete_transfer_cannot_fail(void **state)
 {
     (void)state;

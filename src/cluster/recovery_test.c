@@ -135,7 +135,7 @@ static void nobody_alone_says_how_the_job_goes_on(void **state)
     (void)state;
     static sh_recovery recovery;
     static const struct {
-        const char *ends;     /* by device: 'e' it has come to the job's end; '-' it is elsewhere */
+        const char *ends;     /* by device: 'e' at the job's end; '-' elsewhere */
         const char *unproven; /* by device: 'u' */
         uint32_t grains[4];
         bool result;

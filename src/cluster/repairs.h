@@ -25,7 +25,7 @@
 
 /* Zeroed to begin with. */
 typedef struct sh_repairs {
-    bool again;      /* it was put out before, and came back: no fault is borne any more */
+    bool again;      /* it was evicted and rejoined: the next fault evicts it */
     uint32_t faults; /* since a step was applied with it */
     uint32_t lately;
     uint64_t steps; /* applied when `lately` last changed */

@@ -42,7 +42,7 @@ typedef struct sh_heir_answer {
 typedef struct sh_succession {
     uint32_t term;    /* of the coordinator that was lost */
     uint32_t heirs;   /* how many there are */
-    uint32_t own;     /* this device's place among them; `heirs`: it is none, or cannot lead */
+    uint32_t own;     /* this device's place among them; `heirs`: not an heir, or cannot lead */
     uint32_t devices; /* of the last view, with the lost one */
     bool majority;    /* of them must be left: the strategy's weights depend on who takes part */
     uint64_t lost_ms; /* when this device lost the coordinator */

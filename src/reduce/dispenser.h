@@ -47,7 +47,7 @@ bool sh_dispenser_next(sh_dispenser *dispenser, uint32_t *device, uint32_t *upda
 /* An update of the device is in the weights. False: it has none under way. */
 bool sh_dispenser_finish(sh_dispenser *dispenser, uint32_t device);
 
-/* The lap is to end soon: no update begins any more, but the first. */
+/* The lap must end soon: no update starts after this, except the first. */
 void sh_dispenser_stop(sh_dispenser *dispenser);
 
 /* Whether all updates are in the weights. */

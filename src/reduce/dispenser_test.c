@@ -42,7 +42,7 @@ static void each_update_is_dealt_once_and_in_order(void **state)
     assert_true(sh_dispenser_is_over(&dispenser));
 }
 
-/* The smallest bound is lock step; who has to wait gets its update when the slowest has come. */
+/* The smallest bound is lockstep; a waiting device receives its update once the slowest asks. */
 static void a_bound_holds_the_fast_ones_back(void **state)
 {
     (void)state;
@@ -68,7 +68,7 @@ static void a_bound_holds_the_fast_ones_back(void **state)
     }
 }
 
-/* Of those that wait nobody is passed over. */
+/* No waiting device is passed over. */
 static void devices_have_their_turns(void **state)
 {
     (void)state;

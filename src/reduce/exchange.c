@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames have the lap's number as their step and as their hop what they say:
+ * A frame's step is the number of the lap, and its hop is the kind of the message:
  *
- *     WANT     to who deals     an update is asked for; bucket 1: the lap is to end soon
- *     GRANT    from there       update number `bucket`
- *     NUMBERS  to each server   of an update, and behind them
+ *     WANT     to the dealer    requests an update; bucket 1: the lap must end soon
+ *     GRANT    from the dealer  update number `bucket`
+ *     NUMBERS  to each server   of an update, before its words
  *     WORDS    to each server   those of its shard
- *     TAKEN    from there       the update is in the shard
- *     DONE     to who deals     all servers have said so
- *     PULL     to each server   an update is granted: its shard of the weights is asked for
- *     WEIGHTS  from there       as they are now
- *     END      from there       all `bucket` updates are in all shards; the state
+ *     TAKEN    from each server the update is in the shard
+ *     DONE     to the dealer    all servers have answered TAKEN
+ *     PULL     to each server   an update was granted: requests its shard of the weights
+ *     WEIGHTS  from each server the shard's current weights
+ *     END      from the dealer  all `bucket` updates are in all shards; the state
  *     FINAL    from each server its shard of array `bucket`
  *
- * A PULL stands behind the WORDS before in the channel, so a device's own updates are in what it
- * gets. Who says DONE has been answered by all servers, so behind END no shard changes any more,
- * and what is sent then need not be copied. WEIGHTS do: other updates may come while they are being
- * written. They are copied to where the peer's words were, which are applied by then, and it sends
- * none before it has them all.
+ * A PULL follows the previous WORDS in the channel, so the weights include the device's own
+ * updates. A device sends DONE after all servers have answered, so no shard changes after END, and
+ * what is sent then need not be copied. WEIGHTS are copied, because other updates may arrive while
+ * they are sent: into the memory of the peer's words, which are applied by then, and the peer sends
+ * none before it has all weights.
  *
- * What is of the lap after this one makes its channel pause until that begins here. Nothing of this
- * lap can stand behind it: who begins the next one has seen all of this one. The same is true of
- * the parts of a reduction that follows. Only a WANT may come late, from who had not heard of the
- * end; it is dropped. It may be late by several laps, where the others needed nothing of that
- * device.
+ * A frame of the next lap pauses its channel until that lap begins here. No frame of this lap can
+ * follow it, because a device begins the next lap after all frames of this one; the same holds for
+ * the parts of a following reduction. Only a WANT may be late, from a device that did not know of
+ * the end, even by several laps if the others needed nothing from that device; it is dropped.
  *
- * All here is the loop's but what stands under the round's lock.
+ * Everything belongs to the loop, except members documented as guarded by the round's lock.
  */
 #include "reduce/exchange.h"
 
@@ -43,7 +42,7 @@ typedef struct peer {
     bool has_numbers; /* of an update: the words come next */
     bool owes;        /* a server that has not taken our update yet */
     bool gives;       /* a server that has been asked for its shard */
-    uint32_t finals;  /* arrays whose shard has come */
+    uint32_t finals;  /* arrays whose shard arrived */
     void *words;      /* of its update; our shard's elements as floats fit too */
     void *numbers;
 } peer;
@@ -55,7 +54,7 @@ struct sh_exchange {
     sh_exchange_lap lap;
     uint32_t number; /* of the lap that is open or was the last; from 1 */
     bool open;
-    bool ended; /* END has come, or gone */
+    bool ended; /* END was received or sent */
     bool asked; /* for an update */
     uint32_t count;
     sh_dispenser dispenser;

@@ -327,7 +327,7 @@ static void *serve(void *argument)
     open_mpi(mpi);
     while (look(mpi, &waiting) && start(mpi) && drive(mpi))
         rest(mpi, waiting);
-    /* What is read here nobody changes any more. */
+    /* The values read here no longer change. */
     if (mpi->open && mpi->failure == SH_OK && mpi->begun == mpi->finished) {
         for (int i = 0; i < WORD_KINDS; i++)
             MPI_Op_free(&mpi->add[i]);

@@ -33,9 +33,8 @@ bool sh_mpi_is_built(void);
 sh_status sh_mpi_open(sh_engine **engine, uint32_t *rank) SHOAL_CHECKED;
 
 /*
- * As sh_engine_close, but waits no longer than this: for those who are soon ended by force, and
- * whom a launcher that has begun with it does not answer any more. What is not closed by then stays
- * as it is until the process ends.
+ * As sh_engine_close, but waits at most `patience_ms`: for a process that will soon be killed and
+ * whose launcher no longer answers. What is not closed by then remains until the process ends.
  */
 void sh_mpi_close_within(sh_engine *engine, int patience_ms);
 

@@ -171,7 +171,7 @@ static void ranks_add_up(void **state)
         free(w.narrow[s]);
 }
 
-/* Rank 0 waits for others that do nothing, until it is told to give up; nobody hangs. */
+/* Rank 0 waits for idle ranks until it is aborted; no rank hangs. */
 static void a_round_is_given_up(void **state)
 {
     sh_engine *engine;

@@ -78,8 +78,7 @@ static uint32_t hops_of(const sh_ring *ring, uint32_t index)
     return ring->links.round.spans[index].gathered ? ring->hops / 2 : ring->hops;
 }
 
-/* Sends every hop of a span whose turn has come. Rank 0, which decides, sends word 0 first in hop
- * N - 1. */
+/* Sends every hop of a span that is due. Rank 0, which decides, first sends word 0 in hop N - 1. */
 static void pump(sh_ring *ring, uint32_t index)
 {
     ring_span *at = &ring->spans[index];

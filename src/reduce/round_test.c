@@ -12,7 +12,7 @@ static void *wait_in(void *argument)
     return NULL;
 }
 
-/* A thread that was woken waits for nobody any more, although it has not gone on yet. */
+/* A woken thread no longer counts as waiting, although it has not continued yet. */
 static void who_was_woken_does_not_wait(void **state)
 {
     (void)state;

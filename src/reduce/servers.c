@@ -142,7 +142,7 @@ static bool is_complete(const sh_servers *servers, const servers_span *span)
     return span->sums == servers->sums && (span->sum_sent || !is_server(servers));
 }
 
-/* Something of a span has arrived or become known; nothing does any more once it is complete. */
+/* A part of a span arrived or became known; does nothing once the span is complete. */
 static void advance(sh_servers *servers, uint32_t index)
 {
     if (pump(servers, index) != SH_OK)

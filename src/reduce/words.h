@@ -34,7 +34,7 @@ typedef struct sh_span {
     size_t count;
     sh_word word;
     bool gathered; /* at most one per round: `total` receives the own words of all others instead */
-    size_t room;   /* of these: so many in all */
+    size_t room;   /* if gathered: the number of these in all */
 } sh_span;
 
 /* Consecutive words of a span, in both blocks; borrowed like the span. */

@@ -242,7 +242,7 @@ static void all_that_are_connected_hear_of_the_end(void **state)
     (void)state;
     sh_loop_call(scene.loop, connect_silent, &scene.silent[0]);
     wait_for(&scene.opened, 1);
-    wait_for_talker(); /* so the one before has come */
+    wait_for_talker(); /* so the previous one has arrived */
     sh_coordinator_fail(scene.coordinator, "that is all");
     sh_loop_call(scene.loop, connect_silent, &scene.silent[1]);
     wait_for(&scene.ended, 2);

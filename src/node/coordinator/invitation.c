@@ -157,7 +157,7 @@ static size_t write_key(unsigned char bytes[KEY_FILE_MAX], const sh_invitation *
     return KEY_FILE_MIN + chain_bytes;
 }
 
-/* False: it is none. */
+/* False: not a valid key. */
 static bool read_key(sh_invitation *invitation, const unsigned char *text, size_t bytes)
 {
     if (bytes < KEY_FILE_MIN || (bytes - KEY_FILE_MIN) % sizeof(sh_leader_signature) != 0)

@@ -9,7 +9,7 @@ static void one_that_owes_and_gives_nothing_is_counted(void **state)
     sh_lull lull = {0};
     for (uint32_t i = 1; i <= 9; i++)
         assert_int_equal(sh_lull_look(&lull, true, 0), i);
-    assert_int_equal(sh_lull_look(&lull, false, 0), 0); /* it owes nothing any more */
+    assert_int_equal(sh_lull_look(&lull, false, 0), 0); /* it no longer owes anything */
     assert_int_equal(sh_lull_look(&lull, true, 0), 1);
 }
 

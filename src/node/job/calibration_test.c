@@ -64,7 +64,7 @@ static sh_status take(void *context, size_t node, const sh_shape *shape, const f
     return all.fails_at != 0 && --all.fails_at == 0 ? sh_fail(SH_LIMIT, "enough") : SH_OK;
 }
 
-/* Calibrates digits.onnx with so many samples at most. */
+/* Calibrates digits.onnx with at most `samples` samples. */
 static sh_status calibrate(uint32_t samples, uint32_t wanted, const bool *chosen)
 {
     static const char here[] = __FILE__, inner[] = "src/node/job/calibration_test.c";

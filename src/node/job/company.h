@@ -94,7 +94,7 @@ struct sh_company {
     uint32_t devices;         /* at the start, as ops->devices says */
     /* Set by open. */
     uint32_t here;      /* of these devices on this machine, which share its cores; else 1 */
-    uint32_t rank;      /* 0 but for ranks */
+    uint32_t rank;      /* 0 except for ranks */
     sh_engine *engine;  /* without an agent: reduces over all devices; borrowed */
     bool may_share;     /* other devices may need what the replica and the sums hold */
     bool may_be_killed; /* may be killed soon after a request to end: save_now is called on another
@@ -102,7 +102,7 @@ struct sh_company {
 
     /* Set by the training when available; borrowed. */
     sh_workbench *bench;
-    sh_run *run; /* NULL but for rank 0, as the journal */
+    sh_run *run; /* NULL except for rank 0, like the journal */
     sh_run_journal *journal;
     sh_duties duties;
     const char

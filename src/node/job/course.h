@@ -30,7 +30,7 @@ typedef struct sh_course {
     sh_range share;      /* likewise: the grains of a full step that this one computes */
     const sh_stop *stop; /* asks all devices to end after the step; NULL: never */
 
-    /* Required with an agent: reads the mail that has come; with `wait` there is nothing to do
+    /* Required with an agent: reads the mail that arrived; with `wait` there is nothing to do
      * until SH_MAIL_TASK comes. *over where the job is. A failure ends the course. */
     sh_status (*on_idle)(void *context, bool wait, bool *over);
 

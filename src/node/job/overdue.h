@@ -46,7 +46,7 @@ typedef struct sh_overdue_limit {
 /* The usual limits, by occupation. Static storage. */
 extern const sh_overdue_limit sh_overdue_limits[SH_OCCUPATION_KINDS];
 
-/* Zero but for the first two. */
+/* All zero except the first two members. */
 typedef struct sh_overdue {
     const sh_overdue_limit *limits; /* by occupation; borrowed */
     uint64_t look_ns;

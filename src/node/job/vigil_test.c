@@ -155,7 +155,7 @@ static void the_start_is_broken_off(void **state)
     assert_int_equal(w.saves, 0);
 }
 
-/* It goes on while the other saves, and hangs again: it is told the second time alone. */
+/* It continues while the other saves, and hangs again: only the second hang is reported. */
 static void who_goes_on_is_not_told_of(void **state)
 {
     (void)state;

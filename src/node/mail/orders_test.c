@@ -237,7 +237,7 @@ static void the_most_of_everything_comes_back(void **state)
     sh_message_free(message);
 }
 
-/* ---- orders that make no sense ------------------------------------------------------------------
+/* ---- inconsistent orders -----------------------------------------------------------------------
  */
 
 typedef void spoil_orders(Shoal__Order *body);

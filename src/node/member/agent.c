@@ -33,7 +33,7 @@ struct sh_agent {
     uint64_t sent;           /* serial of the notice that went last */
     uint64_t beats;          /* heartbeats so far */
     sh_channel_stats closed; /* of intakes that are gone */
-    bool settled;            /* none comes any more */
+    bool settled;            /* no more intakes */
 
     pthread_mutex_t lock; /* guards all below */
     sh_participant participant;
@@ -43,7 +43,7 @@ struct sh_agent {
     bool waiting;                 /* the step's thread waits and was not notified yet */
     bool called;                  /* it was called and has not answered yet */
     bool looking;                 /* a look is on its way */
-    bool closing;                 /* none goes any more */
+    bool closing;                 /* no more looks */
 };
 
 static void look_soon(sh_agent *agent);

@@ -22,7 +22,7 @@ typedef struct donation {
     uint32_t stripe, stripes;
     char identity[SH_LINK_IDENTITY];
     sh_channel *channel;       /* NULL before the receiver connects, and after its end */
-    sh_replica_sender *sender; /* NULL before it has come */
+    sh_replica_sender *sender; /* NULL before it connects */
     uint32_t sending;          /* frames that the channel has */
     atomic_bool over;          /* failed or disconnected; a receiver does not reconnect */
 } donation;

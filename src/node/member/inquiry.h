@@ -42,7 +42,7 @@ typedef struct sh_inquiry_options {
 /* `*inquiry` is owned: sh_inquiry_stop, also after on_done but not inside it. */
 sh_status sh_inquiry_start(sh_inquiry **inquiry, const sh_inquiry_options *options) SHOAL_CHECKED;
 
-/* Frees the inquiry; on_done is not called any more. NULL is fine. */
+/* Frees the inquiry; on_done is no longer called. NULL is fine. */
 void sh_inquiry_stop(sh_inquiry *inquiry);
 
 /* Any thread but the loop's: asks and waits for the answers. After a failure all doors count as

@@ -553,7 +553,7 @@ void sh_member_ready(sh_member *member, sh_workbench *bench, const char *first_g
                             .lanes = sh_lanes_count(sh_trainer_lanes(bench->trainer)),
                             .fingerprint = sh_pipeline_about(bench->pipeline)->fingerprint,
                             .first_grain = first_grain});
-    if (member->supply != supply) /* there is no door any more */
+    if (member->supply != supply) /* the listener is already closed */
         sh_supply_free(supply);
     sh_agent_begin(member->agent, member->legacy.device, bench, whole);
 }

@@ -10,7 +10,7 @@ typedef struct outcome {
     uint64_t records, dropped, reports;
 } outcome;
 
-/* `count` batches with so many records each, over a second from `*now_ns` on. */
+/* `count` batches of `samples` records each, within a second from `*now_ns`. */
 static outcome deliver(sh_allowance *allowance, uint64_t *now_ns, uint32_t count, uint32_t samples,
                        uint32_t steps, uint32_t dropped)
 {

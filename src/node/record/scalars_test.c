@@ -4,7 +4,7 @@
 #include "base/scratch.h"
 #include "store/file.h"
 
-/* The float that stands behind the `number`-th tag of that name; fails where there is none. */
+/* The float after the `number`-th tag of that name; fails without one. */
 static float value_of(const char *file, size_t bytes, const char *tag, int number)
 {
     float value;
