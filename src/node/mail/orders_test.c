@@ -237,8 +237,7 @@ static void the_most_of_everything_comes_back(void **state)
     sh_message_free(message);
 }
 
-/* ---- inconsistent orders -----------------------------------------------------------------------
- */
+/* ---- inconsistent orders --------------------------------------------------------------------- */
 
 typedef void spoil_orders(Shoal__Order *body);
 
