@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The gain of other shares is (now - then) / step: the time of the longest seat now, its time with
- * the other shares, and the time of a whole step, which is longer if the network limits it. Because
- * grains are whole, there is often no gain even if rates differ.
+ * The gain of new shares is (now - then) / step: the longest seat's time with the current and the
+ * new shares, and the time of a whole step, which is longer if the network limits it. Grains are
+ * whole, so there is often no gain even if rates differ.
  *
  * The uncertainty of a gain comes from the errors of its two seats. Among N equally fast seats the
  * slowest appears slower by about sqrt(2 ln N) errors, the largest of N normal deviates; so a gain
  * must be DOUBTS + sqrt(2 ln N) errors.
  *
  * This holds for one step. Errors persist over the steps of an estimate, and among some hundred
- * estimates one exceeds any threshold. So only the excess over the requirement accumulates, and a
- * shortfall is subtracted. A gain of SURE times the requirement counts in full, so that a real
- * change of speed acts at once.
+ * estimates one exceeds any threshold. So only the excess over the requirement accumulates. A gain
+ * of SURE times the requirement counts in full, so that a real change of speed acts at once.
  *
- * If devices are slow only for a few steps, each change comes too late: so a change soon after
- * another costs more. Time need not be proportional to grains (a CPU quota comes in slices), so a
- * change may bring less than predicted. If more than half was missing, that amount is the error of
- * predictions, and a gain must be twice as large.
+ * If devices are slow only for a few steps, each change comes too late, so frequent changes cost
+ * more. Time need not be proportional to grains (a CPU quota comes in slices), so a change may
+ * bring less than predicted.
  */
 #include "cluster/balance.h"
 
@@ -27,12 +25,12 @@
 #include "cluster/directive.h"
 
 #define DOUBTS 1.0
-#define SURE 2.0      /* times what is needed */
-#define PASSED_MAX 16 /* most steps that one assessment counts for */
+#define SURE 2.0      /* times the requirement */
+#define PASSED_MAX 16 /* most steps that an assessment counts for */
 
 typedef struct gain {
     double now_s, then_s, step_s;
-    double share, doubt; /* of the step */
+    double share, doubt; /* fractions of the step */
     uint32_t last;       /* seat */
 } gain;
 
@@ -62,8 +60,8 @@ static bool predict(gain *found, const sh_balance *balance, const sh_range *shar
     return true;
 }
 
-/* Assesses the last change after its steps; the price falls without changes, the error of
- * predictions with time. */
+/* Compares the last change with its prediction after SH_BALANCE_TRIAL steps. Mistrust fades with
+ * steps, and the price falls without changes. */
 static void judge(sh_balance *balance, double step_s, uint64_t passed, uint64_t steps)
 {
     balance->mistrust *= exp2(-(double)passed / SH_BALANCE_MEMORY);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When new shares pay: accumulates the loss of the current shares beyond noise, and changes them
- * once the sum reaches the cost of a change. The total cost is then about twice that with knowledge
+ * Decides when new shares pay: accumulates the loss of the current shares beyond noise, and changes
+ * them once it reaches the cost of a change. The total cost is then about twice that with knowledge
  * of the future (the ski-rental problem: Karlin et al., "Competitive snoopy caching", 1988). Noise,
  * which is won as often as lost, does not add up (Page, "Continuous inspection schemes", 1954).
  *
@@ -25,14 +25,14 @@
 
 /* All zero at first; lives as long as the job. */
 typedef struct sh_balance {
-    bool spare;                  /* as sh_shares_deal has it */
+    bool spare;                  /* see sh_shares_deal */
     double price;                /* of the next change, in steps; 0: SH_BALANCE_PRICE */
-    double mistrust;             /* of a step: by how much a change missed its prediction */
+    double mistrust;             /* part of a step by which a change missed its prediction */
     double lost;                 /* in steps, by suboptimal shares; at least 0 */
     uint64_t assessed;           /* steps applied at the last assessment */
     uint64_t changed;            /* step of the last change or fall of the price; 0: long ago */
-    double before_s, promised_s; /* a step before that change, and after it; 0: is judged */
-    uint32_t last;               /* of a change: the seat for which the others wait */
+    double before_s, promised_s; /* a step then, and as predicted; 0: assessed */
+    uint32_t last;               /* the seat for which the others waited before a change */
 } sh_balance;
 
 /*
@@ -48,8 +48,7 @@ bool sh_balance_assess(sh_balance *balance, const sh_range *shares, const sh_spe
                        uint32_t seats, uint32_t grains, uint64_t steps, char *reason,
                        size_t reason_bytes);
 
-/* The view has other devices or follows a halt: discards the accumulated loss and the prediction.
- */
+/* The view has other devices or follows a halt: discards accumulated loss and prediction. */
 void sh_balance_restart(sh_balance *balance);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Devices out of a seed, each with a pace of its own, around one balance: a step takes what its
- * longest device takes, and a change comes into force LATE steps after it was asked for.
+ * Simulates devices with random noise around one balance. A step takes as long as its slowest
+ * device; new shares apply LATE steps after the decision.
  */
 #include "cluster/balance.h"
 
@@ -14,15 +14,15 @@
 #define LATE 2
 #define CALM_STEPS 500
 #define LASTING 5
-#define SETTLING 200 /* steps until the first shares stand */
+#define SETTLING 200 /* steps until the shares settle */
 
 typedef struct cluster {
     uint32_t grains;
-    double jitter, outliers; /* deviation of a step's seconds; how many take twice as long */
-    double lasting;          /* deviation of what stays for about LASTING steps */
-    double fixed_s;          /* of a step, by the network */
+    double jitter, outliers; /* deviation of a step's time; part of steps that take twice */
+    double lasting;          /* deviation of noise that lasts about LASTING steps */
+    double fixed_s;          /* the network's part of a step */
     double speed[SEATS];     /* grains/s */
-    double slower[SEATS];    /* for a while, by so much */
+    double slower[SEATS];    /* lasting noise */
     sh_random random;
     sh_pace pace[SEATS];
     sh_range shares[SEATS], next[SEATS];
@@ -103,7 +103,7 @@ static void run(cluster *c, uint32_t steps)
         step(c);
 }
 
-/* Grains a second without noise, as a part of what the speeds add up to. */
+/* Throughput without noise, as a fraction of the sum of speeds. */
 static double reached(const cluster *c)
 {
     float rates[SEATS];
@@ -154,7 +154,7 @@ static void quiet_steps_change_nothing(void **state)
         }
 }
 
-/* As where devices share processors, and each is in the others' way now and then. */
+/* As if devices share processors and slow each other down at times. */
 static void noise_that_lasts_changes_little(void **state)
 {
     (void)state;
@@ -216,7 +216,7 @@ static void a_slowed_device_is_balanced_within_ten_steps(void **state)
         }
 }
 
-/* So slow that it has no grain, and hence is not measured. */
+/* It is so slow that it has no grain, and so is not measured. */
 static void a_device_without_grains_is_tried_again(void **state)
 {
     (void)state;
@@ -237,7 +237,7 @@ static void a_device_without_grains_is_tried_again(void **state)
     }
 }
 
-/* A device that is slow now and then, for less than a change takes: changes become rare. */
+/* Devices are slow for less time than a change takes, so changes become rare. */
 static void what_does_not_last_is_left_alone(void **state)
 {
     (void)state;
@@ -256,7 +256,7 @@ static void what_does_not_last_is_left_alone(void **state)
     }
 }
 
-/* Most of a step is the network's, which shares do not change. */
+/* Shares do not change the network's part, which is most of a step. */
 static void a_gain_is_one_of_the_whole_step(void **state)
 {
     (void)state;
@@ -270,7 +270,7 @@ static void a_gain_is_one_of_the_whole_step(void **state)
     assert_int_equal(c.changes, 1);
 }
 
-/* Assessed by hand: rates as they are told. */
+/* A balance that assesses given rates. */
 typedef struct told {
     sh_balance balance;
     sh_range shares[2];
@@ -296,25 +296,25 @@ static void a_change_comes_when_it_has_been_paid_for(void **state)
     (void)state;
     told half = two_devices(5, 0.01f); /* 4 s become 2.7 s: a third of each step */
     assert_false(ask(&half, 1));
-    assert_false(ask(&half, 0)); /* the same step once more */
+    assert_false(ask(&half, 0)); /* the same step again */
     assert_false(ask(&half, 1));
     assert_true(ask(&half, 1));
     assert_string_equal(half.reason, "20 grains at 5 a second take 4000.0 ms; a step of 4000.0 ms "
                                      "becomes one of 2700.0 ms");
     assert_int_equal(half.balance.last, 1);
-    told seldom = two_devices(5, 0.01f); /* heard of now and then */
+    told seldom = two_devices(5, 0.01f); /* assessed rarely */
     assert_true(ask(&seldom, 3));
-    told unsure = two_devices(5, 0.2f); /* the gain may be none */
+    told unsure = two_devices(5, 0.2f); /* the gain may be noise */
     for (int i = 0; i < 100; i++)
         assert_false(ask(&unsure, 1));
-    told unknown = two_devices(0, 0.01f); /* it is not to be guessed while it is being measured */
+    told unknown = two_devices(0, 0.01f); /* no guess while its rate is being measured */
     unknown.shares[0].count = unknown.shares[1].first = 30;
     unknown.shares[1].count = 10;
     for (int i = 0; i < 100; i++)
         assert_false(ask(&unknown, 1));
 }
 
-/* A device is slow in one of `steps` steps: whether shares change within 400 steps. */
+/* Whether shares change within 400 steps if a device is slow in one of `steps` steps. */
 static bool changes_when_slow_in_one_of(uint32_t steps)
 {
     told t = two_devices(10, 0.01f);
@@ -333,7 +333,7 @@ static void what_is_won_back_is_not_lost(void **state)
     assert_false(changes_when_slow_in_one_of(12));
 }
 
-/* Steps until a change is asked for. */
+/* Steps until a change. */
 static uint32_t patience(told *t)
 {
     uint32_t steps = 1;
@@ -355,7 +355,7 @@ static void what_did_not_come_true_is_not_believed(void **state)
 {
     (void)state;
     static const struct {
-        float step_s, rate; /* after the change, where 4 s became 2.7; what is promised then */
+        float step_s, rate; /* after a change from 4 s to a predicted 2.7 s; for the next gain */
         uint32_t patience;
     } cases[] = {{2.7f, 8, 8},    {3.3f, 8, 8}, {3.4f, 8, 0},
                  {3.4f, 2.5f, 3}, {3.9f, 3, 0}, {3.9f, 1, 4}};

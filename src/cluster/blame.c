@@ -11,7 +11,7 @@ static bool imagined(const sh_blame_word *word, uint64_t check, uint32_t devices
     return word->there && word->differed && word->total == devices * check;
 }
 
-/* The number of words with the same total as this one. */
+/* Counts the words with this total. */
 static uint32_t agreeing(const sh_blame_word *words, uint32_t count, uint64_t total)
 {
     uint32_t equal = 0;

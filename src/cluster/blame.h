@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a device says of the stage. */
+/* A device's report about the stage. */
 typedef struct sh_blame_word {
     bool there;     /* its replica is at the stage; other devices do not count */
     bool passed;    /* its replica is past the stage: it found that all agreed */
@@ -24,13 +24,14 @@ typedef struct sh_blame_word {
 } sh_blame_word;
 
 /*
- * Marks in odd[count] the devices that are wrong, and returns how many. `check` is that of the
- * weights, which `devices` have added up. The first of these that applies to anybody:
+ * Marks the faulty devices in odd[count] and returns their number. `check` is the check of the
+ * weights, to which `devices` devices added. The first criterion that applies to any device
+ * decides:
  *
- *   it said another check than its weights have
+ *   its trailer had another check than its weights
  *   it found a difference in a total that shows none
- *   most others found the opposite: it passed the stage alone, or alone it did not
- *   most others read another total, one and the same
+ *   it passed the stage and more devices found a difference, or the reverse
+ *   most that found a difference read the same other total
  */
 uint32_t sh_blame_find(bool *odd, const sh_blame_word *words, uint32_t count, uint64_t check,
                        uint32_t devices);

@@ -6,7 +6,7 @@
 #define CHECK UINT64_C(0xfedcba9876543210)
 #define WORDS 4
 
-/* Three checks that are right and one that is not, as a total. */
+/* The sum of three right checks and a wrong one. */
 #define TOTAL (4 * CHECK + 5)
 #define DIFFERED                                                                                   \
     {                                                                                              \
@@ -24,7 +24,7 @@
 static const struct {
     const char *what;
     sh_blame_word words[WORDS];
-    uint32_t odd; /* bit by bit */
+    uint32_t odd; /* bit mask */
 } cases[] = {
     {"its own trailer says another check",
      {DIFFERED,

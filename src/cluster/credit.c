@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A step of T seconds consists of its longest seat, c / r by the claims, and a rest for the
- * network; the network needs the recent minimum of that rest. An excess over it is attributed to a
- * device: if a device's share has grown because of its claim, and the excess is a substantial part
- * of the step and of the explained time, its claim is refuted. Its known speed is then what it
- * delivered: c grains in the step without the network's part, and the grains added to its share in
- * the excess.
+ * A step of T seconds consists of its longest seat, c / r by the claims, and a rest; the recent
+ * minimum of the rest is the network's part. If a device's share has grown because of its claim,
+ * and the excess over this minimum is a substantial part of the step and of the explained time, the
+ * claim is refuted. The device's known speed is then what it delivered: c grains in the step
+ * without the network's part, or, if more, the grains added to its share in the excess.
  *
- * While shares are a small part of the step, they prove little and matter little: the limit is then
+ * While shares are a small part of the step, they prove and matter little: the limit is then
  * SH_CREDIT_HOPE times device 0's speed.
  *
  * A network that becomes slow at this moment looks the same. Then shares matter less than the
@@ -17,12 +16,12 @@
 
 #include <math.h>
 
-#define RAISED 1.05       /* growth of a share relative to device 0's that counts */
-#define OF_STEP 0.25      /* an excess that counts */
+#define RAISED 1.05       /* growth of a known speed that counts */
+#define OF_STEP 0.25      /* least excess that counts, of a step */
 #define LITTLE 0.125      /* of a step: shares matter little */
-#define OF_SHARES 0.5     /* likewise, of what is explained */
-#define SLACK 1.1         /* that one who is doubted is given */
-#define SLOWLY (1 / 16.0) /* margin on the rest */
+#define OF_SHARES 0.5     /* likewise, of the explained time */
+#define SLACK 1.1         /* factor on the known speed of a doubted device */
+#define SLOWLY (1 / 16.0) /* part of a small excess by which the network's part grows */
 
 static bool is_doubted(const sh_credit *credit, uint64_t steps)
 {
@@ -34,7 +33,7 @@ static bool is_amount(float number)
     return isfinite(number) && number > 0;
 }
 
-/* Seconds of the longest seat by the claims. */
+/* The longest seat's time by the claims. */
 static double explained(const sh_range *shares, const sh_speed *speeds, uint32_t seats)
 {
     double longest = 0;
@@ -75,7 +74,7 @@ uint32_t sh_credit_judge(sh_credit_steps *all, sh_credit *const *credits, const 
         }
         credit->share = share;
     }
-    if (worst == 0 && excess_s > 0 && !counts) /* the network may have become another */
+    if (worst == 0 && excess_s > 0 && !counts) /* the network may have changed */
         all->rest_s += SLOWLY * excess_s;
     return worst;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much of a device's claimed speed is believed. Known are the share that the device delivers in
- * time, and device 0's share and speed, which are measured here. Because a device that waits for
- * others may be faster than it can show, its claim is believed up to SH_CREDIT_HOPE times the known
- * speed, and it receives the grains to prove it. If steps then take longer than the claims explain,
- * no more than the delivered speed is believed for SH_CREDIT_MEMORY steps.
+ * Limits how much of a device's claimed speed is believed. Its known speed follows from the share
+ * that it delivers in time and from device 0's share and speed, which are measured here. A device
+ * that waits for others may be faster, so its claim is believed up to SH_CREDIT_HOPE times the
+ * known speed, and it receives the grains to prove it. If steps then take longer than the claims
+ * explain, no more than the delivered speed is believed for SH_CREDIT_MEMORY steps.
  *
  *     sh_credit_judge(&credit, credits, shares, speeds, seats, steps); // from time to time
  *     rate = sh_credit_rate(&one->credit, one->notice.speed.rate, steps);
@@ -17,20 +17,19 @@
 #include "train/pace.h"
 #include "train/schedule.h"
 
-#define SH_CREDIT_HOPE 4.0   /* times what is known */
+#define SH_CREDIT_HOPE 4.0   /* times the known speed */
 #define SH_CREDIT_MEMORY 512 /* steps until a refuted claim is forgotten */
 #define SH_CREDIT_STEPS 6    /* of a view before the first judgement, and between two */
 
-/* Of a device. Zeroed to begin with. */
+/* Per device; all zero at first. */
 typedef struct sh_credit {
     double shown;   /* grains/s; 0: unknown, so no claim is believed */
     double most;    /* likewise, while shares hardly affect a step; 0: no limit */
     uint32_t share; /* grains at the last judgement */
-    uint64_t until; /* steps: doubted before this many */
+    uint64_t until; /* doubted before this step */
 } sh_credit;
 
-/* Per job: the part of a step that shares do not explain, such as the network; the recent minimum.
- */
+/* Per job: recent minimum of the part of a step that shares do not explain, such as the network. */
 typedef struct sh_credit_steps {
     bool known;
     double rest_s;

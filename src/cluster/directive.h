@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the coordinator wants from a device. Level-triggered like the notice: each directive is
- * complete and numbered, and only the one with the highest serial counts.
+ * complete, and only the one with the highest serial counts.
  *
  * For view v the phase goes HALT, LINK, GO, or LINK, GO if the change is planned:
  *
@@ -63,8 +63,7 @@ typedef struct sh_directive {
 
     sh_directive_phase phase;
     uint32_t view;
-    uint32_t
-        ring; /* the view whose links are used: `view`, or an earlier one with the same seats */
+    uint32_t ring; /* the view whose links it uses: an earlier one if the seats are the same */
     bool planned;
     uint32_t seat_count; /* 0 in a HALT */
     sh_seat seats[SH_DEVICES_MAX];
@@ -72,7 +71,7 @@ typedef struct sh_directive {
     sh_position start; /* of a GO: the view starts here */
     uint32_t left; /* of a GO: the previous view's ring, needed until all have completed its last
                       stage; 0: no longer needed */
-    bool ends;     /* of an unplanned GO: the job already ended for some devices: no more stages */
+    bool ends;     /* of an unplanned GO: the job ended for some devices: no more stages */
 
     /* For an unplanned GO that starts with a training stage: this device's work in it. */
     bool keep;      /* its held grains count; else it starts with an empty sum */
@@ -101,7 +100,7 @@ bool sh_directive_links(const sh_directive *directive, uint32_t from, uint32_t t
 /* The transfer with this receiver among `count`, or NULL. Borrowed like the transfers. */
 const sh_transfer *sh_transfer_to(const sh_transfer *transfers, uint32_t count, uint32_t device);
 
-/* Whether `device` is a donor of a transfer, and of which stripe. */
+/* Whether `device` is a donor of a transfer; sets its *stripe. */
 bool sh_transfer_gives(uint32_t *stripe, const sh_transfer *transfer, uint32_t device);
 
 #endif

@@ -14,11 +14,11 @@
 #include "cluster/membership.h"
 #include "cluster/repairs.h"
 
-#define SH_FAULTS_OUTCASTS 8 /* that are remembered */
+#define SH_FAULTS_OUTCASTS 8 /* remembered names */
 
 /* What a halt finds. */
 typedef enum sh_finding {
-    SH_FINDING_NOBODY, /* nobody has to go */
+    SH_FINDING_NOBODY, /* no device is evicted */
     SH_FINDING_OUT,    /* a device was evicted: judge the others again */
     SH_FINDING_END,    /* the job has ended */
 } sh_finding;
@@ -41,7 +41,7 @@ typedef struct sh_faults {
     sh_position suspected_at;
 
     sh_repairs unexplained;           /* halts for checks that found no faulty device */
-    char suspect[SH_MEMBERSHIP_TEXT]; /* is tried without since; "": nobody */
+    char suspect[SH_MEMBERSHIP_TEXT]; /* the device left out on trial; "": none */
 
     uint32_t outcast_count; /* ever */
     sh_outcast outcasts[SH_FAULTS_OUTCASTS];

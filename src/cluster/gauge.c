@@ -12,17 +12,17 @@
 
 #define MS 1000000u
 #define LONG_S 0.010       /* time of a probe beyond the delay that suffices to compute a speed */
-#define VERY_LONG_S 0.1    /* likewise: other causes are negligible */
+#define VERY_LONG_S 0.1    /* likewise, without a repetition: other causes are negligible */
 #define FIRST_BYTES 2048   /* 16 ms at 1 Mbit/s */
 #define GROWTH 4           /* from one probe to the next */
-#define THOROUGH 2         /* measurements before it only looks */
+#define THOROUGH 2         /* measurements before checks for changes suffice */
 #define AGAIN_MS 200       /* between two of them */
 #define OTHER 2.0          /* ratio to the known speed that counts as changed */
-#define OTHER_DELAY_S 0.02 /* and so much more is another delay */
+#define OTHER_DELAY_S 0.02 /* and added, for the delay */
 #define LEAST_PART 0.2     /* least part of a probe's time that its bytes take */
 
-#define TRIES 4     /* repetitions of a slow size, or of the largest */
-#define LOOKS 2     /* small probes of a look */
+#define TRIES 4     /* probes of a slow size, or of the largest */
+#define LOOKS 2     /* small probes of a check */
 #define LOOK_S 0.05 /* limit on the expected time of its largest probe */
 
 enum { NONE, DELAY, IN, OUT };

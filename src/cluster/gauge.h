@@ -20,15 +20,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SH_GAUGE_BYTES_MAX 65536  /* of a probe or its answer, without the message's own */
+#define SH_GAUGE_BYTES_MAX 65536  /* of a probe or its answer, without overhead */
 #define SH_GAUGE_LOOK_BYTES 16384 /* likewise, of a check for changes */
-#define SH_GAUGE_LOOK_MS 3000     /* from one look to the next */
-#define SH_GAUGE_OVERDUE_MS 300   /* beyond what a probe takes as a rule */
+#define SH_GAUGE_LOOK_MS 3000     /* between two checks */
+#define SH_GAUGE_OVERDUE_MS 300   /* after which an answer is overdue */
 
 /* A device's link, from its viewpoint. Zero: unknown. */
 typedef struct sh_link_speed {
     double out, in; /* bytes/s to and from the coordinator */
-    double delay_s; /* there and back */
+    double delay_s; /* round trip */
 } sh_link_speed;
 
 typedef struct sh_probe {
@@ -49,15 +49,15 @@ typedef struct sh_gauging {
 
 /* All zero at first; lives as long as the connection. */
 typedef struct sh_gauge {
-    uint32_t last;    /* the number of the last probe */
-    bool waits;       /* for its answer */
-    uint64_t sent_ns; /* then */
-    uint64_t due_ns;  /* the next measurement; 0: at once */
+    uint32_t last; /* the number of the last probe */
+    bool waits;    /* for its answer */
+    uint64_t sent_ns;
+    uint64_t due_ns; /* the next measurement; 0: at once */
     sh_gauging now;
     uint32_t thorough;       /* measurements since the link last changed */
-    uint32_t measured, told; /* thorough ones ever, and by when news were asked for */
+    uint32_t measured, told; /* thorough ones ever, and at the last sh_gauge_news */
     bool told_overdue;       /* likewise: an answer was overdue */
-    sh_link_speed known[2];  /* of the last two of them */
+    sh_link_speed known[2];  /* of the last two thorough measurements */
 } sh_gauge;
 
 /* The probe to send now; false: none. */

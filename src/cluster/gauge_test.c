@@ -26,7 +26,7 @@ static double carry(way *w, const sh_probe *probe)
     return took_s;
 }
 
-/* Simulates a number of milliseconds. */
+/* Simulates `ms` milliseconds. */
 static void pass(sh_gauge *gauge, way *w, uint64_t ms)
 {
     const uint64_t until_ns = w->now_ns + ms * MS;
@@ -114,7 +114,6 @@ static void one_slow_measurement_changes_nothing(void **state)
     assert_about(sh_gauge_speed(&gauge, w.now_ns).in, before);
 }
 
-/* A long wait in queues shows at once that the link is slow. */
 /* A quota lets the device run for 2 of 10 ms: most answers wait for the next slice. */
 static void a_processor_that_is_held_back_is_no_slow_link(void **state)
 {
@@ -138,6 +137,7 @@ static void a_processor_that_is_held_back_is_no_slow_link(void **state)
     }
 }
 
+/* A long wait in queues shows at once that the link is slow. */
 static void an_answer_that_is_overdue_is_a_long_way(void **state)
 {
     (void)state;
@@ -149,7 +149,7 @@ static void an_answer_that_is_overdue_is_a_long_way(void **state)
         w.now_ns += 50 * MS;
     assert_about(sh_gauge_speed(&gauge, w.now_ns + 100 * MS).delay_s, 0.0003);
     sh_link_speed speed;
-    assert_true(sh_gauge_news(&gauge, w.now_ns, &speed)); /* of all before */
+    assert_true(sh_gauge_news(&gauge, w.now_ns, &speed)); /* the earlier measurements */
     assert_false(sh_gauge_news(&gauge, w.now_ns + 100 * MS, &speed));
     assert_about(sh_gauge_speed(&gauge, w.now_ns + 900 * MS).delay_s, 0.9);
     assert_true(sh_gauge_news(&gauge, w.now_ns + 900 * MS, &speed));

@@ -7,9 +7,9 @@
  *     LINKING     the devices of `next` link while `now` works on. Device 0 announces `next` when
  *                 all are linked and the joiners' replicas are whole, or nearly. Until then it can
  *                 be given up for one with a higher number
- *     COMMITTED   device 0 has `next` in its trailer: the view comes, or a device is lost
- *     ENTERING    device 0 works in it, so it is `now`. Joiners get their GO. When all have entered
- *                 and those that leave have passed their last stage, these are dismissed: STEADY
+ *     COMMITTED   device 0 has `next` in its trailer: it takes effect unless a device is lost
+ *     ENTERING    device 0 works in it, so it is `now`. Joiners receive GO. When all have entered
+ *                 and leaving devices have passed their last stage, these are dismissed: STEADY
  *
  * A joiner's links are tested before it receives a replica: it has a seat in a `next` that is
  * linked and then dropped (`trying`). Other pending changes take precedence.
@@ -385,7 +385,7 @@ void sh_membership_handle(sh_membership *membership, const sh_membership_event *
     settle(membership);
 }
 
-/* --- What comes out ------------------------------------------------------------------------ */
+/* --- Output -------------------------------------------------------------------------------- */
 
 const char *sh_news_name(sh_news news)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices that come and go while the others work. */
+/* Devices join and leave while the others work. */
 #include "cluster/membership_fixture.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ static void joins_while_the_others_work(void **state)
     assert_int_equal(step(1, 1), 0);
     assert_true(parts[2].directive.transfers[0].live);
     assert_int_equal(parts[2].directive.transfers[0].donor_count, 2);
-    fetch(2, (sh_position){1, SH_PHASE_FIRST}); /* up to date: all link, and work goes on */
+    fetch(2, (sh_position){1, SH_PHASE_FIRST}); /* up to date: all link while work continues */
     assert_int_equal(parts[0].directive.phase, SH_DIRECTIVE_LINK);
     assert_true(parts[0].directive.planned);
     assert_int_equal(step(1, 2), 3);
@@ -30,7 +30,7 @@ static void joins_while_the_others_work(void **state)
     assert_int_equal(parts[2].share.count, 4);
     assert_non_null(strstr(notes, "transfer: device d2 takes the replica from 2 others"));
     assert_non_null(strstr(notes, "whole: device d2 has all of the replica, at step 1"));
-    assert_null(strstr(notes, "at step 2\n")); /* from then on it follows */
+    assert_null(strstr(notes, "at step 2\n")); /* reported once; then it follows */
     assert_non_null(strstr(notes, "view 3: 3 devices, from step 2, 0 of its grains dealt anew"));
     assert_non_null(strstr(notes, "joined: device d2 joined with 4 of 12 grains"));
 }
@@ -43,7 +43,7 @@ static void say_left(uint32_t device, uint32_t left_ms)
     settle();
 }
 
-/* Three at 10 grains/s take 400 ms for a step of 12, four take 300 ms. */
+/* At 10 grains/s each, a step of 12 takes 400 ms with three devices, 300 ms with four. */
 static void come_to_three_that_work(void)
 {
     work_with(3);
@@ -121,7 +121,7 @@ static void joins_although_another_dies_meanwhile(void **state)
     settle();
     fetch(2, (sh_position){0, SH_PHASE_FIRST});
     assert_int_equal(step(1, 1), 3);
-    assert_int_equal(parts[2].notice.view, 0); /* it has a seat, and is a step behind */
+    assert_int_equal(parts[2].notice.view, 0); /* it has a seat but is a step behind */
     go(1);
     settle();
     assert_null(strstr(notes, "joined"));
@@ -130,7 +130,7 @@ static void joins_although_another_dies_meanwhile(void **state)
     assert_non_null(strstr(notes, "joined: device d2 joined with 6 of 12 grains"));
 }
 
-/* Its links are tried first, and nobody stops for that. */
+/* Its links are tested first, without a halt. */
 static void who_cannot_be_reached_takes_no_replica(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void who_cannot_be_reached_takes_none_to_begin_with(void **state)
     assert_int_equal(step(parts[0].notice.view, 1), 0);
 }
 
-/* Each failed connection takes seconds: there are fewer of them while all wait. */
+/* A failed connection takes seconds, so fewer are tried while all wait. */
 static void who_cannot_be_reached_after_a_loss_is_lost_soon(void **state)
 {
     (void)state;
@@ -198,7 +198,7 @@ static void nobody_waits_for_a_trial(void **state)
     assert_int_equal(parts[0].directive.seat_count, 2);
     assert_int_not_equal(step(1, 2), 0);
     assert_int_equal(sh_participant_take(&parts[1]).kind, SH_TASK_END);
-    unreached = 0; /* it is tried again, and comes in */
+    unreached = 0; /* it is tested again and joins */
     assert_true(present[3]);
     settle();
     assert_non_null(strstr(notes, "transfer: device d3 takes the replica"));
@@ -219,7 +219,7 @@ static void leaves_at_the_next_boundary(void **state)
     assert_int_equal(parts[2].share.count, 6);
 }
 
-/* The others work on, and may be alone by then; what it still needs is in its ring. */
+/* The others continue in the next view; the old ring still carries what it needs. */
 static void who_leaves_has_its_ring_until_it_is_through(void **state)
 {
     (void)state;
@@ -244,7 +244,7 @@ static void who_leaves_has_its_ring_until_it_is_through(void **state)
     assert_int_equal(sh_participant_take(&parts[1]).kind, SH_TASK_END);
 }
 
-/* A device that claims any speed gets no more than it shows, and the job goes on. */
+/* A device with a false claim receives no more grains than it proves. */
 static void a_liar_about_its_speed_does_not_get_all(void **state)
 {
     (void)state;
@@ -264,7 +264,7 @@ static void a_liar_about_its_speed_does_not_get_all(void **state)
     }
     assert_int_equal(ended, 0);
     assert_true(most < GRAINS);
-    assert_true(all_s < 1.2 * 300 * (GRAINS / 3) / 10.0); /* as if it got its due */
+    assert_true(all_s < 1.2 * 300 * (GRAINS / 3) / 10.0); /* as with its fair share */
     assert_non_null(strstr(notes, "shares: device d1 says that it computes 1e+09 grains a second"));
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests of the membership: one with its participants and nothing between them, so that what one
- * says the other hears at once. Threads are the test's: it takes their tasks and says how they
- * went.
+ * For tests: a membership and its participants, connected directly, so that messages arrive at
+ * once. The test plays their threads: it takes tasks and reports the results.
  */
 #ifndef SHOAL_CLUSTER_MEMBERSHIP_FIXTURE_H
 #define SHOAL_CLUSTER_MEMBERSHIP_FIXTURE_H
@@ -25,11 +24,11 @@ static uint64_t sent[DEVICES], check_of[DEVICES];
 static sh_speed speed_of[DEVICES];
 static char notes[4096], refusal[512], ending[512];
 static uint32_t refused;
-static bool again; /* it may come back */
-static int ended;  /* 1: well, 2: failed */
+static bool again; /* it may rejoin */
+static int ended;  /* 1: success, 2: failure */
 static sh_serving serving;
-static uint32_t unreached; /* a device that nobody can reach; 0: none */
-static bool unanswered;    /* device 0 does not hear that it cannot */
+static uint32_t unreached; /* no device can reach this one; 0: none */
+static bool unanswered;    /* device 0 does not learn that */
 
 static inline void inform(uint32_t device, sh_participant_event event)
 {
@@ -74,7 +73,7 @@ static inline void coordinate(const sh_membership_event *event)
         carry_out(&action);
 }
 
-/* Checks and links are made, notices sent, until nobody has anything to say. */
+/* Makes checks and links and delivers notices until none changes. */
 static inline void settle(void)
 {
     for (bool busy = true; busy;) {
@@ -155,7 +154,7 @@ static inline void begin(uint32_t min_devices)
     come(0);
 }
 
-/* Takes the replica that the device is told to take. */
+/* Receives the replica of the device's FETCH task. */
 static inline void fetch(uint32_t device, sh_position position)
 {
     const sh_task task = sh_participant_take(&parts[device]);
@@ -185,7 +184,7 @@ static inline void pass(uint32_t device, sh_position position, uint32_t next_vie
                                           .next_view = next_view});
 }
 
-/* A stage of all that are in the view, to the next step. Returns what was announced. */
+/* Runs a stage of all devices in the view, up to `steps`. Returns the announced view, or 0. */
 static inline uint32_t step(uint32_t view, uint64_t steps)
 {
     const uint32_t next = sh_membership_announce(membership);
@@ -217,7 +216,7 @@ static inline void go(uint32_t device)
         .kind = SH_MEMBERSHIP_GONE, .device = device, .reason = "its connection ended"});
 }
 
-/* Devices 0 to count - 1 work in view 1, at the beginning. */
+/* Devices 0 to count - 1 work in view 1, at step 0. */
 static inline void work_with(uint32_t count)
 {
     begin(count);

@@ -51,13 +51,14 @@ static bool all_have_halted(const sh_membership *membership)
     return true;
 }
 
-/* Counts a fault of a device; returns the reason for its eviction if there were too many. */
+/* Counts a fault of a device, once per halt. After too many, evicts it, or ends the job if it is
+ * device 0. */
 static sh_finding count_fault(sh_membership *membership, sh_roster_entry *one, const char *what)
 {
     const unsigned long long steps = membership->recovery.target.steps;
     char reason[SH_MEMBERSHIP_TEXT];
     if (one->blamed == membership->next.number)
-        return SH_FINDING_NOBODY; /* and was not too often */
+        return SH_FINDING_NOBODY; /* counted already */
     one->blamed = membership->next.number;
     if (!sh_repairs_fault(&one->repairs, steps))
         return SH_FINDING_NOBODY;
@@ -79,7 +80,7 @@ static sh_finding count_fault(sh_membership *membership, sh_roster_entry *one, c
     return SH_FINDING_OUT;
 }
 
-/* Devices whose replica differs from the majority's. */
+/* Counts the faults of devices whose replica differs from the majority's. */
 static sh_finding look_for_odd_replicas(sh_membership *membership, bool *odd)
 {
     for (uint32_t i = 0; i < membership->next.seat_count; i++) {
@@ -121,7 +122,7 @@ static sh_finding try_without_one(sh_membership *membership)
     return SH_FINDING_OUT;
 }
 
-/* What device i of the next view reports about the stage that differed. */
+/* The report of seat i of the next view about the stage that differed. */
 static sh_blame_word word_of(const sh_membership *membership, uint32_t i, uint32_t view)
 {
     const sh_notice *notice = &sh_membership_seated(membership, &membership->next, i)->notice;
@@ -137,7 +138,7 @@ static sh_blame_word word_of(const sh_membership *membership, uint32_t i, uint32
     };
 }
 
-/* Devices whose word in the sum was wrong, if checks disagreed and weights agree. */
+/* Checks disagreed, weights agree: counts the faults of devices with a wrong word in the sum. */
 static sh_finding look_for_odd_words(sh_membership *membership)
 {
     const uint32_t count = membership->next.seat_count;
@@ -196,7 +197,7 @@ static sh_finding judge(sh_membership *membership, sh_survivor *survivors)
     sh_finding found = look_for_odd_replicas(membership, &odd);
     membership->faults.differed = membership->faults.differed && !odd;
     if (found == SH_FINDING_NOBODY && membership->faults.differed) {
-        membership->faults.differed = false; /* a sum's words are looked at once */
+        membership->faults.differed = false; /* a sum's words are examined once */
         membership->faults.afresh = true;
         found = look_for_odd_words(membership);
     }
@@ -211,7 +212,7 @@ void sh_membership_check_halted(sh_membership *membership)
     sh_finding found = SH_FINDING_OUT;
     if (!all_have_halted(membership))
         return;
-    sh_membership_prove(membership); /* its last steps are reported with the halt */
+    sh_membership_prove(membership); /* the halt's notices report its last steps */
     for (uint32_t out = 0; found == SH_FINDING_OUT; out++) {
         if (out == SH_MEMBERSHIP_LOST_MAX || membership->phase == SH_MEMBERSHIP_ENDED)
             return; /* continues at the next event */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices that are wrong again and again. */
+/* Devices with repeated faults. */
 #include "cluster/membership_fixture.h"
 
-#define CHECK 77 /* of the weights that are right, as the fixture has it */
+#define CHECK 77 /* of the right weights, as in the fixture */
 
-static uint32_t view; /* that works */
+static uint32_t view; /* the current one */
 
-/* `count` devices that have made a step together: their checks count. */
+/* Starts `count` devices that made a step together, so that their checks count. */
 static void prove(uint32_t count)
 {
     work_with(count);
@@ -14,8 +14,8 @@ static void prove(uint32_t count)
     view = 1;
 }
 
-/* One stage of all that are here, which finds that the checks differ. `word`: what device `liar`
- * puts into the sum; `said`: what it says of that. */
+/* Runs a stage whose checks differ. `word`: the check that device `liar` adds to the sum; `said`:
+ * the one that it reports. */
 static void differ(uint32_t liar, uint64_t word, uint64_t said)
 {
     uint64_t total = 0;
@@ -34,7 +34,7 @@ static void differ(uint32_t liar, uint64_t word, uint64_t said)
     settle();
 }
 
-/* The replica of a device differs, though it was just brought back. */
+/* A device's replica differs, even right after a repair. */
 static void differ_by_weights(uint32_t device)
 {
     check_of[device] = CHECK + 1;
@@ -62,9 +62,9 @@ static void stuck_bits_are_put_out_after_three_repairs(void **state)
     assert_string_equal(refusal, "its replica differed 4 times, at last at step 1: its memory or "
                                  "processor computes wrongly");
     assert_non_null(strstr(notes, "lost: device d2 is put out: its replica differed 4 times"));
-    assert_null(strstr(notes, "said a wrong check")); /* nobody else did anything wrong */
+    assert_null(strstr(notes, "said a wrong check")); /* no other device is at fault */
     assert_int_equal(ended, 0);
-    assert_int_equal(step(membership->now.number, 2), 0); /* the others go on */
+    assert_int_equal(step(membership->now.number, 2), 0); /* the others continue */
 }
 
 static void a_step_between_repairs_forgives_most_of_them(void **state)
@@ -112,9 +112,9 @@ static void a_wrong_check_in_a_trailer_names_its_device(void **state)
     for (uint32_t i = 0; i < 3; i++) {
         differ(1, CHECK + 4, CHECK + 4);
         assert_true(present[1]);
-        assert_int_equal(membership->transfer_count, 0); /* nothing is wrong with its weights */
+        assert_int_equal(membership->transfer_count, 0); /* its weights are right */
         for (uint32_t k = 0; k < 3; k++)
-            assert_false(parts[k].keep); /* sums that have a wrong word are made anew */
+            assert_false(parts[k].keep); /* sums with a wrong word are computed again */
     }
     assert_non_null(strstr(notes, "repaired: device d1 said a wrong check of its weights"));
     differ(1, CHECK + 4, CHECK + 4);
@@ -133,7 +133,7 @@ static void one_that_says_otherwise_than_it_adds_is_found_by_trial(void **state)
         differ(2, CHECK + 9, CHECK);
     assert_true(present[1] && present[2] && present[3]);
     differ(2, CHECK + 9, CHECK);
-    assert_false(present[3]); /* the newest, which may come back */
+    assert_false(present[3]); /* the newest, which may rejoin */
     assert_true(again);
     differ(2, CHECK + 9, CHECK);
     assert_false(present[2]);
@@ -148,7 +148,7 @@ static void one_that_says_otherwise_than_it_adds_is_found_by_trial(void **state)
     assert_non_null(strstr(refusal, "with device d2 the checks of the weights did not agree"));
 }
 
-/* It stops the others though they have passed, or have nothing to complain of. */
+/* It stops the others, which found no difference. */
 static void one_that_only_says_that_it_differs_is_put_out(void **state)
 {
     (void)state;
@@ -194,7 +194,7 @@ static void a_view_that_never_was_cannot_differ(void **state)
     assert_string_equal(refusal, "it sent a notice that makes no sense");
 }
 
-/* Each is a line in the log and an event in the journal. */
+/* Each would be a line in the log and an event in the journal. */
 static void a_replica_that_was_not_to_be_taken_is_no_news(void **state)
 {
     (void)state;

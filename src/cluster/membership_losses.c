@@ -38,7 +38,7 @@ void sh_membership_put_out(sh_membership *membership, sh_roster_entry *one, cons
     sh_membership_note(membership, SH_NEWS_LOST, one->device, "device %.64s is put out: %.255s",
                        one->name, reason);
     sh_membership_remember(membership, one->name, guilty);
-    one->ready = false; /* this was told */
+    one->ready = false; /* already reported */
     sh_membership_lose(membership, one, reason, SH_FAREWELL_REFUSAL);
 }
 
@@ -60,7 +60,7 @@ const sh_outcast *sh_membership_outcast(const sh_membership *membership, const c
     return NULL;
 }
 
-/* The entry of the pair a < b, or the one that broke longest ago. */
+/* The entry of the pair a < b; without one, reuses the entry that broke longest ago. */
 static sh_broken_pair *pair_of(sh_membership *membership, uint32_t a, uint32_t b)
 {
     sh_broken_pair *found = &membership->pairs[0];

@@ -12,7 +12,7 @@
 
 #include "cluster/membership_views.h"
 
-/* What a lost device is told. */
+/* What to tell a lost device. */
 typedef enum sh_farewell {
     SH_FAREWELL_NONE, /* it is gone */
     SH_FAREWELL_REFUSAL,
@@ -28,7 +28,7 @@ void sh_membership_lose(sh_membership *membership, sh_roster_entry *one, const c
 void sh_membership_put_out(sh_membership *membership, sh_roster_entry *one, const char *reason,
                            bool guilty);
 
-/* Remembers a name so. */
+/* Remembers an evicted device's name. */
 void sh_membership_remember(sh_membership *membership, const char *name, bool guilty);
 
 /* The record of an evicted device's name, or NULL. Borrowed until the next eviction. */

@@ -30,7 +30,7 @@ static sh_finding end(sh_membership *membership, const char *who)
     return SH_FINDING_END;
 }
 
-/* A device that has such numbers again after others had none. */
+/* Evicts a device that had such numbers again where others had none; ends the job for device 0. */
 static sh_finding put_out(sh_membership *membership, sh_roster_entry *one)
 {
     char reason[SH_MEMBERSHIP_TEXT];
@@ -70,8 +70,7 @@ sh_finding sh_membership_check_numbers(sh_membership *membership)
     for (uint32_t i = 0; i < membership->now.seat_count; i++)
         explained = explained || sh_membership_seated(membership, &membership->now, i) == NULL;
     if (explained && count == 0)
-        return SH_FINDING_NOBODY; /* by a device that is lost, or whose replica will be replaced
-                                   */
+        return SH_FINDING_NOBODY; /* by a device that is lost or receives another replica */
     if (count > 1 || membership->next.seat_count == 1)
         return end(membership, count > 1 ? "several devices" : "this device");
     if (guilty == NULL) /* a sum that overflows, or a false report */

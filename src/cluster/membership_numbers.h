@@ -22,7 +22,7 @@ sh_finding sh_membership_check_numbers(sh_membership *membership);
 /* Deals the suspect's share of the next stage to the others. */
 void sh_membership_spare_suspect(const sh_membership *membership, sh_range *shares);
 
-/* A step was applied. */
+/* A step was applied: reports the suspect as faulty. */
 void sh_membership_numbers_passed(sh_membership *membership);
 
 #endif

@@ -7,11 +7,10 @@
 #include "cluster/membership_transfers.h"
 #include "plan/curve.h"
 
-#define RATE_MS 2000 /* wait of a device for device 0's speed */
-#define LINK_MS 3000 /* and for its link to be measured */
-#define EACH_MS 4    /* between two choices, per device: choosing among many takes time */
-#define HOPE_MS                                                                                    \
-    120000 /* after which a resting device's speed counts double: it may be faster now */
+#define RATE_MS 2000   /* how long a device waits for device 0's speed */
+#define LINK_MS 3000   /* and for its link to be measured */
+#define EACH_MS 4      /* between two choices, per device: a choice among many takes time */
+#define HOPE_MS 120000 /* rest after which a device's speed counts double: it may be faster now */
 #define HOPE_MAX 4.0
 #define CURVE_MS 1000 /* after devices joined: others may follow */
 #define CURVE_MOST 32 /* devices of a curve: more take too long to compute and read */
@@ -21,7 +20,7 @@ bool sh_membership_selects(const sh_membership *membership)
     return membership->standby.most != SH_STANDBY_ALL;
 }
 
-/* ---- who rests ------------------------------------------------------------------------------- */
+/* ---- choosing devices ------------------------------------------------------------------------ */
 
 static bool is_server(const sh_membership *membership, uint32_t device)
 {
@@ -56,8 +55,7 @@ static double rate_of(const sh_membership *membership, const sh_roster_entry *on
     return rate * fmin(exp2(rested), HOPE_MAX);
 }
 
-/* Nothing can be predicted without device 0's speed. Devices that waited long enough are admitted.
- */
+/* Admits devices that waited long enough: nothing is predictable without device 0's speed. */
 static void take_all(sh_membership *membership)
 {
     for (uint32_t i = 1; i < membership->slots; i++) {
@@ -117,8 +115,7 @@ static void note_carried(sh_membership *membership)
     }
 }
 
-/* Gives seats to chosen devices that cannot follow the steps. Returns whether there were any.
- */
+/* If a chosen device cannot follow the steps, seats all chosen devices and returns true. */
 static bool seat_at_once(const sh_membership *membership, sh_roster_entry *const *members,
                          uint32_t count)
 {
@@ -196,7 +193,7 @@ bool sh_membership_select(sh_membership *membership)
 void sh_membership_rest(sh_membership *membership, sh_roster_entry *one)
 {
     one->seated = one->welcomed = false;
-    one->kept_ms = membership->clock_ms; /* it has the weights as they are */
+    one->kept_ms = membership->clock_ms; /* it has the current weights */
     sh_membership_drop_transfers(membership, one->device);
     sh_membership_touch(membership, one);
     say(membership, one);

@@ -23,7 +23,7 @@ bool sh_membership_selects(const sh_membership *membership);
  * replica during training, so all must halt. */
 bool sh_membership_select(sh_membership *membership);
 
-/* A device on standby has lost its seat. */
+/* Puts a device that lost its seat on standby. */
 void sh_membership_rest(sh_membership *membership, sh_roster_entry *one);
 
 #endif

@@ -7,7 +7,7 @@
 
 static uint64_t now_ms;
 
-/* As the membership of the fixture, where not all need compute. */
+/* Starts the fixture's membership, in which not all devices need to compute. */
 static void begin_with(uint32_t used, double bytes)
 {
     begin(1);
@@ -34,14 +34,14 @@ static void tick(void)
     settle();
 }
 
-/* Time passes, all are heard, and steps are made. */
+/* Simulates ticks, each with heartbeats and a step. */
 static void pass_time(uint32_t *view, uint64_t *steps, uint32_t ticks)
 {
     for (uint32_t i = 0; i < ticks; i++) {
         tick();
         const uint32_t next = step(*view, ++*steps);
         *view = next != 0 ? next : *view;
-        for (uint32_t k = 0; k < DEVICES; k++) /* those that follow do */
+        for (uint32_t k = 0; k < DEVICES; k++) /* live transfers follow */
             if (present[k] && parts[k].fetching != 0 && parts[k].notice.whole)
                 inform(k, (sh_participant_event){.kind = SH_PARTICIPANT_FETCHED,
                                                  .transfer = parts[k].fetching,
@@ -62,7 +62,7 @@ static void set_speeds(float rate, float step_s)
         speed_of[i] = (sh_speed){rate, 0.01f, step_s};
 }
 
-/* Device 0 has made some steps by itself at `rate` grains a second; device 1 comes with a link. */
+/* Device 0 makes some steps alone at `rate` grains/s; then device 1 joins. */
 static void begin_and_let_one_come(uint32_t *view, uint64_t *steps, float rate, float step_s,
                                    double mbit)
 {
@@ -88,7 +88,7 @@ static void a_device_that_would_slow_the_job_stands_by(void **state)
     assert_non_null(strstr(notes, "rests: device d1 stands by: a step would take"));
     assert_non_null(strstr(notes, "its link of 10 Mbit/s would carry 0.4 MB each time"));
     assert_null(strstr(notes, "joined"));
-    /* It is asked for nothing but to have the weights, once. */
+    /* It only receives the weights, once. */
     assert_int_equal(membership->transfer_count, 1);
     assert_true(membership->transfers[0].once);
     fetch(1, (sh_position){steps, SH_PHASE_FIRST});
@@ -97,12 +97,12 @@ static void a_device_that_would_slow_the_job_stands_by(void **state)
     pass_time(&view, &steps, 20);
     assert_int_equal(membership->transfer_count, 0);
     assert_int_equal(membership->now.seat_count, 1);
-    /* Ten seconds, and a hundred times what it took, later it takes them again. */
+    /* After ten seconds and a hundred times the duration, it receives them again. */
     pass_time(&view, &steps, 1200);
     assert_int_equal(membership->transfer_count, 1);
 }
 
-/* 12 grains take 3 s: whoever comes with a link like that is of use. */
+/* 12 grains take 3 s, so a device with such a link helps. */
 static void a_device_that_helps_computes(void **state)
 {
     (void)state;
@@ -129,19 +129,19 @@ static void a_device_that_helps_computes(void **state)
     assert_null(strstr(notes, "compared"));
 }
 
-/* Its link falls, and recovers. */
+/* Its link becomes slow and recovers. */
 static void a_device_goes_out_and_comes_back(void **state)
 {
     (void)state;
     uint32_t view;
     uint64_t steps;
-    begin_and_let_one_come(&view, &steps, 4, 0, 100); /* steps take what is expected */
+    begin_and_let_one_come(&view, &steps, 4, 0, 100); /* steps take the expected time */
     pass_time(&view, &steps, 2);
     fetch(1, (sh_position){steps, SH_PHASE_FIRST});
     pass_time(&view, &steps, 4);
     assert_true(entry(1)->seated);
     link_of(1, 0.1);
-    for (int i = 0; i < 200; i++) /* of the step under way */
+    for (int i = 0; i < 200; i++) /* one long step */
         tick();
     const uint32_t next = step(view, ++steps);
     assert_true(next > view);
@@ -149,7 +149,7 @@ static void a_device_goes_out_and_comes_back(void **state)
     assert_false(entry(1)->seated);
     assert_true(present[1]); /* it was not dismissed */
     assert_false(entry(1)->dismissed);
-    assert_int_equal(parts[1].ring, 0); /* the ring that it was in may go */
+    assert_int_equal(parts[1].ring, 0); /* its ring may be closed */
     assert_int_equal(parts[0].notice.view, view);
     assert_non_null(strstr(notes, "device d1 stands by"));
     notes[0] = '\0';
@@ -177,7 +177,7 @@ static void all_stand_still_for_one_that_cannot_follow(void **state)
     link_of(1, 100);
     while (!entry(1)->seated && steps < 40)
         tick();
-    assert_int_equal(membership->phase, SH_MEMBERSHIP_RECOVERING); /* nobody was in a stage */
+    assert_int_equal(membership->phase, SH_MEMBERSHIP_RECOVERING); /* no device was in a stage */
     assert_int_equal(membership->transfer_count, 1);
     assert_false(membership->transfers[0].live);
     fetch(1, (sh_position){steps, SH_PHASE_FIRST});
@@ -197,7 +197,7 @@ static void one_that_stands_by_may_leave(void **state)
     assert_non_null(strstr(notes, "device d1 left"));
 }
 
-/* The loss of one that stands by stops nobody. */
+/* The loss of a standby device halts no other. */
 static void nobody_waits_for_one_that_stands_by(void **state)
 {
     (void)state;
@@ -210,7 +210,7 @@ static void nobody_waits_for_one_that_stands_by(void **state)
     assert_int_equal(membership->now.number, view);
 }
 
-/* Three are ready at the start and compute; then it shows that one alone is faster. */
+/* Three devices start; then one alone proves faster. */
 static void those_of_the_first_view_are_left_out_later(void **state)
 {
     (void)state;
@@ -240,17 +240,17 @@ static void those_of_the_first_view_are_left_out_later(void **state)
         link_of(i, 10);
     }
     assert_int_equal(membership->now.seat_count, 3);
-    pass_time(&view, &steps, 5); /* what is lost by then is less than a change costs */
+    pass_time(&view, &steps, 5); /* the loss so far is below the price of a change */
     assert_int_equal(membership->now.seat_count, 3);
     pass_time(&view, &steps, 15);
     assert_int_equal(membership->now.seat_count, 1);
     assert_non_null(strstr(notes, "device d1 stands by"));
     assert_non_null(strstr(notes, "device d2 stands by"));
-    /* Both have the weights as they were. */
+    /* Both still have whole replicas. */
     assert_true(parts[1].notice.whole && parts[2].notice.whole);
 }
 
-/* Two may compute: the third is there at once where one of them is lost. */
+/* Two may compute: the third replaces a lost one at once. */
 static void a_free_place_is_taken_at_once(void **state)
 {
     (void)state;

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define AVOID_MS 30000 /* a link that broke */
+#define AVOID_MS 30000 /* how long a broken link is avoided */
 
 void sh_membership_act(sh_membership *membership, sh_membership_action_kind kind, uint32_t device,
                        const char *format, ...)

@@ -23,7 +23,7 @@
 #define SH_MEMBERSHIP_ACTIONS_MAX 128 /* of one event */
 #define SH_MEMBERSHIP_LOST_MAX 32     /* in one tick; more wait for the next */
 #define SH_MEMBERSHIP_PAIRS_MAX 16
-/* Broken links of a pair, failed transfers of a device. */
+/* Limit of broken links of a pair, and of failed transfers of a device. */
 #define SH_MEMBERSHIP_PATIENCE 3
 
 typedef enum sh_membership_phase {
@@ -44,7 +44,7 @@ struct sh_membership {
     char version[SH_MEMBERSHIP_TEXT], fingerprint[SH_MEMBERSHIP_TEXT];
     char first_grain[SH_MEMBERSHIP_TEXT];
     sh_membership_phase phase;
-    bool trying; /* the purpose of LINKING: `next` is dropped once linked */
+    bool trying; /* LINKING is a test: `next` is dropped once linked */
     sh_faults faults;
     bool lacks_servers; /* the user was told that no chosen server takes part */
     uint32_t last_view; /* highest number given */
@@ -69,19 +69,19 @@ struct sh_membership {
     sh_standby standby;
     bool vacant;       /* a computing device was lost since the last choice */
     uint64_t curve_ms; /* when the curve of step times is reported; 0: after the next join */
-    double followed;   /* as the options have it */
+    double followed;   /* from the options */
     sh_credit_steps credit_steps;
     uint64_t judged;       /* steps applied at the last judgement of speeds */
     uint64_t proven_steps; /* steps of device 0 when the last device became proven */
     bool rebalance;
-    char why[SH_MEMBERSHIP_TEXT]; /* shares change */
+    char why[SH_MEMBERSHIP_TEXT]; /* why shares change */
     uint32_t action_count, action_taken;
     sh_membership_action actions[SH_MEMBERSHIP_ACTIONS_MAX];
-    uint32_t slots; /* of members that were ever used */
+    uint32_t slots; /* of members, ever used */
     sh_roster_entry members[SH_DEVICES_MAX];
 };
 
-/* Queues what the job wants done. */
+/* Queues an action. */
 void sh_membership_act(sh_membership *membership, sh_membership_action_kind kind, uint32_t device,
                        const char *format, ...) __attribute__((format(printf, 4, 5)));
 
@@ -93,7 +93,7 @@ void sh_membership_note(sh_membership *membership, sh_news news, uint32_t device
 void sh_membership_touch(sh_membership *membership, sh_roster_entry *one);
 void sh_membership_touch_all(sh_membership *membership);
 
-/* The job is over. */
+/* Ends the job; only the first call counts. */
 void sh_membership_end(sh_membership *membership, sh_status status, const char *text);
 
 /* The member with a number, and the one in a seat; NULL: none. */

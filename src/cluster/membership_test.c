@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of a membership, in peace and trouble. */
+/* Gathering, shares, losses and the end of a job. */
 #include "cluster/membership_fixture.h"
 
 static void gathers_until_enough_are_ready(void **state)
@@ -14,7 +14,7 @@ static void gathers_until_enough_are_ready(void **state)
     settle();
     assert_int_equal(parts[0].directive.phase, SH_DIRECTIVE_NONE);
     come(3);
-    settle(); /* all halt; 2 and 3 take device 0's replica */
+    settle(); /* all halt; 2 and 3 receive device 0's replica */
     fetch(2, (sh_position){0, SH_PHASE_FIRST});
     assert_int_equal(membership->now.number, 0);
     fetch(3, (sh_position){0, SH_PHASE_FIRST});
@@ -56,7 +56,7 @@ static void strangers_are_refused_with_a_reason(void **state)
     coordinate(&(sh_membership_event){
         .kind = SH_MEMBERSHIP_HELLO, .device = 100, .name = "x", .version = "1"});
     assert_string_equal(refusal, "a second hello");
-    assert_int_equal(step(1, 1), 0); /* the job is unharmed */
+    assert_int_equal(step(1, 1), 0); /* the job continues */
 }
 
 static void shares_follow_what_is_measured(void **state)
@@ -73,7 +73,7 @@ static void shares_follow_what_is_measured(void **state)
                                   "ms becomes one of 500.0 ms\n"));
     for (uint32_t i = 0; i < 3; i++) {
         assert_int_equal(take_run(i, 2).share.count, i == 1 ? 2 : 5);
-        assert_int_equal(parts[i].directive.ring, 1); /* by the old links */
+        assert_int_equal(parts[i].directive.ring, 1); /* over the old links */
     }
 }
 
@@ -90,7 +90,7 @@ static void is_dismissed_once_it_has_passed_the_last_stage(void **state)
     pass(0, (sh_position){1, SH_PHASE_FIRST}, 2);
     settle();
     assert_int_equal(parts[0].notice.view, 2);
-    assert_false(parts[1].directive.dismissed); /* the ring is to bring it the sums */
+    assert_false(parts[1].directive.dismissed); /* it needs the sums from the ring */
     assert_true(sh_participant_may_stand(&parts[0], 1));
     pass(1, (sh_position){1, SH_PHASE_FIRST}, 2);
     settle();
@@ -103,7 +103,7 @@ static void a_death_costs_its_grains_only(void **state)
     work_with(3);
     for (uint32_t i = 0; i < 3; i++)
         (void)take_run(i, 1);
-    go(2); /* had 8 to 11 */
+    go(2); /* it had grains 8 to 11 */
     assert_int_equal(parts[0].directive.phase, SH_DIRECTIVE_HALT);
     assert_false(sh_participant_may_stand(&parts[0], 1));
     stop(0, 0, 4);
@@ -126,7 +126,7 @@ static void a_death_costs_its_grains_only(void **state)
     assert_non_null(strstr(notes, "view 2: 2 devices, from step 0, 5 of its grains dealt anew"));
 }
 
-/* Which devices of the view serve, as device 0 has heard: bit by bit. */
+/* The devices that serve by device 0's directive, as a bit mask. */
 static uint32_t who_serves(void)
 {
     uint32_t mask = 0;
@@ -182,7 +182,7 @@ static void who_has_passed_brings_the_others_along(void **state)
     assert_int_equal(step(2, 2), 0);
 }
 
-/* The one that is ahead could die while it gives its replica away, and with it the job. */
+/* If the device that is ahead died while it sends its replica, the job would be lost. */
 static void one_that_is_alone_ahead_comes_back(void **state)
 {
     (void)state;
@@ -202,7 +202,7 @@ static void an_odd_replica_is_brought_back(void **state)
 {
     (void)state;
     work_with(3);
-    assert_int_equal(step(1, 1), 0); /* proves them */
+    assert_int_equal(step(1, 1), 0); /* proves all */
     check_of[1] = 78;
     for (uint32_t i = 0; i < 3; i++)
         (void)take_run(i, 1);
@@ -219,12 +219,12 @@ static void an_odd_replica_is_brought_back(void **state)
     assert_true(take_run(2, 2).keep);
 }
 
-/* Of two that differ nobody can say which is right: the job ends, and says who they are. */
+/* If two devices differ, neither is known to be right: the job ends and names both. */
 static void two_that_differ_end_the_job(void **state)
 {
     (void)state;
     work_with(2);
-    assert_int_equal(step(1, 1), 0); /* proves them */
+    assert_int_equal(step(1, 1), 0); /* proves both */
     check_of[0] = 78;
     for (uint32_t i = 0; i < 2; i++)
         (void)take_run(i, 1);
@@ -235,7 +235,7 @@ static void two_that_differ_end_the_job(void **state)
     assert_string_equal(ending, "the weights of d0, d1 differ after step 1, and no majority shows "
                                 "which are right: the memory of one is faulty; go on from the "
                                 "checkpoint with --resume");
-    assert_null(strstr(notes, "repaired")); /* who can tell */
+    assert_null(strstr(notes, "repaired"));
 }
 
 static void silence_is_noticed_but_not_our_own(void **state)
@@ -247,7 +247,7 @@ static void silence_is_noticed_but_not_our_own(void **state)
     now += 3600000; /* the coordinator was frozen */
     coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_TICK, .now_ms = now});
     assert_true(sh_membership_has(membership, 1));
-    for (int i = 0; i < 1300; i++) { /* until that is forgotten */
+    for (int i = 0; i < 1300; i++) { /* until that pause is forgotten */
         now += 50;
         coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_TICK, .now_ms = now});
         coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_HEARD, .device = 1});
@@ -264,7 +264,7 @@ static void silence_is_noticed_but_not_our_own(void **state)
     assert_true(again);
 }
 
-/* Device 1 says something each `pause_ms`, for a while. */
+/* Device 1 is heard every `pause_ms` for four seconds. */
 static void hear_each(uint64_t *now_ms, uint64_t pause_ms)
 {
     for (uint64_t passed_ms = 0; passed_ms < 4000; passed_ms += 50) {
@@ -283,13 +283,13 @@ static void one_that_gets_slow_is_not_lost(void **state)
     for (uint64_t pause_ms = 100; pause_ms < 1000; pause_ms += pause_ms / 2 / 50 * 50)
         hear_each(&now_ms, pause_ms);
     assert_true(sh_membership_has(membership, 1));
-    come(3); /* and now it opens its data */
+    come(3); /* it opens its data */
     for (int i = 0; i < 39; i++)
         coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_TICK, .now_ms = now_ms += 50});
     assert_true(sh_membership_has(membership, 3));
     coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_TICK, .now_ms = now_ms += 50});
     assert_false(sh_membership_has(membership, 3));
-    assert_true(sh_membership_has(membership, 1)); /* of late it took nearly a second each time */
+    assert_true(sh_membership_has(membership, 1)); /* its recent pauses were nearly a second */
     for (int i = 0; i < 40; i++)
         coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_TICK, .now_ms = now_ms += 50});
     assert_false(sh_membership_has(membership, 1));
@@ -346,7 +346,7 @@ static void those_that_cannot_link_get_others_between_them(void **state)
     }
 }
 
-/* The ring of an earlier view serves on after another one could not be linked. */
+/* An earlier view's ring remains in use after a later one could not be linked. */
 static void an_older_ring_can_break_last(void **state)
 {
     (void)state;
@@ -379,7 +379,7 @@ static void the_end_is_told_once(void **state)
     assert_string_equal(ending, "the disk is full");
 }
 
-/* A slow connection: it has entered, and nobody knows yet when the others are at the end. */
+/* Device 1 has entered the view, but a slow connection delays its notice of that. */
 static void the_end_waits_for_word_of_all(void **state)
 {
     (void)state;
@@ -418,7 +418,7 @@ static void another_first_grain_is_refused(void **state)
     assert_non_null(strstr(notes, "defect: device d7 computes other bits than the job's"));
     assert_false(sh_membership_has(membership, 7));
 
-    /* With the longest name it is still a whole sentence. */
+    /* The message is complete even with the longest name. */
     memset(name, 'x', sizeof name - 1);
     name[sizeof name - 1] = '\0';
     coordinate(&(sh_membership_event){
@@ -437,7 +437,7 @@ static void nonsense_costs_the_place(void **state)
     (void)state;
     work_with(2);
     sh_notice notice = parts[1].notice;
-    notice.leaving = true; /* an older one that comes late says nothing */
+    notice.leaving = true; /* a late older notice is ignored */
     notice.serial--;
     coordinate(
         &(sh_membership_event){.kind = SH_MEMBERSHIP_NOTICE, .device = 1, .notice = &notice});

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/membership_transfers.h"
 
-#define FOLLOWED_MOST 0.5 /* of what a link carries */
+#define FOLLOWED_MOST 0.5 /* of a link's rate, for live transfers */
 #define KEEPERS 2         /* devices besides device 0 that keep the weights */
 #define KEEP_MS 10000     /* least time between two transfers to a standby device, */
-#define KEEP_TIMES                                                                                 \
-    100              /* and least multiple of the last one's duration: costs at most a hundredth */
-#define LOST_MS 6000 /* that one counts for that failed */
+#define KEEP_TIMES 100    /* also in durations of the last one, so it costs a hundredth at most */
+#define LOST_MS 6000      /* assumed duration of a failed one */
 
 void sh_membership_drop_transfer(sh_membership *membership, const sh_transfer *transfer)
 {
@@ -36,10 +35,9 @@ const sh_transfer *sh_membership_transfer_to(const sh_membership *membership, ui
     return sh_transfer_to(membership->transfers, membership->transfer_count, device);
 }
 
-/* A donor is doubtful if its link with the receiver broke, if the receiver's last transfer failed
- * and device 0, which the receiver reaches, can be a donor, or if the receiver differed again after
- * it was the donor.
- */
+/* A donor is doubtful if its link with the receiver broke, if it is not device 0, which the
+ * receiver reaches, and the receiver's last transfer failed, or if the receiver differed again
+ * after receiving from it. */
 static bool is_doubtful(const sh_membership *membership, uint32_t donor,
                         const sh_roster_entry *receiver)
 {

@@ -14,8 +14,7 @@
 
 #include "cluster/membership_state.h"
 
-/* Starts the transfers for joiners during training, or for devices that are behind during a halt.
- */
+/* Starts transfers: to joiners during training, to devices that are behind during a halt. */
 void sh_membership_begin_transfers(sh_membership *membership);
 
 /* The transfer to `device`, or NULL. Borrowed until a transfer starts or ends. */
@@ -31,8 +30,7 @@ void sh_membership_drop_transfers(sh_membership *membership, uint32_t device);
 bool sh_membership_can_follow(const sh_membership *membership, const sh_roster_entry *one,
                               uint32_t receivers);
 
-/* A device on standby failed to receive the weights: it tries again later. No device waits for it.
- */
+/* A device on standby failed to receive the weights: it tries again later, and no device waits. */
 void sh_membership_put_off_keeping(const sh_membership *membership, sh_roster_entry *one);
 
 /* Ends the completed transfers to devices on standby. */

@@ -131,7 +131,7 @@ void sh_membership_halt(sh_membership *membership)
     sh_membership_touch_all(membership);
 }
 
-/* --- The way of a halt --------------------------------------------------------------------- */
+/* --- Unplanned changes --------------------------------------------------------------------- */
 
 /* Reports when none of the chosen servers takes part, and when one does again. */
 static void note_servers(sh_membership *membership)
@@ -202,7 +202,7 @@ void sh_membership_check_recovered(sh_membership *membership)
         enter(membership, membership->recovery.target);
 }
 
-/* --- The planned way ----------------------------------------------------------------------- */
+/* --- Planned changes ----------------------------------------------------------------------- */
 
 /* Judges the devices' claimed speeds by the steps of this view. */
 static void judge_speeds(sh_membership *membership)
@@ -250,7 +250,7 @@ void sh_membership_assess(sh_membership *membership)
                           membership->why, sizeof membership->why);
 }
 
-/* Counts of grains, as many as fit. */
+/* Prints the seats' grains, as many as fit. */
 static void print_shares(const sh_seating *view, char *text, size_t bytes)
 {
     size_t used = 0;
@@ -278,7 +278,7 @@ void sh_membership_plan(sh_membership *membership)
     if ((!change && !untried) || sh_membership_is_done(membership))
         return;
     clear_view(membership, next, true);
-    membership->trying = !change; /* nobody has to wait for a trial */
+    membership->trying = !change; /* no device waits for a trial */
     sh_membership_seat_all(membership, next);
     sh_membership_deal_shares(membership, next);
     bool same = next->seat_count == now->seat_count;
@@ -383,10 +383,8 @@ void sh_membership_dismiss_joiners(sh_membership *membership)
     }
 }
 
-/* A leaving device may complete its last stage later than the others and is dismissed only
- * afterwards: its figures include the stage, and another leaving device may need the sums from its
- * ring.
- */
+/* A leaving device may complete its last stage after the others and is dismissed only then: its
+ * figures include the stage, and another leaving device may need the sums from its ring. */
 void sh_membership_check_entered(sh_membership *membership)
 {
     const sh_seating *now = &membership->now;
@@ -401,7 +399,7 @@ void sh_membership_check_entered(sh_membership *membership)
     }
     membership->phase = SH_MEMBERSHIP_STEADY;
     if (membership->left_ring != 0)
-        sh_membership_touch_all(membership); /* those that stay may close it */
+        sh_membership_touch_all(membership); /* the other devices may close it */
     membership->left_ring = 0;
     for (uint32_t i = 0; i < membership->slots; i++) {
         sh_roster_entry *one = &membership->members[i];

@@ -48,8 +48,7 @@ void sh_membership_deal_shares(const sh_membership *membership, sh_seating *view
 /* RECOVERING to ENTERING, once all are at the target and linked. */
 void sh_membership_check_recovered(sh_membership *membership);
 
-/* ENTERING to STEADY, once all are in the view and leaving devices have completed their last stage.
- */
+/* ENTERING to STEADY, once all are in the view and leaving devices completed their last stage. */
 void sh_membership_check_entered(sh_membership *membership);
 
 /* Marks members as proven that made a step in this view with their replica. */

@@ -203,7 +203,7 @@ static bool watch_link(sh_membership *membership, sh_roster_entry *one)
     return true;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- every tick ------------------------------------------------------------------------------ */
 
 /* Updates since when the phase, the view and device 0's position are unchanged. */
 static void note_change(sh_membership *membership)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices work in a view; every 100 ms each says what it does. */
+/* Devices work in a view and report their activity every 100 ms. */
 #include "cluster/membership_fixture.h"
 
 static uint64_t now_ms = 1000;
@@ -14,14 +14,14 @@ static void gets_on(uint32_t device)
     parts[device].notice.doing.progress++;
 }
 
-/* Its link to `peer` has stood still for so long. */
+/* Its link to `peer` has been stuck for `ms`. */
 static void is_stuck(uint32_t device, uint32_t peer, uint32_t ms)
 {
     parts[device].notice.doing.stuck_peer = peer;
     parts[device].notice.doing.stuck_ms = ms;
 }
 
-/* Heartbeats for so long, a tick after each. */
+/* Simulates heartbeats for `ms`, with a tick after each. */
 static void pass_time(uint64_t ms)
 {
     for (uint64_t passed = 0; passed < ms && ended == 0; passed += 100) {
@@ -48,7 +48,7 @@ static void compute_with(uint32_t count)
     pass_time(200);
 }
 
-/* All that are still here stop, link the next view and enter it. */
+/* The remaining devices stop, link the next view and enter it. */
 static void follow(void)
 {
     for (uint32_t i = 0; i < DEVICES; i++)
@@ -68,7 +68,7 @@ static void one_that_hangs_is_told_of_and_put_out(void **state)
     assert_int_equal(refused, 0);
     pass_time(2000);
     assert_int_equal(refused, 1);
-    assert_true(again); /* it may only have been stopped for a while */
+    assert_true(again); /* it may only have been paused */
     assert_non_null(strstr(refusal, "it computes, and did not get on for 4.0 s"));
     assert_non_null(strstr(notes, "lost: device d1 was lost"));
     follow();
@@ -86,13 +86,13 @@ static void one_that_is_slow_stays(void **state)
         gets_on(1);
         assert_int_equal(refused, 0);
     }
-    pass_time(14000); /* four times as long as it ever took: no more */
+    pass_time(14000); /* within four times its longest pauses */
     assert_int_equal(refused, 0);
     pass_time(1500);
     assert_int_equal(refused, 1);
 }
 
-/* What it showed while it got ready counts as well. */
+/* Its pauses before READY count too. */
 static void one_that_was_slow_before_the_job_stays(void **state)
 {
     (void)state;
@@ -115,14 +115,14 @@ static void one_that_was_slow_before_the_job_stays(void **state)
     inform(1, (sh_participant_event){.kind = SH_PARTICIPANT_PREPARED});
     settle();
     fetch(1, (sh_position){0, SH_PHASE_FIRST});
-    pass_time(100000); /* it waits; nothing is forgotten */
+    pass_time(100000); /* it waits: no pause is forgotten */
     (void)take_run(1, 1);
     says(1, SH_ACTIVITY_COMPUTES);
     pass_time(11000);
     assert_int_equal(refused, 0);
 }
 
-/* How long a replica took to come, or a disk to answer, says nothing of how long it computes. */
+/* A slow transfer or disk does not extend the limit on computing. */
 static void pauses_of_another_kind_do_not_count(void **state)
 {
     (void)state;
@@ -154,19 +154,19 @@ static void those_that_wait_are_not_put_out(void **state)
     assert_null(strstr(notes, "waited: "));
 }
 
-/* A device of which nothing is heard is lost by its silence, which may last longer. */
+/* A silent device is judged by its silence alone, which may last longer. */
 static void the_silent_do_not_count_as_hung(void **state)
 {
     (void)state;
     compute_with(3);
-    for (int i = 0; i < 3; i++) { /* of late it was heard every 1.5 s */
+    for (int i = 0; i < 3; i++) { /* it is heard every 1.5 s */
         present[1] = false;
         pass_time(1500);
         present[1] = true;
         gets_on(1);
         pass_time(100);
     }
-    present[1] = false; /* for pass_time: it says nothing */
+    present[1] = false; /* silent */
     pass_time(5900);
     assert_int_equal(refused, 0);
     pass_time(600);
@@ -185,7 +185,7 @@ static void the_words_say_what_it_did(void **state)
     assert_non_null(strstr(refusal, "see to its disk"));
 }
 
-/* There is no job without it; but the user hears whom all wait for. */
+/* The job needs it, so the user is only told that all wait for it. */
 static void device_0_is_told_of_and_stays(void **state)
 {
     (void)state;
@@ -211,7 +211,7 @@ static void two_hang_at_once(void **state)
     assert_int_equal(membership->phase, SH_MEMBERSHIP_STEADY);
 }
 
-/* Others have stopped; one computes its last grain and does not come to its end. */
+/* The others have stopped; device 1 hangs in its last grain. */
 static void one_that_hangs_in_a_halt_is_put_out(void **state)
 {
     (void)state;
@@ -228,7 +228,7 @@ static void one_that_hangs_in_a_halt_is_put_out(void **state)
     assert_int_equal(membership->phase, SH_MEMBERSHIP_STEADY);
 }
 
-/* It does not work either, and never says that it has stopped: no order comes to it. */
+/* It is idle and never confirms the halt, because no directive reaches it. */
 static void one_that_does_not_follow_is_put_out(void **state)
 {
     (void)state;
@@ -245,7 +245,7 @@ static void one_that_does_not_follow_is_put_out(void **state)
     assert_non_null(strstr(refusal, "did not do"));
 }
 
-/* Nor has either of them more time because another was lost meanwhile. */
+/* The loss of another device does not extend their time. */
 static void two_that_do_not_follow_are_put_out_together(void **state)
 {
     (void)state;
@@ -265,7 +265,7 @@ static void two_that_do_not_follow_are_put_out_together(void **state)
     assert_int_equal(membership->phase, SH_MEMBERSHIP_STEADY);
 }
 
-/* One that was seen to pause for a second may answer after four. */
+/* A device that paused for a second may answer after four. */
 static void one_that_follows_slowly_stays(void **state)
 {
     (void)state;
@@ -302,7 +302,8 @@ static void of_a_stuck_link_the_later_end_is_put_out(void **state)
     assert_non_null(strstr(refusal, "from device d2 to device d1 for 4.0 s"));
 }
 
-/* The next one works, or has no room because its own link is stuck: no fault of this link. */
+/* The receiver works, or has no buffer space because its own link is stuck: not this link's
+ * fault. */
 static void links_to_those_that_cannot_take_are_not_stuck(void **state)
 {
     (void)state;
@@ -316,7 +317,7 @@ static void links_to_those_that_cannot_take_are_not_stuck(void **state)
     says(1, SH_ACTIVITY_WAITS);
     is_stuck(1, 2, 3000);
     pass_time(100);
-    assert_int_equal(refused, 1); /* now it is this one's */
+    assert_int_equal(refused, 1); /* now it is this link's */
 }
 
 static void the_last_of_a_chain_of_stuck_links_is_meant(void **state)
@@ -331,7 +332,7 @@ static void the_last_of_a_chain_of_stuck_links_is_meant(void **state)
     assert_non_null(strstr(refusal, "from device d1 to device d2"));
 }
 
-/* Where a ring without that link can be made, nobody is lost the first time. */
+/* If a ring without that link is possible, no device is lost the first time. */
 static void more_devices_are_parted_first(void **state)
 {
     (void)state;
@@ -352,7 +353,7 @@ static void more_devices_are_parted_first(void **state)
     }
 }
 
-/* A stage that passes begins the time of its links anew. */
+/* A completed stage restarts the time of its links. */
 static void a_link_is_judged_only_where_no_stage_passes(void **state)
 {
     (void)state;
@@ -369,7 +370,7 @@ static void a_link_is_judged_only_where_no_stage_passes(void **state)
     assert_int_equal(refused, 1);
 }
 
-/* A replica that does not come is taken from others; who cannot take it at all is lost. */
+/* A stuck transfer restarts; a device whose transfers all fail is lost. */
 static void a_transfer_that_stands_still_begins_anew(void **state)
 {
     (void)state;
@@ -384,7 +385,7 @@ static void a_transfer_that_stands_still_begins_anew(void **state)
         assert_int_equal(task.transfer.number, membership->last_transfer);
         says(1, SH_ACTIVITY_TAKES);
         pass_time(3000);
-        gets_on(1); /* a piece comes, and nothing more */
+        gets_on(1); /* only one piece arrives */
         uint64_t waited_ms = 0;
         for (; refused == 0 && membership->last_transfer == task.transfer.number; waited_ms += 100)
             pass_time(100);

@@ -89,13 +89,12 @@ static void settle(sh_participant *participant)
     const sh_transfer *taking = own_transfer(participant);
     if (participant->fetching != 0 && (taking == NULL || taking->number != participant->fetching))
         participant->fetching = 0;
-    /* The others may still need the previous view's ring; a leaving device's work ends with it.
-     */
+    /* Others may still need the previous view's ring; a leaving device's work ends with it. */
     if (!directive->planned || directive->view != notice->view ||
         (directive->phase != SH_DIRECTIVE_LINK && directive->left != participant->previous))
         participant->previous = 0;
     if (directive->phase == SH_DIRECTIVE_NONE && notice->view == 0)
-        participant->ring = 0; /* it stands by: its links go */
+        participant->ring = 0; /* on standby: its links are closed */
     if (must_halt(participant) && participant->under_way == SH_TASK_WAIT && !notice->whole)
         halt(participant);
     if (directive->phase == SH_DIRECTIVE_LINK && notice->linked < directive->view &&
@@ -170,9 +169,9 @@ static void handle_link_broken(sh_participant *participant, const sh_participant
                        event->view >= halt_view(participant);
     const bool links = directive->phase >= SH_DIRECTIVE_LINK && event->view == directive->ring;
     if (!works && !links)
-        return; /* it has served */
+        return; /* that ring is no longer needed */
     if (!works && directive->planned && notice->broken == participant->ring)
-        return; /* the other is what all must know */
+        return; /* the current ring's break takes precedence */
     notice->broken = event->view;
     notice->broken_peer = event->peer;
     if (works)
@@ -183,7 +182,7 @@ static void handle_fetched(sh_participant *participant, const sh_participant_eve
 {
     sh_notice *notice = &participant->notice;
     if (event->transfer != participant->fetching || participant->fetching == 0)
-        return; /* one that was called off */
+        return; /* a cancelled transfer */
     if (event->kind == SH_PARTICIPANT_FETCHING) {
         notice->coming = event->transfer;
         notice->left_ms = event->left_ms;

@@ -26,7 +26,7 @@ typedef enum sh_task_kind {
     SH_TASK_CHECK, /* compute the check of the weights: report CHECKED */
     SH_TASK_FETCH, /* receive a replica: FETCHED or FETCH_FAILED follow from any thread; ask again
                       at once, for a WAIT */
-    SH_TASK_END,   /* no more */
+    SH_TASK_END,   /* its part is over */
 } sh_task_kind;
 
 typedef struct sh_task {
@@ -47,8 +47,7 @@ typedef enum sh_participant_event_kind {
     /* A reduction succeeded and its verdict is carried out: position and grains of the next stage;
      * next_view from the trailer, 0 for a redo; finished: the job ends here; speed. */
     SH_PARTICIPANT_PASSED,
-    /* The same for a redo whose next attempt started by itself: position.
-     */
+    /* Likewise, for a redo whose next attempt started by itself: position. */
     SH_PARTICIPANT_REDONE,
     SH_PARTICIPANT_STOPPED,     /* the stage ended without a sum: held, the own part; said */
     SH_PARTICIPANT_DIFFERED,    /* the checks in the sum differ: held, said, total */
@@ -74,7 +73,7 @@ typedef struct sh_participant_event {
     sh_speed speed;
     uint32_t view, next_view, peer;
     const sh_ranges *held;                 /* borrowed for the call; NULL: forgotten */
-    uint64_t check, said, total, transfer; /* as sh_notice has them */
+    uint64_t check, said, total, transfer; /* see sh_notice */
     uint32_t left_ms;
 } sh_participant_event;
 

@@ -5,7 +5,7 @@
 
 static sh_participant part;
 
-/* Tells it `directive`, whose seats are devices 1 and 2. */
+/* Sends `directive`, with devices 1 and 2 in the seats. */
 static void order(sh_directive directive)
 {
     if (directive.phase >= SH_DIRECTIVE_LINK) {
@@ -32,7 +32,7 @@ static void begin(void)
                                 .grains = 12});
 }
 
-/* At work in view 1, its first stage under way. */
+/* Enters view 1 and starts its first stage. */
 static void work(void)
 {
     begin();
@@ -117,7 +117,7 @@ static void without_a_seat_it_waits_to_be_dismissed(void **state)
     assert_false(sh_participant_may_stand(&part, 1));
 }
 
-/* The GO at hand would fit: weights are the same before and after a validation. */
+/* The current GO would match again: a validation does not change the weights. */
 static void who_is_out_does_not_enter_again(void **state)
 {
     (void)state;
@@ -167,7 +167,7 @@ static void a_transfer_voids_the_replica(void **state)
     assert_true(part.notice.whole);
     assert_int_equal(part.notice.fetched, 4);
     assert_int_equal(part.notice.position.steps, 7);
-    order((sh_directive){.serial = 2}); /* called off: what still comes is void */
+    order((sh_directive){.serial = 2}); /* cancelled: later results are ignored */
     hear((sh_participant_event){
         .kind = SH_PARTICIPANT_FETCHED, .transfer = 4, .position = {8, SH_PHASE_FIRST}});
     assert_int_equal(part.notice.position.steps, 7);
@@ -191,7 +191,7 @@ static void a_complete_transfer_cannot_fail(void **state)
     }
 }
 
-/* Others finished while this one had to take the last step from them. */
+/* The others finished; this device received the last step from them. */
 static void the_job_may_end_with_a_transfer(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where all go on after a halt, by what the survivors say: one position, who stands there, who
- * needs a replica, whose grains count, who computes the rest. Pure functions.
+ * Decides how the survivors of a halt continue, from their notices: at which position, which of
+ * them need a replica, whose grains count, and who computes the rest. Pure functions.
  *
  *     if (!sh_recovery_judge(&recovery, survivors, count))
  *         ... no replica is left ...
@@ -17,43 +17,43 @@
 #include "cluster/notice.h"
 
 typedef enum sh_replica_agreement {
-    SH_REPLICA_AT,   /* at the target, its weights those of the majority */
-    SH_REPLICA_AWAY, /* elsewhere, or without a whole replica */
-    SH_REPLICA_ODD,  /* there, with other weights */
+    SH_REPLICA_AT,   /* at the target, with the majority's weights */
+    SH_REPLICA_AWAY, /* elsewhere, or not whole */
+    SH_REPLICA_ODD,  /* at the target, with other weights */
 } sh_replica_agreement;
 
 typedef struct sh_survivor {
     uint32_t device;
     const sh_notice *notice; /* borrowed for the call */
-    bool proven; /* a stage passed in which its check took part since it took a replica */
+    bool proven;             /* a stage with its check passed since it received its replica */
 } sh_survivor;
 
 typedef struct sh_recovery {
     sh_position target;
-    bool torn;       /* those there differ, and no majority shows who is right */
-    bool ends;       /* somebody there has finished, so all have */
-    uint32_t grains; /* of the training stage there; 0: a validation, or none */
-    sh_replica_agreement agreement[SH_DEVICES_MAX]; /* by survivor, as are the next two */
+    bool torn;       /* weights at the target differ, without a majority */
+    bool ends;       /* the job ends at the target */
+    uint32_t grains; /* of the training stage at the target; 0: a validation, or none */
+    sh_replica_agreement agreement[SH_DEVICES_MAX]; /* by survivor, like the next two */
     bool keep[SH_DEVICES_MAX];
     sh_ranges work[SH_DEVICES_MAX];
 } sh_recovery;
 
 /*
- * The target is the highest position at which device 0 or more than one device stands; of a
- * validation and the first attempt after it, which have the same weights, the validation. One
- * device alone is not believed that it is ahead, and the job would be lost with it while it gives
- * its replica away; only if no others are whole, it is followed. Nor does one alone say how many
- * grains the stage there has, or that the job ends there.
+ * The target is the highest position of device 0 or of at least two devices. A first attempt
+ * becomes the validation before it, which has the same weights, if a whole replica is there. A
+ * single other device is followed only if no position qualifies: it may lie about being ahead, and
+ * the job would be lost if it failed while it sends its replica. Nor does a single device decide
+ * how many grains the stage at the target has, or that the job ends there.
  *
- * Of the devices at the target (the proven ones, if there are any) the largest group with equal
- * checks is right. In a tie, or if one device stands against others, all are AT and it is `torn`.
- * False: nobody has a whole replica.
+ * Of the devices at the target (only the proven ones, if any) the largest group with equal checks
+ * is right. In a tie, or if the group is a single device and another has a different check, all are
+ * AT and `torn` is set. False: no replica is whole.
  */
 bool sh_recovery_judge(sh_recovery *recovery, const sh_survivor *survivors, uint32_t count);
 
-/* Finds who keeps what it holds, and what each computes besides, about in proportion to the shares
- * of `of` grains: every grain of the stage is kept or computed by exactly one device. Nobody keeps
- * with `afresh`, or if a device would hold too scattered a set. */
+/* Decides who keeps its held grains, and deals the others about in proportion to the shares of `of`
+ * grains: exactly one device keeps or computes each grain of the stage. No device keeps grains if
+ * `afresh`, or if a device's grains would need too many ranges. */
 void sh_recovery_deal(sh_recovery *recovery, const sh_survivor *survivors, uint32_t count,
                       const sh_range *shares, uint32_t of, bool afresh);
 

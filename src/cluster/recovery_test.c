@@ -12,7 +12,7 @@ typedef struct case_survivor {
     bool unproven;
 } case_survivor;
 
-/* 'a' at the target, 'w' away, 'o' odd, '!' behind them: torn. Survivor i is device `first` + i. */
+/* 'a' at the target, 'w' away, 'o' odd, '!' at the end: torn. Survivor i is device `first` + i. */
 static const struct {
     const char *name, *agreement;
     uint32_t first, count;
@@ -129,7 +129,7 @@ static void judges_by_position_and_check(void **state)
     assert_false(sh_recovery_judge(&recovery, &(sh_survivor){0, &none, true}, 1));
 }
 
-/* What four devices at one position say of the stage there. */
+/* Reports of four devices at one position about its stage. */
 static void nobody_alone_says_how_the_job_goes_on(void **state)
 {
     (void)state;
@@ -143,9 +143,9 @@ static void nobody_alone_says_how_the_job_goes_on(void **state)
     } told[] = {
         {"...e", "    ", {12, 12, 12, 12}, false, 12}, /* a liar */
         {"eeee", "    ", {12, 12, 12, 12}, true, 12},
-        {"eee.", "    ", {12, 12, 12, 12}, true, 12}, /* it has just taken its replica */
+        {"eee.", "    ", {12, 12, 12, 12}, true, 12}, /* it just received its replica */
         {"e...", " uuu", {12, 12, 12, 12}, true, 12},
-        {".eee", "u   ", {12, 12, 12, 12}, true, 12}, /* device 0 has, and cannot know */
+        {".eee", "u   ", {12, 12, 12, 12}, true, 12}, /* device 0 is new and cannot know */
         {"-.ee", "    ", {12, 12, 12, 12}, true, 12},
         {"-..e", "    ", {12, 12, 12, 12}, false, 12},
         {"-..e", " uu ", {12, 12, 12, 12}, true, 12},
@@ -171,7 +171,7 @@ static void nobody_alone_says_how_the_job_goes_on(void **state)
     }
 }
 
-/* A device's account of its grains is a set with as many ranges as a message. */
+/* A device's grains must fit the ranges of a message. */
 static void nobody_is_dealt_what_its_account_has_no_room_for(void **state)
 {
     (void)state;
@@ -206,7 +206,7 @@ static void deals_every_grain_once(void **state)
             (sh_notice){.whole = true, .position = {4, 1}, .grains = 12, .held = {1, {{4 * i, 3}}}};
         survivors[i] = (sh_survivor){i, &notices[i], true};
     }
-    notices[2].held.items[0].first = 2; /* over device 0's: what it holds does not count */
+    notices[2].held.items[0].first = 2; /* overlaps device 0's grains, so they do not count */
     for (int afresh = 0; afresh < 2; afresh++) {
         assert_true(sh_recovery_judge(&recovery, survivors, 3));
         sh_recovery_deal(&recovery, survivors, 3, shares, 12, afresh);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often a device was found wrong (its replica, or its word in a sum, differed from the
- * others'), and when that is enough: bits that are stuck in its memory differ again after each
- * repair. Faults count twice: those without an applied step between them, and those of late, of
- * which SH_REPAIRS_CALM applied steps make good one each.
+ * Counts the faults of a device (its replica, or its word in a sum, differed from the others') and
+ * decides when they are too many: stuck bits of its memory differ again after each repair. There
+ * are two counts: faults since the last applied step, and recent faults, of which SH_REPAIRS_CALM
+ * applied steps forgive one.
  *
  *     if (sh_repairs_fault(&one->repairs, steps))
  *         put_out(one);
@@ -18,31 +18,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SH_REPAIRS_MAX 3    /* without a step applied between them */
-#define SH_REPAIRS_LATELY 8 /* of late */
-#define SH_REPAIRS_CALM 8   /* steps that make good one of those of late */
-#define SH_REPAIRS_DONORS 8 /* that are remembered */
+#define SH_REPAIRS_MAX 3    /* faults without an applied step between them */
+#define SH_REPAIRS_LATELY 8 /* recent faults */
+#define SH_REPAIRS_CALM 8   /* steps that forgive one recent fault */
+#define SH_REPAIRS_DONORS 8 /* remembered donors */
 
-/* Zeroed to begin with. */
+/* All zero at first. */
 typedef struct sh_repairs {
     bool again;      /* it was evicted and rejoined: the next fault evicts it */
-    uint32_t faults; /* since a step was applied with it */
+    uint32_t faults; /* since the last applied step */
     uint32_t lately;
     uint64_t steps; /* applied when `lately` last changed */
     uint32_t donor_count;
-    uint32_t donors[SH_REPAIRS_DONORS]; /* who gave it its replica since a step was applied */
+    uint32_t donors[SH_REPAIRS_DONORS]; /* of its replicas since the last applied step */
 } sh_repairs;
 
-/* The device is wrong, after `steps`. True: once too often, so it computes wrongly. */
+/* Counts a fault after `steps` applied steps. True: too many, so the device computes wrongly. */
 bool sh_repairs_fault(sh_repairs *repairs, uint64_t steps);
 
-/* A step was applied with the device: `steps` by now. */
+/* A step was applied with the device, `steps` in total. */
 void sh_repairs_passed(sh_repairs *repairs, uint64_t steps);
 
-/* `donor` gives it its replica. */
+/* Remembers a donor of its replica. */
 void sh_repairs_take(sh_repairs *repairs, uint32_t donor);
 
-/* Whether `donor` has given it its replica since a step was applied. */
+/* Whether `donor` sent it a replica since the last applied step. */
 bool sh_repairs_took(const sh_repairs *repairs, uint32_t donor);
 
 #endif

@@ -17,7 +17,7 @@ static void the_fourth_fault_without_a_step_is_too_many(void **state)
     assert_false(sh_repairs_fault(&repairs, 6));
 }
 
-/* How many steps go by until a device with a fault every `period` steps is put out; 0: never. */
+/* Steps until a device with a fault every `period` steps is evicted; 0: never. */
 static uint64_t steps_until_out(uint64_t period)
 {
     sh_repairs repairs = {0};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the membership keeps of devices: of each member, of views and their seats, of links that
- * broke.
+ * The membership's records: members, views with their seats, and broken links.
  *
  *     sh_roster_entry *one = sh_membership_find(membership, device);
  *     if (one != NULL && one->seated && one->notice.whole)
@@ -18,53 +17,53 @@
 #include "cluster/silence.h"
 #include "cluster/standstill.h"
 
-/* A device waits, and has not yet done what a halt, or the view behind it, wants of it. */
+/* A waiting device has not yet done what a halt, or the view after it, requires. */
 typedef struct sh_debt {
     bool owes;
-    uint32_t halted, view; /* as its last notice has them: an answer begins a new debt */
+    uint32_t halted, view; /* from its last notice: an answer changes them and starts a new debt */
     uint64_t since_ms;
 } sh_debt;
 
 typedef struct sh_roster_entry {
     bool present, ready, local, seated, dismissed, changed;
-    bool welcomed; /* its joining was told; that of the first members is not */
-    bool reached;  /* its links were tried, before it takes a replica */
-    bool proven;   /* as sh_survivor has it */
+    bool welcomed; /* its join was announced; those of the first members are not */
+    bool reached;  /* its links were tested, before it receives a replica */
+    bool proven;   /* see sh_survivor */
     uint32_t device, failures;
     uint64_t serial; /* of its directive */
     sh_silence silence;
-    sh_credit credit;       /* what is believed of its speed */
-    sh_repairs repairs;     /* it was found wrong */
-    uint32_t wrong_numbers; /* how often it alone had some that are not finite */
-    uint32_t blamed;        /* the view whose halt found it wrong last */
-    /* What it does, by sh_activity: how long it takes to read, or to be given a replica, says
-     * nothing of how long it takes to compute. Nothing is kept of the time that it waits. */
+    sh_credit credit;
+    sh_repairs repairs;     /* its faults */
+    uint32_t wrong_numbers; /* how often it alone had non-finite ones */
+    uint32_t blamed;        /* the view whose halt last found it faulty */
+    /* By sh_activity: the time to read samples or receive a replica says nothing about computing.
+     * Waiting is not recorded. */
     sh_standstill work[SH_ACTIVITY_COUNT];
-    sh_debt debt;        /* what a halt wants of it */
-    bool named;          /* the user knows that the others wait for it */
-    sh_position entered; /* where its view began when it was not proven yet */
-    bool rests;          /* it stands by, or is to once its view is over */
-    bool considered;     /* whether it rests was decided by what it would bring */
-    uint64_t ready_ms;   /* when it became ready */
-    uint64_t rested_ms;  /* since when it rests */
-    uint64_t kept_ms;    /* when its replica was brought up to date while it rested; 0: never */
-    double carried;      /* bytes/s that its link was seen to carry at least, in steps */
-    sh_link_speed link;  /* its link to device 0 */
-    uint64_t begun_ms, keeping_ms; /* when its last transfer began; how long one of these took */
+    sh_debt debt;
+    bool named;          /* the user was told that the others wait for it */
+    sh_position entered; /* start of the view that it entered unproven */
+    bool rests;          /* on standby, or will be after this view */
+    bool considered;     /* standby was decided by its expected benefit */
+    uint64_t ready_ms;
+    uint64_t rested_ms;            /* when `rests` last changed */
+    uint64_t kept_ms;              /* its last transfer on standby, or last seat; 0: none */
+    double carried;                /* least bytes/s of its link, as shown by steps */
+    sh_link_speed link;            /* to device 0 */
+    uint64_t begun_ms, keeping_ms; /* start of its last transfer; time of one on standby */
     sh_notice notice;
     char name[SH_MEMBERSHIP_TEXT];
-    char why[SH_MEMBERSHIP_TEXT]; /* it rests */
+    char why[SH_MEMBERSHIP_TEXT]; /* why it is on standby */
 } sh_roster_entry;
 
 typedef struct sh_seating {
     uint32_t number, ring, seat_count;
     bool planned;
-    bool has_servers; /* as they were chosen; else all serve for want of them */
+    bool has_servers; /* false: none of the chosen servers has a seat, so all serve */
     sh_seat seats[SH_DEVICES_MAX];
 } sh_seating;
 
-/* Two devices, a < b, whose link broke: when last, and how often since a stage passed over new
- * links. No pair if b is 0. */
+/* Devices a < b whose link broke: when last, and how often since a stage passed over new links. No
+ * pair if b is 0. */
 typedef struct sh_broken_pair {
     uint32_t a, b, count;
     uint64_t broke_ms;

@@ -26,28 +26,27 @@
 #define SH_SILENCE_TIMES 4         /* the limit, in longest pauses, */
 #define SH_SILENCE_MOST_MS 8000    /* up to this */
 #define SH_SILENCE_RECALL_MS 30000 /* pauses are remembered for one to two times this */
-#define SH_SILENCE_NEW_MS 5000     /* for so long a device is new */
+#define SH_SILENCE_NEW_MS 5000     /* how long a device is new */
 
 typedef struct sh_silence {
-    uint64_t begun_ms;            /* when it came */
+    uint64_t begun_ms;            /* when it joined */
     uint64_t heard_ms, recall_ms; /* last arrival; last update of `longest` */
     uint64_t longest_ms[2];       /* longest pause since then, and in the period before */
 } sh_silence;
 
-/* The device has just come. */
+/* The device joined. */
 void sh_silence_begin(sh_silence *silence, uint64_t now_ms);
 
 void sh_silence_heard(sh_silence *silence, uint64_t now_ms);
 
-/* Since it was last heard. */
+/* Time since it was last heard. */
 uint64_t sh_silence_ms(const sh_silence *silence, uint64_t now_ms);
 
 /* Its longest pause of the last 30 to 60 seconds. */
 uint64_t sh_silence_longest_ms(const sh_silence *silence);
 
 /* `awaited`: others cannot continue without it. A device that prepares delays no other, and opening
- * data and compiling keep it busier than training will, so that its pauses are measured meanwhile.
- */
+ * data and compiling keep it busier than training will, so its pauses are measured meanwhile. */
 uint64_t sh_silence_limit_ms(const sh_silence *silence, bool awaited);
 
 #endif

@@ -6,7 +6,7 @@
 static sh_silence silence;
 static uint64_t now_ms;
 
-/* It is heard `count` times, each after such a pause. */
+/* The device is heard `count` times, each after `pause_ms`. */
 static void hear(uint64_t pause_ms, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -33,7 +33,7 @@ static void one_that_keeps_its_time_gets_the_least(void **state)
     assert_int_equal(sh_silence_ms(&silence, now_ms + 300), 300);
 }
 
-/* One of a twentieth of a core was lost after 882 ms, whose pauses had been 220 ms. */
+/* Seen: a device with a twentieth of a core and pauses of 220 ms was lost after 882 ms. */
 static void a_slow_one_may_be_ten_times_as_late(void **state)
 {
     (void)state;
@@ -55,8 +55,7 @@ static void a_very_slow_one_gets_four_times_its_longest_pause(void **state)
     assert_int_equal(sh_silence_limit_ms(&silence, true), 6000);
 }
 
-/* Nobody knows yet how regular it is: an emulated board was lost after 472 ms, in its first
- * seconds. */
+/* Its regularity is unknown: an emulated board was lost after 472 ms, in its first seconds. */
 static void a_new_one_has_time(void **state)
 {
     (void)state;
@@ -78,7 +77,7 @@ static void a_pause_is_forgotten(void **state)
     assert_int_equal(sh_silence_limit_ms(&silence, true), 450);
 }
 
-/* Slower and slower, each pause less than four times the one before: never past its limit. */
+/* A device whose pauses grow less than fourfold each time never exceeds its limit. */
 static void no_limit_is_above_the_most(void **state)
 {
     (void)state;

@@ -19,11 +19,11 @@
 #define STRETCH_MIN 0.02
 #define STRETCH_MAX 50.0
 #define WEIGHT 0.2          /* of one measurement */
-#define FEW_STEPS 4         /* that show what goes wrong by far */
+#define FEW_STEPS 4         /* steps that suffice to show a large slowdown */
 #define BY_FAR 2.5          /* times the best step */
 #define BY_VERY_FAR 4.0     /* likewise, of the step under way */
 #define LEAST_EXCHANGE 0.01 /* of a step of several devices */
-#define SLOW 1.5            /* times what was expected */
+#define SLOW 1.5            /* times the expected time */
 #define OWN_LINK 1.01       /* ratio to the slowest speed that counts as equally slow */
 #define PASSED_MAX_MS 1000  /* that an assessment counts for */
 

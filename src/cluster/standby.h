@@ -39,7 +39,7 @@
 typedef struct sh_standby_seen {
     double step_s;   /* of a recent step; 0: unknown */
     uint32_t view;   /* the view of the used devices */
-    uint64_t steps;  /* of it */
+    uint64_t steps;  /* of that view */
     uint64_t now_ms; /* of a monotonic clock */
 } sh_standby_seen;
 
@@ -73,7 +73,7 @@ sh_status sh_standby_parse(uint32_t *most, const char *text) SHOAL_CHECKED;
 #define SH_STANDBY_TEXT 16
 void sh_standby_print(uint32_t most, char text[SH_STANDBY_TEXT]);
 
-/* `job` as plan/lineup has it; base and stretch are not read. */
+/* `job`: see plan/lineup; its base and stretch are ignored. */
 void sh_standby_init(sh_standby *standby, const sh_lineup_job *job, uint32_t most);
 
 /*

@@ -10,7 +10,7 @@
 #define MBIT 125000.0
 #define DEVICES 8
 
-/* A cluster as it is: steps take what its parts say, with a stretch and a noise of its own. */
+/* A simulated cluster: step times follow from its parts, with its own stretch and noise. */
 typedef struct cluster {
     sh_lineup_device devices[DEVICES];
     bool fresh[DEVICES], used[DEVICES];
@@ -19,7 +19,7 @@ typedef struct cluster {
     double noise;
     sh_standby standby;
     uint64_t now_ms, steps;
-    double of_step; /* of the step under way that has passed */
+    double of_step; /* completed part of the current step */
     uint32_t changes;
     sh_random random;
 } cluster;
@@ -93,7 +93,7 @@ static void all_come_in_at_once_where_they_help(void **state)
     assert_int_equal(c.changes, 1);
 }
 
-/* Links promise more than comes: encryption on a slow processor. */
+/* Links deliver less than measured, as with encryption on a slow processor. */
 static void a_promise_that_is_not_kept_is_taken_back(void **state)
 {
     (void)state;
@@ -105,7 +105,7 @@ static void a_promise_that_is_not_kept_is_taken_back(void **state)
     assert_int_equal(used(&c), 2);
     pass(&c, 20000);
     assert_int_equal(used(&c), 1);
-    /* It is tried again from time to time, and costs less and less. */
+    /* Retries become rarer and cost less. */
     double lost_s = 0;
     const double alone_s = step_s(&c);
     for (int i = 0; i < 6000; i++) {
@@ -147,7 +147,7 @@ static void changes_are_few_whatever_links_do(void **state)
             MBIT * pow(10, 2 * (double)sh_random_unit(&c.random));
         pass(&c, 2000);
     }
-    assert_true(c.changes < 32); /* 20; without a price that rises 44 */
+    assert_true(c.changes < 32); /* 20; 44 if the price did not rise */
 }
 
 static void noise_alone_changes_nothing(void **state)
@@ -161,7 +161,7 @@ static void noise_alone_changes_nothing(void **state)
     assert_true(c.changes <= 3);
 }
 
-/* Another one comes that seems a little better. */
+/* Another device joins that seems a little better. */
 static void one_is_not_swapped_for_its_like(void **state)
 {
     (void)state;

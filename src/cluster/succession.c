@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/succession.h"
 
-/* The best coordinator among those that lead: of the highest term, then with the most steps. Only
- * the lost coordinator itself may be of the term that was lost. */
+/* The best coordinator that answered: highest term, then most steps. Only the lost coordinator
+ * itself may have the lost term. */
 static bool find_leader(uint32_t *whom, const sh_succession *succession,
                         const sh_heir_answer *answers)
 {
@@ -24,13 +24,13 @@ static bool find_leader(uint32_t *whom, const sh_succession *succession,
     return found;
 }
 
-/* Whether an heir has heard of its coordinator of late. */
+/* Whether an heir heard from its coordinator recently. */
 static bool has_coordinator(const sh_heir_answer *one)
 {
     return one->word == SH_HEIR_FOLLOWS && one->heard_ms < SH_SUCCESSION_ALIVE_MS;
 }
 
-/* A device that follows a coordinator of a later term, and can say where that is. */
+/* A device that follows a coordinator of a later term and knows its address. */
 static bool find_follower(uint32_t *whom, const sh_succession *succession,
                           const sh_heir_answer *answers)
 {
@@ -44,7 +44,7 @@ static bool find_follower(uint32_t *whom, const sh_succession *succession,
     return false;
 }
 
-/* Whether another device still has the coordinator that this one cannot reach: it is not lost. */
+/* Whether another device still reaches the coordinator, which then is not lost. */
 static bool is_alive_elsewhere(const sh_succession *succession, const sh_heir_answer *answers)
 {
     for (uint32_t i = 0; i < succession->heirs; i++)
@@ -54,7 +54,7 @@ static bool is_alive_elsewhere(const sh_succession *succession, const sh_heir_an
     return false;
 }
 
-/* Whether an earlier heir is still to be waited for. */
+/* Whether to wait for an earlier heir. */
 static bool comes_first(const sh_heir_answer *one, uint64_t passed_ms)
 {
     if (one->word == SH_HEIR_SILENT)
@@ -62,7 +62,8 @@ static bool comes_first(const sh_heir_answer *one, uint64_t passed_ms)
     return (one->able || one->word != SH_HEIR_LOST) && passed_ms < SH_SUCCESSION_SLOW_MS;
 }
 
-/* This device, and those heirs that have lost the same coordinator, are most of the last view. */
+/* Whether this device and the heirs that lost the same coordinator are a majority of the last
+ * view. */
 static bool has_majority(const sh_succession *succession, const sh_heir_answer *answers)
 {
     uint32_t left = 1;

@@ -24,7 +24,8 @@ static const sh_heir_answer from_before = {.word = SH_HEIR_LEADS, .term = TERM -
 #define NONE HEIRS /* no heir */
 #define COORDINATOR HEIRS
 
-/* This device's place, what the heirs and the coordinator's door answer, after how long. */
+/* This device's place, the answers of the heirs and of the coordinator's address, and the time
+ * since the loss. */
 static const struct {
     const char *what;
     uint32_t own;
@@ -105,7 +106,7 @@ static void each_case_is_decided(void **state)
     }
 }
 
-/* Three of four go on, two of four do not, nor does one of two. */
+/* Three of four or five continue; three of six or one of two do not. */
 static void some_strategies_want_a_majority(void **state)
 {
     (void)state;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Deals the updates of a lap (reduce/exchange.h) to devices that train at their own pace: each
- * number once, in order, to whoever asks for one; with a bound none gets far ahead of the slowest
- * (stale synchronous parallel; Ho et al. 2013). A pure state machine.
+ * number once, in order, to devices that ask. A bound limits how far a device may be ahead of the
+ * slowest (stale synchronous parallel; Ho et al. 2013). A pure state machine.
  *
  *     sh_dispenser_init(&dispenser, devices, device_count, 64, 2);
- *     sh_dispenser_want(&dispenser, 1);                        // device 1 has nothing to do
+ *     sh_dispenser_want(&dispenser, 1);                        // device 1 is idle
  *     while (sh_dispenser_next(&dispenser, &device, &update))  // who may begin which
  *         ... tell the device ...
  *     sh_dispenser_finish(&dispenser, 1);                      // its update is in the weights
@@ -27,27 +27,27 @@ typedef struct sh_dispenser_device {
 typedef struct sh_dispenser {
     sh_dispenser_device *devices; /* borrowed */
     uint32_t device_count;
-    uint32_t bound;    /* K: update c may begin where all have finished c - K; 0: at any time */
+    uint32_t bound;    /* K: update c may begin once all have finished c - K; 0: at any time */
     uint32_t updates;  /* of the lap */
-    uint32_t dealt;    /* the number that comes next, from 0 */
-    uint32_t finished; /* by all together */
-    uint32_t turn;     /* the device that is looked at first */
+    uint32_t dealt;    /* the next number, from 0 */
+    uint32_t finished; /* by all devices */
+    uint32_t turn;     /* the device considered first */
 } sh_dispenser;
 
-/* No update is dealt. `devices` is written over, and borrowed as long as the dispenser is used. */
+/* Starts a lap. `devices` is overwritten, and borrowed as long as the dispenser is used. */
 void sh_dispenser_init(sh_dispenser *dispenser, sh_dispenser_device *devices, uint32_t device_count,
                        uint32_t updates, uint32_t bound);
 
 /* The device asks for an update. */
 void sh_dispenser_want(sh_dispenser *dispenser, uint32_t device);
 
-/* Deals one, where a device that wants it may begin: device after device in turn. */
+/* Deals the next update, round-robin, to a device that wants one and may begin. False: none. */
 bool sh_dispenser_next(sh_dispenser *dispenser, uint32_t *device, uint32_t *update);
 
 /* An update of the device is in the weights. False: it has none under way. */
 bool sh_dispenser_finish(sh_dispenser *dispenser, uint32_t device);
 
-/* The lap must end soon: no update starts after this, except the first. */
+/* Ends the lap soon: deals no further update, except a first one. */
 void sh_dispenser_stop(sh_dispenser *dispenser);
 
 /* Whether all updates are in the weights. */

@@ -10,12 +10,12 @@ static sh_dispenser_device devices[DEVICES];
 static sh_dispenser begin(uint32_t updates, uint32_t bound)
 {
     sh_dispenser dispenser;
-    devices[0].begun = 7; /* of a lap before */
+    devices[0].begun = 7; /* of an earlier lap */
     sh_dispenser_init(&dispenser, devices, DEVICES, updates, bound);
     return dispenser;
 }
 
-/* The device asks, and what it gets is returned; UINT32_MAX: nothing yet. */
+/* The device asks for an update. Returns its number; UINT32_MAX: none yet. */
 static uint32_t ask(sh_dispenser *dispenser, uint32_t device)
 {
     uint32_t who = UINT32_MAX, update = UINT32_MAX;
@@ -87,7 +87,7 @@ static void a_lap_that_is_to_end_soon(void **state)
 {
     (void)state;
     sh_dispenser dispenser = begin(10, 0);
-    sh_dispenser_stop(&dispenser); /* one has to be, else the lap would lead nowhere */
+    sh_dispenser_stop(&dispenser); /* a lap has at least one update */
     assert_int_equal(ask(&dispenser, 0), 0);
     assert_int_equal(ask(&dispenser, 1), UINT32_MAX);
     assert_true(sh_dispenser_finish(&dispenser, 0));

@@ -39,8 +39,7 @@ typedef struct sh_engine_watcher {
 typedef struct sh_engine_decider {
     /* True: *word is set and may be 0. False, allowed only if not `last`: call again when all other
      * spans are complete, for which the other devices then wait. Called on any thread (ring and
-     * servers: their loop's), even for a failed round until the engine is closed. Must not block.
-     */
+     * servers: their loop's), even for a failed round until close. Must not block. */
     bool (*decide)(void *context, bool last, uint64_t *word);
     void *context; /* borrowed until the engine is closed */
 } sh_engine_decider;

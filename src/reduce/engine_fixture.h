@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests: engines of real devices on the loopback. Each rank has a loop, a listener and a step's
- * thread of its own; they make several rounds after each other, over spans of awkward lengths, with
- * a watcher on each and a decider where there may be one.
+ * For tests: engines connected over the loopback. Each rank has its own loop, listener and step's
+ * thread. They run several rounds over spans of awkward lengths, with a watcher on each rank and a
+ * decider where possible.
  *
- *     world w = {.kind = &sh_engine_ring, .devices = 3, .spans = 1, .lengths = {70001}, .rounds =
- * 3, .deserter = UINT32_MAX}; run_world(&w);
+ *     world w = {.kind = &sh_engine_ring, .devices = 3, .spans = 1, .lengths = {70001},
+ *                .rounds = 3, .deserter = UINT32_MAX};
+ *     run_world(&w);
  *     ... w.ranks[0].status ...
  *     end_world(&w);
  *
@@ -40,30 +41,29 @@ typedef struct rank {
     pthread_t thread;
     sh_status status;
     char message[SH_MESSAGE_BYTES];
-    void *narrow[MAX_SPANS]; /* own words of the spans by kinds, the total behind them */
+    void *narrow[MAX_SPANS]; /* own words of a span, then its total */
     uint64_t *wide;          /* of the U64 span, likewise */
-    uint32_t asked;          /* the decider, in the round */
+    uint32_t asked;          /* calls of the decider in the round */
     bool decides;
-    bool told[MAX_SPANS + 1]; /* of the round's spans, by the watcher; the loop's until the end */
-    sh_span
-        spans[MAX_SPANS + 1]; /* of the round; a failed one reads them until the engine is closed */
+    bool told[MAX_SPANS + 1]; /* spans that the watcher reported; the loop's until the round ends */
+    sh_span spans[MAX_SPANS + 1]; /* a failed round reads them until close */
 } rank;
 
 struct world {
     const sh_engine_kind *kind;
-    bool (*decides)(const rank *self); /* whether this rank's decider is asked; NULL: rank 0's */
+    bool (*decides)(const rank *self); /* whether this rank has a decider; NULL: rank 0 has */
     uint32_t devices;
-    bool serves[MAX_DEVICES];  /* for kinds that have servers */
-    size_t lengths[MAX_SPANS]; /* of the spans by kinds; the U64 span has lengths[0] + 3 words */
+    bool serves[MAX_DEVICES];  /* for kinds with servers */
+    size_t lengths[MAX_SPANS]; /* of all but the U64 span, which has lengths[0] + 3 words */
     uint32_t spans;
     unsigned char key[SH_KEY_BYTES];
     uint32_t rounds;
     uint32_t deserter; /* rank that leaves in the last round, or UINT32_MAX */
-    uint32_t late;     /* 1 + rank that has span 0 alone ready until all others have all; 0: none */
+    uint32_t late;     /* 1 + rank that readies only span 0 until the others are ready; 0: none */
     pthread_mutex_t lock;
     pthread_cond_t come;
-    uint32_t come_count;       /* rounds of other ranks in which all is ready; guarded by lock */
-    void *(*main)(void *rank); /* what a rank does; NULL: the rounds above */
+    uint32_t come_count;       /* rounds that the other ranks made ready; guarded by lock */
+    void *(*main)(void *rank); /* a rank's thread; NULL: rank_main */
     rank ranks[MAX_DEVICES];
 };
 
@@ -141,10 +141,10 @@ static inline world world_of(uint32_t devices, uint32_t mask)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* Of the spans before the last, which has SH_WORD_U64. */
+/* Of all spans but the last, which has SH_WORD_U64. */
 static const sh_word span_kinds[MAX_SPANS] = {SH_WORD_I32, SH_WORD_I16, SH_WORD_I8, SH_WORD_I16};
 
-/* Word `i` of a block, and what is left of a value in such a word. */
+/* Word `i` of a block; a value truncated to a word. */
 static inline uint64_t read_word(const void *block, size_t i, sh_word kind)
 {
     const size_t bytes = sh_words_bytes(kind);
@@ -165,8 +165,7 @@ static inline void write_word(void *block, size_t i, sh_word kind, uint64_t valu
     memcpy((unsigned char *)block + i * bytes, &value, bytes);
 }
 
-/* Word `i` of a span as this rank contributes it: mixed, so that no two errors make up for each
- * other, and large, so that sums wrap around. */
+/* Word `i` of a rank's span: mixed, so errors do not cancel, and large, so sums wrap around. */
 static inline uint64_t word_of(uint32_t rank_index, uint32_t round, uint32_t span, size_t i)
 {
     const uint64_t which = (rank_index * 16u + round) * 16u + span + 1;
@@ -174,7 +173,7 @@ static inline uint64_t word_of(uint32_t rank_index, uint32_t round, uint32_t spa
     return (word ^ word >> 29) * 0xbf58476d1ce4e5b9u;
 }
 
-/* Word `i` of the U64 span in the own part: the decider's first one comes by it. */
+/* Word `i` of the U64 span's own part; the decider adds word 0. */
 static inline uint64_t wide_of(const rank *self, uint32_t round, size_t i)
 {
     return self->decides && i == 0 ? 0 : word_of(self->index, round, self->of->spans, i);
@@ -201,7 +200,7 @@ static inline void check_round(const rank *self, uint32_t round)
         assert_true(self->wide[w->lengths[0] + 3 + i] == sum_of(w, round, w->spans, i));
 }
 
-/* However a round has gone, its own part is what it was. */
+/* The own part is unchanged, even by a failed round. */
 static inline void check_own(const rank *self, uint32_t round)
 {
     const world *w = self->of;
@@ -213,7 +212,7 @@ static inline void check_own(const rank *self, uint32_t round)
         assert_true(self->wide[i] == wide_of(self, round, i));
 }
 
-/* The watcher: each span once, and by then it is complete. */
+/* The watcher: each span is reported once, when complete. */
 static inline void note_span(void *context, uint32_t index, const sh_span *span)
 {
     rank *self = context;
@@ -227,7 +226,7 @@ static inline void note_span(void *context, uint32_t index, const sh_span *span)
                     cut(sum_of(w, round, index, i), span->word));
 }
 
-/* At once in every other round, else as late as can be: when all other spans are complete. */
+/* Decides at once in every other round, else when all other spans are complete. */
 static inline bool decide_late(void *context, bool last, uint64_t *word)
 {
     rank *self = context;
@@ -341,7 +340,7 @@ static inline void start_rank(world *w, uint32_t index)
 
 static inline void stop_rank(rank *self)
 {
-    sh_loop_call(self->loop, shut_door, self); /* first: who comes in is given to the engine */
+    sh_loop_call(self->loop, shut_door, self); /* first: it passes channels to the engine */
     sh_engine_close(self->engine);
     sh_loop_stop(self->loop);
     for (uint32_t s = 0; s < self->of->spans; s++)
@@ -359,7 +358,7 @@ static inline void run_world(world *w)
         start_rank(w, i);
     for (uint32_t i = 0; i < w->devices; i++) {
         pthread_create(&w->ranks[i].thread, NULL, w->main != NULL ? w->main : rank_main,
-                       &w->ranks[i]); /* before the links */
+                       &w->ranks[i]); /* before the links open */
         sh_loop_call(w->ranks[i].loop, link_up, &w->ranks[i]);
     }
     for (uint32_t i = 0; i < w->devices; i++)
@@ -374,7 +373,7 @@ static inline void end_world(world *w)
     pthread_mutex_destroy(&w->lock);
 }
 
-/* Every awkward length, in several rounds; all succeed. */
+/* Runs several rounds of every awkward length; all must succeed. */
 static inline void check_all_sizes(world *w)
 {
     const size_t n = w->devices;
@@ -399,7 +398,7 @@ static inline void *abort_soon(void *argument)
     return NULL;
 }
 
-/* Nobody else takes part, so the round can end by an abort alone. */
+/* No other rank takes part, so only an abort can end the round. */
 static inline void check_abort(world *w)
 {
     pthread_t thread;

@@ -40,8 +40,8 @@ enum { WANT, GRANT, NUMBERS, WORDS, TAKEN, DONE, PULL, WEIGHTS, END, FINAL };
 /* Another device. */
 typedef struct peer {
     bool has_numbers; /* of an update: the words come next */
-    bool owes;        /* a server that has not taken our update yet */
-    bool gives;       /* a server that has been asked for its shard */
+    bool owes;        /* a server that has not applied our update yet */
+    bool gives;       /* a server that was asked for its shard */
     uint32_t finals;  /* arrays whose shard arrived */
     void *words;      /* of its update; our shard's elements as floats fit too */
     void *numbers;
@@ -52,20 +52,20 @@ struct sh_exchange {
     sh_round *round;
     uint32_t rank, devices, dealer;
     sh_exchange_lap lap;
-    uint32_t number; /* of the lap that is open or was the last; from 1 */
+    uint32_t number; /* of the open or last lap, from 1 */
     bool open;
     bool ended; /* END was received or sent */
     bool asked; /* for an update */
     uint32_t count;
     sh_dispenser dispenser;
     sh_dispenser_device *receivers;   /* of the dispenser, by rank */
-    uint32_t answers, shards, finals; /* that are still to come */
-    uint32_t under_way;               /* frames that are being written */
+    uint32_t answers, shards, finals; /* still to arrive */
+    uint32_t under_way;               /* frames being written */
     size_t room_elements;             /* in the peers' words */
     size_t room_bytes;                /* in their numbers */
     peer *peers;                      /* by rank */
 
-    /* Guarded by the round's lock, whose condition tells. */
+    /* Guarded by the round's lock; its condition signals changes. */
     bool granted, pushing, over;
     uint32_t update;
 };
@@ -104,7 +104,7 @@ static size_t word_bytes(const sh_exchange *exchange, shard part)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* Where a frame cannot be sent the link is breaking, and the lap with it. */
+/* If a frame cannot be sent, the link is breaking, so the lap fails. */
 static void send_to(sh_exchange *exchange, uint32_t to, uint16_t what, uint32_t bucket,
                     const void *body, size_t bytes)
 {
@@ -150,7 +150,7 @@ static void end(sh_exchange *exchange, uint32_t count)
 
 /* ---- dealing --------------------------------------------------------------------------------- */
 
-/* The weights are here. */
+/* All shards of the weights have arrived. */
 static void have_weights(sh_exchange *exchange)
 {
     const shard ours = shard_of(exchange, exchange->rank);
@@ -212,7 +212,7 @@ static void finish(sh_exchange *exchange, uint32_t device)
 
 /* ---- updates --------------------------------------------------------------------------------- */
 
-/* All servers have answered. */
+/* All servers have applied our update. */
 static void be_answered(sh_exchange *exchange)
 {
     pthread_mutex_lock(&exchange->round->lock);
@@ -325,7 +325,7 @@ void sh_exchange_on_done(sh_exchange *exchange, uint32_t from, const sh_frame *h
         one->has_numbers = true;
         break;
     case WORDS:
-        one->has_numbers = false; /* the update is here as a whole */
+        one->has_numbers = false; /* the update is complete */
         lap->apply(lap->context, ours.first, ours.end, one->numbers, one->words);
         say(exchange, from, TAKEN, 0);
         break;
@@ -364,7 +364,7 @@ void sh_exchange_on_sent(sh_exchange *exchange)
 
 /* ---- the step's side ------------------------------------------------------------------------- */
 
-/* Waits until `*flag` is `value`, or all has failed. */
+/* Waits until `*flag` is `value`, or the lap is over or failed. */
 static sh_status wait_for(sh_exchange *exchange, const bool *flag, bool value)
 {
     sh_round *round = exchange->round;
@@ -376,7 +376,7 @@ static sh_status wait_for(sh_exchange *exchange, const bool *flag, bool value)
     return failed ? sh_fail(round->failure, "%s", round->reason) : SH_OK;
 }
 
-/* Room for what comes from the others. */
+/* Makes room for the others' updates. */
 static sh_status make_room(sh_exchange *exchange, const sh_exchange_lap *lap)
 {
     const size_t elements = lap->elements / exchange->options.server_count + 1;
@@ -398,7 +398,7 @@ static sh_status make_room(sh_exchange *exchange, const sh_exchange_lap *lap)
     return SH_OK;
 }
 
-/* What the step's thread asks of the loop's. */
+/* A request of the step's thread to the loop. */
 typedef struct question {
     sh_exchange *exchange;
     const sh_exchange_lap *lap;

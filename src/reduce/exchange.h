@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What devices that train at their own pace tell each other, over the links of reduce/servers: the
- * asynchronous parameter server, in laps between two points at which all are equal again.
+ * The asynchronous parameter server over the links of reduce/servers: devices exchange updates at
+ * their own pace, in laps; at the end of each lap all are equal again.
  *
  *     SH_TRY(sh_exchange_begin(exchange, &lap));             // every device
  *     while (sh_exchange_take(exchange, false, &update) == SH_OK && update != SH_EXCHANGE_OVER) {
  *         ... compute update number `update` with lap.weights ...
- *         SH_TRY(sh_exchange_settle(exchange));              // the one before is with all servers
+ *         SH_TRY(sh_exchange_settle(exchange));              // the previous one is applied
  *         ... write lap.numbers and lap.words ...
- *         SH_TRY(sh_exchange_push(exchange));                // goes on by itself
+ *         SH_TRY(sh_exchange_push(exchange));                // does not wait
  *     }
- *     ... arrays are the same on all devices, and so is `state` ...
+ *     ... arrays and `state` are the same on all devices ...
  *
- * The elements of the arrays are cut into a shard for each server. It applies each update to its
- * shard as it comes, and gives the shard to whoever is about to begin one: so a device computes
- * with all its own updates, and with a bound of K with those that it may not be ahead of by more
- * (Ho et al. 2013, "read-my-writes"). The first server deals the updates
- * (reduce/dispenser.h); when all are in all shards it says so, with its device's state, and each
- * server sends its shards of all arrays to everybody.
+ * The arrays are cut into a shard per server. A server applies each update to its shard on arrival,
+ * and sends the shard to each device that is about to begin an update. So a device computes with
+ * all its own updates, and with those of others that a bound requires (Ho et al. 2013,
+ * "read-my-writes"). The first server deals the updates (reduce/dispenser.h). Once all are applied
+ * in all shards, it announces the end, with its device's state, and each server sends its shard of
+ * all arrays to all devices.
  *
- * A lap that fails leaves anything in what it was given but `words`; close the engine then, before
- * any of it is touched.
+ * A failed lap leaves everything that it was given undefined, except `words`; close the engine
+ * before using any of it.
  *
- * Threads: the step's; what is different says so. Where begin, take, settle or push has returned
- * and the next has not been called, nobody but the caller touches weights, numbers and words.
+ * Threads: the step's, unless stated. From take to the next take, only the caller accesses weights;
+ * from settle (or begin) to push, only the caller accesses numbers and words.
  */
 #ifndef SHOAL_REDUCE_EXCHANGE_H
 #define SHOAL_REDUCE_EXCHANGE_H
@@ -37,64 +37,64 @@ typedef struct sh_exchange sh_exchange;
 
 /* All is borrowed until sh_exchange_free. */
 typedef struct sh_exchange_options {
-    sh_links *links; /* by rank; not looked at before a lap */
+    sh_links *links; /* by rank; not used before a lap */
     uint32_t rank, devices;
     const bool *serves;     /* of each rank */
-    const uint32_t *shards; /* of each rank that serves: its number */
+    const uint32_t *shards; /* number of each serving rank's shard */
     uint32_t server_count;
 } sh_exchange_options;
 
-/* All is borrowed until the lap is over, or the engine closed. Sizes are alike on all devices. */
+/* All is borrowed until the lap is over or the engine is closed. Sizes are equal on all devices. */
 typedef struct sh_exchange_lap {
-    uint32_t updates, bound; /* as sh_dispenser_init has them; updates at least 1 */
+    uint32_t updates, bound; /* see sh_dispenser_init; updates at least 1 */
     size_t elements;
-    float *const *arrays; /* of that many elements, alike on all devices: the weights first */
+    float *const *arrays; /* of `elements` each, equal on all devices; weights first */
     uint32_t array_count;
-    float *weights; /* a copy of the newest ones, as of the last take */
+    float *weights; /* a copy of the weights, as of the last take */
 
-    /* An update: `words` are its integers, `word_offset` where in them an element begins, in bytes
-     * and at most 4 times the element; `numbers` what else servers need to know. */
+    /* An update: `words` are its integers; `word_offset` is an element's byte offset in them, at
+     * most 4 times the element; `numbers` is what else servers need. */
     const void *words;
     size_t (*word_offset)(const void *context, size_t element);
     void *numbers;
     size_t numbers_bytes;
 
-    /* Applies an update to [first, end) of the arrays, with words from there on. Loop only. */
+    /* Applies an update to [first, end) of the arrays; `words` begins with `first`. Loop only. */
     void (*apply)(void *context, size_t first, size_t end, const void *numbers, const void *words);
 
-    void *state; /* of the device; at the end that of the one that deals */
+    void *state; /* of the device; at the end, that of the first server */
     size_t state_bytes;
     void *context;
 } sh_exchange_lap;
 
-/* That of an engine; NULL where it has none. */
+/* The exchange of an engine, or NULL. */
 static inline sh_exchange *sh_exchange_of(sh_engine *engine)
 {
     return engine->ops->exchange == NULL ? NULL : engine->ops->exchange(engine);
 }
 
-/* Without a lap. For the engine that has the links, which frees it. */
+/* Makes an exchange without a lap, owned by the engine that has the links. */
 sh_status sh_exchange_new(sh_exchange **exchange, const sh_exchange_options *options) SHOAL_CHECKED;
 void sh_exchange_free(sh_exchange *exchange); /* NULL is fine */
 
-/* SH_NO_MEMORY for what comes from others. */
+/* Starts a lap. SH_NO_MEMORY: no room for other devices' updates. */
 sh_status sh_exchange_begin(sh_exchange *exchange, const sh_exchange_lap *lap) SHOAL_CHECKED;
 
-/* Waits for an update, or the end of the lap: SH_EXCHANGE_OVER. `stop` asks for an end soon. As an
- * engine's wait it fails with SH_PEER_LOST, or as it was aborted; so do the next two. */
+/* Waits for an update, or the end of the lap: SH_EXCHANGE_OVER. `stop` requests an early end. Fails
+ * like an engine's wait: SH_PEER_LOST, or the status of an abort. */
 sh_status sh_exchange_take(sh_exchange *exchange, bool stop, uint32_t *update) SHOAL_CHECKED;
 
-/* Waits until the last update is in all shards. */
+/* Waits until the last update is applied in all shards. Fails like take. */
 sh_status sh_exchange_settle(sh_exchange *exchange) SHOAL_CHECKED;
 
-/* Sends an update; the last one is settled. */
+/* Sends an update; the last one must be settled. */
 sh_status sh_exchange_push(sh_exchange *exchange) SHOAL_CHECKED;
 
-/* Updates of the lap that is over. */
+/* The number of updates of the finished lap. */
 uint32_t sh_exchange_count(const sh_exchange *exchange);
 
-/* For the engine, loop only: frames of kind SH_FRAME_UPDATE by the link with a rank, as
- * sh_channel_events has them. */
+/* For the engine, loop only: handle frames of kind SH_FRAME_UPDATE on the link with a rank; see
+ * sh_channel_events. */
 sh_flow sh_exchange_on_frame(sh_exchange *exchange, uint32_t from, const sh_frame *head,
                              sh_sink *sink);
 void sh_exchange_on_done(sh_exchange *exchange, uint32_t from, const sh_frame *head);

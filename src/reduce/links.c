@@ -61,7 +61,7 @@ sh_status sh_links_init(sh_links *links, const sh_engine_ops *ops, const sh_engi
         .count = count,
         .items = items,
     };
-    links->options.serves = NULL; /* the engine's to copy */
+    links->options.serves = NULL; /* the engine copies it */
     sh_round_init(&links->round, &(sh_engine){.ops = ops, .devices = options->devices},
                   options->loop,
                   &(sh_round_events){.on_begin = events->on_begin,
@@ -105,7 +105,7 @@ void sh_links_resume(sh_links *links)
             sh_channel_resume(links->items[i].channel);
 }
 
-/* A question to the loop from another thread. */
+/* A request to the loop. */
 typedef struct stats_question {
     const sh_links *links;
     sh_channel_stats answer;

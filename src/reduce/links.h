@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The links of an engine and its rounds (reduce/round.h): what is the same for all engines that
- * have links. They are the head of such an engine, whose struct begins with them. A link that
- * breaks fails the round.
+ * The links and rounds (reduce/round.h) of an engine, common to all engines with links: the first
+ * member of the engine's struct. A broken link fails the round.
  *
  *     SH_TRY(sh_links_init(&ring->links, &ops, &options, &events, count));
- *     ring->links.items[0].rank = 3;                      // for each link that there is to be
+ *     ring->links.items[0].rank = 3;                      // for each wanted link
  *     ring->links.wanted++;
  *     SH_TRY(sh_links_connect(&ring->links, 0, &target)); // or sh_links_take
  *     ... ring->links.items[0].channel ...
  *     sh_links_close(&ring->links);
  *
- * Threads: loop only, but init, stats and close.
+ * Threads: loop only, except init, stats, wait, call and close.
  */
 #ifndef SHOAL_REDUCE_LINKS_H
 #define SHOAL_REDUCE_LINKS_H
@@ -31,47 +30,47 @@ typedef struct sh_link {
 } sh_link;
 
 struct sh_links {
-    sh_round round; /* first: the engine is this */
+    sh_round round; /* first member */
     sh_engine_options options;
     sh_channel_events events;
     void (*on_open)(sh_link *link);
     uint32_t count;        /* of items */
-    uint32_t wanted, open; /* links that there are to be, and are */
+    uint32_t wanted, open; /* numbers of links */
     sh_channel_stats closed;
-    sh_link *items; /* the engine says which is which */
+    sh_link *items; /* the engine defines their order */
 };
 
 typedef struct sh_links_events {
-    /* Of the rounds: reduce/round.h. Behind these, links that have paused are asked again. */
+    /* See reduce/round.h. Paused links are resumed after these. */
     void (*on_begin)(sh_round *round);
     void (*on_ready)(sh_round *round, uint32_t span);
     void (*on_last)(sh_round *round);
 
-    void (*on_open)(sh_link *link); /* one is up */
+    void (*on_open)(sh_link *link); /* the link is open */
     sh_flow (*on_frame)(void *link, sh_channel *channel, const sh_frame *head, sh_sink *sink);
     void (*on_done)(void *link, sh_channel *channel, const sh_frame *head);
     void (*on_sent)(void *link, sh_channel *channel, const sh_frame *head);
 } sh_links_events;
 
-/* No round yet; no link is open, none wanted. They stay where they are until they are closed. */
+/* Initializes without a round and without wanted links. `links` must not move until closed. */
 sh_status sh_links_init(sh_links *links, const sh_engine_ops *ops, const sh_engine_options *options,
                         const sh_links_events *events, uint32_t count) SHOAL_CHECKED;
 
-/* Links to another device. What goes wrong later fails the round. */
+/* Connects to another device. A later failure fails the round. */
 sh_status sh_links_connect(sh_links *links, uint32_t index,
                            const sh_channel_target *target) SHOAL_CHECKED;
 
-/* Takes the channel that another device has opened. SH_REFUSED: there is one. */
+/* Takes over a channel that another device opened. SH_REFUSED: the link has one. */
 sh_status sh_links_take(sh_links *links, uint32_t index, sh_channel *channel) SHOAL_CHECKED;
 
 /* Sends a frame of the links' view. SH_PEER_LOST: the link is gone. */
 sh_status sh_links_send(sh_links *links, uint32_t index, sh_frame head,
                         const void *body) SHOAL_CHECKED;
 
-/* What was paused is asked again. */
+/* Resumes paused channels. */
 void sh_links_resume(sh_links *links);
 
-/* Bytes on the wire of all links; for the engine's ops. Any thread. */
+/* Bytes of all links, including closed ones; for the engine's ops. Any thread. */
 sh_channel_stats sh_links_stats(sh_engine *engine);
 
 /* For the engine's ops. */
@@ -79,8 +78,8 @@ uint32_t sh_links_stuck_ms(sh_engine *engine, uint32_t *rank);
 bool sh_links_wait(sh_engine *engine);
 void sh_links_call(sh_engine *engine);
 
-/* Closes all, behind all that was posted to the loop, and releases links and round. Not the loop's
- * thread. */
+/* Closes all links after everything posted to the loop, and releases links and round. Not on the
+ * loop's thread. */
 void sh_links_close(sh_links *links);
 
 #endif

@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One thread of the engine's own makes every call of MPI, the first and the last included. Lanes
- * make spans ready on many threads and in an order of their own, but collectives have to be started
- * in the same order on all ranks, and something has to drive them while the lanes compute: MPI
- * makes progress within its calls only. So a thread is needed in any case, and with it the library
- * need not be thread-safe (MPI_THREAD_FUNNELED), which not every build of one is.
+ * One thread of the engine makes all MPI calls, including the first and the last. Lanes make spans
+ * ready on many threads in any order, but all ranks must start collectives in the same order. MPI
+ * makes progress only within its calls, so a thread must make them while the lanes compute. With
+ * one thread the library need not be thread-safe (MPI_THREAD_FUNNELED), which not every build is.
  *
- * The thread starts span i as soon as spans 0 .. i are ready here, and asks after all that are
- * under way. Between two questions it rests: very briefly at first where the step waits for nothing
- * else, longer while lanes have the cores, and until somebody wakes it where nothing is under way;
- * then it wakes by itself now and then, because what this rank has handed over may still have to be
- * pushed. It never spins: on a machine that has other work the system would have it pay for that
- * with turns of milliseconds in which all ranks wait for it.
+ * The thread starts span i once spans 0 .. i are ready here, and polls all running sums. Between
+ * polls it sleeps: very briefly at first if the step waits for nothing else, longer while lanes use
+ * the cores. If no sum runs, it sleeps until woken, but with a timeout, because MPI may still have
+ * to push sent data. It never spins: on a busy machine the scheduler would suspend it later, for
+ * milliseconds in which all ranks wait.
  *
- * Additions are functions of ours. The standard leaves open what MPI_SUM makes of an overflow, and
- * libraries use it: Open MPI 4.1 saturates words of 8 and 16 bits with AVX (its issue 8045).
+ * Additions are our own functions: the standard leaves the overflow of MPI_SUM undefined, and Open
+ * MPI 4.1 saturates words of 8 and 16 bits with AVX (its issue 8045).
  *
- * A failure cannot be taken back: collectives under way cannot be cancelled. From then on the
- * thread makes no call, and MPI is not finalised, because that would wait for the others.
+ * Running collectives cannot be cancelled, so a failure is final: the thread makes no further call,
+ * and MPI is not finalized, because that would wait for the others.
  */
 #include "reduce/mpi.h"
 
-/* The functions of its names are here (below), and nobody else sees them. */
+/* The functions below have its names, and are not visible outside. */
 #define OMPI_DECLSPEC
 #include <mpi.h>
 
@@ -41,13 +39,13 @@
 #include "base/library.h"
 #include "base/thread.h"
 
-#define EAGER_POLLS 1000    /* with the first rest, where the step waits */
-#define EAGER_REST_NS 10000 /* a rest, and not a spin: see above */
-#define BUSY_REST_NS 200000 /* then, and where lanes compute meanwhile */
+#define EAGER_POLLS 1000    /* polls with the first rest, while the step waits */
+#define EAGER_REST_NS 10000 /* a sleep, not a spin: see above */
+#define BUSY_REST_NS 200000 /* afterwards, and while lanes compute */
 #define TIMER_SLACK_NS 1000 /* 50 us by default */
-#define IDLE_REST_MS 5      /* where nothing is under way */
+#define IDLE_REST_MS 5      /* while no sum runs */
 
-/* What is called of Open MPI, which is loaded where there are ranks. */
+/* The functions used of Open MPI, which sh_mpi_open loads. */
 #define LIST(VALUE, NOTHING)                                                                       \
     VALUE(int, MPI_Comm_dup, (MPI_Comm a, MPI_Comm * b), (a, b))                                   \
     VALUE(int, MPI_Comm_free, (MPI_Comm * a), (a))                                                 \
@@ -105,25 +103,25 @@ enum { WORD_KINDS = 0 WORDS(COUNT_WORD) };
 #undef COUNT_WORD
 
 typedef struct mpi_engine {
-    sh_engine engine; /* first: the engine is this */
+    sh_engine engine; /* first member */
     pthread_t thread;
-    int wake; /* an eventfd, as the next */
-    int left; /* the thread's end */
+    int wake; /* eventfd */
+    int left; /* eventfd: the thread has ended */
 
     /* The thread's. */
     MPI_Comm ranks;
     MPI_Op add[WORD_KINDS]; /* by sh_word */
     MPI_Request requests[SH_ENGINE_MAX_SPANS];
-    uint32_t round;              /* that is open or was the last */
+    uint32_t round;              /* the open or last one */
     const sh_span *spans;        /* of the round */
     uint32_t count;              /* of them */
-    uint32_t startable, started; /* of them, from the first on */
+    uint32_t startable, started; /* of them, counted from the first */
     uint32_t ended;
-    uint32_t polls; /* since something ended */
+    uint32_t polls; /* since a sum ended */
 
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t changed;
-    bool open, closing, waiting, resting; /* resting: until it is woken */
+    bool open, closing, waiting, resting; /* resting: sleeps until woken */
     uint32_t rank;
     uint32_t begun, finished; /* rounds */
     const sh_span *begun_spans;
@@ -163,12 +161,12 @@ static void ring_bell(int event)
 {
     const uint64_t one = 1;
     const ssize_t wrote = write(event, &one, sizeof one);
-    (void)wrote; /* full means that it is readable already */
+    (void)wrote; /* if full, it is readable already */
 }
 
-/* ---- what goes wrong ------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
-/* Wakes the thread where it rests; the caller holds the lock. */
+/* Wakes the thread if it rests. The caller holds the lock. */
 static void wake_up(const mpi_engine *mpi)
 {
     if (mpi->resting)
@@ -188,7 +186,7 @@ static void abort_rounds(sh_engine *engine, sh_status status, const char *reason
     pthread_mutex_unlock(&mpi->lock);
 }
 
-/* Whether a call of MPI came through. */
+/* Whether an MPI call succeeded; if not, aborts the rounds. */
 static bool came_through(mpi_engine *mpi, int code, const char *what)
 {
     char text[MPI_MAX_ERROR_STRING + 1] = "", reason[SH_MESSAGE_BYTES];
@@ -236,7 +234,7 @@ static void open_mpi(mpi_engine *mpi)
     pthread_mutex_unlock(&mpi->lock);
 }
 
-/* Takes over what other threads have said; false where there is nothing more to do. */
+/* Takes over the requests of other threads. False: the engine failed or closes. */
 static bool look(mpi_engine *mpi, bool *waiting)
 {
     pthread_mutex_lock(&mpi->lock);
@@ -255,7 +253,7 @@ static bool look(mpi_engine *mpi, bool *waiting)
     return more;
 }
 
-/* Starts what can be. */
+/* Starts the sums of ready spans. */
 static bool start(mpi_engine *mpi)
 {
     for (; mpi->started < mpi->startable; mpi->started++) {
@@ -271,11 +269,11 @@ static bool start(mpi_engine *mpi)
     return true;
 }
 
-/* Drives what is under way. */
+/* Polls the running sums. */
 static bool drive(mpi_engine *mpi)
 {
     int ended = 0, arrived, places[SH_ENGINE_MAX_SPANS];
-    if (mpi->started == mpi->ended) /* nothing: but what was sent may not have left yet */
+    if (mpi->started == mpi->ended) /* none: but sent data may not have left yet */
         return came_through(
             mpi, MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, mpi->ranks, &arrived, MPI_STATUS_IGNORE),
             "waiting");
@@ -298,7 +296,7 @@ static bool drive(mpi_engine *mpi)
     return true;
 }
 
-/* Until there is news, or for a while. */
+/* Sleeps until there is news, or for a while. */
 static void rest(mpi_engine *mpi, bool waiting)
 {
     uint64_t woken;
@@ -377,7 +375,7 @@ static sh_status wait_for_end(sh_engine *engine)
         pthread_cond_wait(&mpi->changed, &mpi->lock);
     const bool done = mpi->finished == mpi->begun;
     pthread_mutex_unlock(&mpi->lock);
-    /* `failure` is set once and stays, so it may be read without the lock from here on. */
+    /* Once set, `failure` does not change, so it may be read without the lock. */
     return done ? SH_OK : sh_fail(mpi->failure, "%s", mpi->reason);
 }
 
@@ -416,7 +414,7 @@ void sh_mpi_close_within(sh_engine *engine, int patience_ms)
     if (poll(&left, 1, patience_ms) > 0)
         close_engine(engine);
     else
-        pthread_detach(mpi->thread); /* it is somewhere in MPI, with all that it uses */
+        pthread_detach(mpi->thread); /* it is in an MPI call and still uses the engine */
 }
 
 static sh_status load_mpi(void)
@@ -452,9 +450,9 @@ sh_status sh_mpi_open(sh_engine **engine, uint32_t *rank)
         free_engine(fresh);
         return sh_fail_errno(error, "starting MPI");
     }
-    /* Without a launcher that knows it, MPI has hwloc look for accelerators, which loads their
-     * drivers into this process: PoCL's takes 60 MiB of what --memory promises. What the user has
-     * set stays. */
+    /* Unless the launcher knows the hardware, MPI lets hwloc look for accelerators, which loads
+     * their drivers: PoCL's takes 60 MiB of the --memory budget. The user's setting takes
+     * precedence. */
     setenv("HWLOC_COMPONENTS", "-opencl,-cuda,-nvml,-rsmi,-levelzero,-gl", 0);
     error = sh_thread_start(&fresh->thread, serve, fresh);
     if (error != 0) {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All-reduce by the collectives of an MPI library, among the ranks that a launcher (mpirun, srun)
- * has started: a fixed set of devices on a network that MPI knows better than TCP does.
+ * started: a fixed set of devices on a network that MPI supports better than TCP.
  *
  *     SH_TRY(sh_mpi_open(&engine, &rank));            // every rank
  *     SH_TRY(sh_engine_begin(engine, spans, count));
  *     ...
  *     sh_engine_close(engine);                        // every rank; waits for the others
  *
- * A rank that is lost ends the job: the launcher ends all others. Rounds may fail with SH_PEER_LOST
- * before, and need not. Of sh_engine_abort the other ranks are not told: closing then waits for
- * nobody, and when the process has ended the launcher ends them.
+ * A lost rank ends the job: the launcher ends all others; rounds may or may not fail with
+ * SH_PEER_LOST before. sh_engine_abort does not notify the other ranks: closing then waits for none
+ * of them, and the launcher ends them after this process.
  *
- * Threads: as reduce/engine.h, and as each function says. All calls of MPI are made by one thread
- * of the engine's own.
+ * Threads: as reduce/engine.h, and stated per function. One thread of the engine makes all MPI
+ * calls.
  */
 #ifndef SHOAL_REDUCE_MPI_H
 #define SHOAL_REDUCE_MPI_H
@@ -26,9 +26,9 @@
 bool sh_mpi_is_built(void);
 
 /*
- * Takes this process's place among the ranks, `engine->devices` of them; once in a process. Without
- * a launcher it is the only one. Owned: close it. SH_UNSUPPORTED: the build has no MPI; SH_INVALID:
- * it was opened before. Any thread.
+ * Joins the `engine->devices` ranks; once per process. Without a launcher this is the only rank.
+ * Owned: close it. SH_UNSUPPORTED: the build has no MPI; SH_INVALID: it was opened before. Any
+ * thread.
  */
 sh_status sh_mpi_open(sh_engine **engine, uint32_t *rank) SHOAL_CHECKED;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In place of mpi.c where the build has no MPI library. */
+/* Replaces mpi.c in builds without an MPI library. */
 #include "reduce/mpi.h"
 
 bool sh_mpi_is_built(void)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks that mpirun has started: the test starts itself with it, once for every number of ranks,
- * and each rank checks every sum. Every awkward length, spans made ready out of order and on
- * several threads, several rounds after each other.
+ * The test starts itself with mpirun, once for every number of ranks, and each rank checks every
+ * sum: awkward lengths, spans made ready out of order and on several threads, several rounds.
  */
 #include "reduce/mpi.h"
 #include "reduce/words.h"
@@ -20,17 +19,17 @@
 #define ROUNDS 4
 #define WORDS_MOST 70001
 
-static const size_t lengths[SPANS] = {0, 1, 5, WORDS_MOST}; /* the U64 span behind them has 7 */
+static const size_t lengths[SPANS] = {0, 1, 5, WORDS_MOST}; /* the U64 span after them has 7 */
 
 typedef struct world {
     sh_engine *engine;
     uint32_t rank, ranks, round;
-    uint32_t *narrow[SPANS]; /* own words, the total behind them */
+    uint32_t *narrow[SPANS]; /* own words, then the total */
     uint64_t wide[2 * 7];
     sh_span spans[SPANS + 1];
 } world;
 
-/* Mixed, so that no two errors make up for each other, and large, so that sums wrap around. */
+/* Mixed, so that errors do not cancel, and large, so that sums wrap around. */
 static uint64_t word_of(uint32_t rank, uint32_t round, uint32_t span, size_t i)
 {
     const uint64_t which = (rank * 16u + round) * 16u + span + 1;
@@ -91,7 +90,7 @@ static uint64_t cut(uint64_t value, sh_word word)
     return value & UINT64_MAX >> (64 - 8 * sh_words_bytes(word));
 }
 
-/* Spans over what the last round has left, which is not to be looked at before a span is ready. */
+/* Spans over the last round's memory, which must not be read before a span is ready. */
 static void lay_out(world *w)
 {
     const bool alone = w->ranks == 1;
@@ -136,7 +135,7 @@ static void *make_odd_ready(void *context)
     return NULL;
 }
 
-/* Each rank makes its spans ready in an order of its own. */
+/* Each rank makes its spans ready in its own order. */
 static void run_round(world *w, uint32_t round)
 {
     pthread_t lane;
@@ -179,7 +178,7 @@ static void a_round_is_given_up(void **state)
     uint64_t words[2] = {1, 0};
     const sh_span span = {.own = words, .total = words + 1, .count = 1, .word = SH_WORD_U64};
     (void)state;
-    signal(SIGTERM, SIG_IGN); /* mpirun's, where the other rank is gone first */
+    signal(SIGTERM, SIG_IGN); /* mpirun sends it if the other rank exits first */
     assert_ok(sh_mpi_open(&engine, &rank));
     if (rank == 0) {
         assert_ok(sh_engine_begin(engine, &span, 1));
@@ -192,7 +191,7 @@ static void a_round_is_given_up(void **state)
     sh_engine_close(engine);
     printf("gave up\n");
     fflush(stdout);
-    _exit(0); /* without a farewell, as a program does that gives up */
+    _exit(0); /* without finalizing, like a program that gives up */
 }
 
 /* A rank does not wait for one that stays. */
@@ -215,7 +214,7 @@ static bool has_mpirun(void)
     return system("command -v mpirun >/dev/null 2>&1") == 0;
 }
 
-/* Has mpirun start `ranks` of this program for a part of the test: lines that have `word`. */
+/* Runs a part of the test on `ranks` ranks. Returns the number of output lines with `word`. */
 static int count_lines(uint32_t ranks, const char *part, const char *word)
 {
     char self[1024], command[2048], line[1024];
@@ -231,7 +230,7 @@ static int count_lines(uint32_t ranks, const char *part, const char *word)
         printf("%s", line);
         count += strstr(line, word) != NULL;
     }
-    pclose(output); /* mpirun complains of ranks that gave up */
+    pclose(output); /* not checked: mpirun fails if ranks gave up */
     return count;
 }
 
@@ -278,13 +277,13 @@ int main(void)
         return cmocka_run_group_tests(haste, NULL, NULL);
     if (part != NULL)
         return cmocka_run_group_tests(aborts, NULL, NULL);
-    /* Nothing leaves this machine, and root and few cores are no reason to refuse. */
+    /* Stays on this machine, and allows root and few cores. */
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
     setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
     setenv("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe", 1); /* Open MPI 5's */
     setenv("OMPI_MCA_btl", "self,vader", 1);
     setenv("OMPI_MCA_oob_tcp_if_include", "lo", 1);
-    setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* what the library keeps is not ours to mend */
+    setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* ignores the library's leaks */
     return cmocka_run_group_tests(all, NULL, NULL);
 }

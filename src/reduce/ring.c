@@ -1,35 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ring all-reduce over secure channels: each device sends to the next rank and receives from the
- * one before, 2 (N - 1) segments a span, which is as few bytes as any algorithm can do with
- * (Patarasuk, Yuan 2009). Spans travel as they become ready, several at a time.
+ * Ring all-reduce over secure channels: per span, each device sends 2 (N - 1) segments to the next
+ * rank and receives as many from the previous one, the fewest bytes of any algorithm (Patarasuk,
+ * Yuan 2009). Spans travel as they become ready, several at a time.
  *
- * The schedule: a span of N segments takes hops 0 .. 2N - 3; in hop h rank r sends segment r
- * - h - 1 to the next rank and receives segment r - h - 2 from the previous (modulo N):
+ * The schedule: a span of N segments takes hops 0 .. 2N - 3. In hop h, rank r sends segment
+ * r - h - 1 to the next rank and receives segment r - h - 2 from the previous one (modulo N):
  *
- *     hop 0 .. N - 2        what arrives is added to this device's own part, and the sum goes into
- *                           the total: the segment has collected one more device's part
- *     hop N - 1 .. 2N - 3   what arrives is stored in the total: the segment is complete and goes
- *                           round once more
+ *     hop 0 .. N - 2        the total becomes the own part plus the received partial sum
+ *     hop N - 1 .. 2N - 3   the received segment is complete and is stored in the total
  *
- * Hop 0 sends from the own part. The segment sent in a later hop h is the one received in hop h -
- * 1, so the rule is short: hop 0 goes out when the span is ready here, hop h + 1 as soon as hop h
- * has arrived. A frame is taken straight from the wire into the total, in which hops 0 .. N - 1
- * write every segment; the own part is only read, so a round that breaks off has spoilt nothing.
+ * Hop 0 sends from the own part once the span is ready here. Hop h + 1 sends the segment that hop h
+ * received, as soon as it arrived. Frames are received directly into the total; hops 0 .. N - 1
+ * write each of its segments. The own part is only read, so a failed round leaves it intact.
  *
- * A frame for a span that is not ready here, or for the round after this one, makes the channel
- * pause until it is. All devices make the spans ready in the same order and without waiting for the
- * network, so a pause always ends.
+ * A frame for a span that is not ready here, or for the next round, pauses the channel until it is.
+ * All devices make the spans ready in the same order and without waiting for the network, so every
+ * pause ends.
  *
- * Segment 0 is complete at rank 0 in hop N - 2, when all others have added to it. There rank 0 adds
- * the word of its decider, and goes on sending, at once or when the round's other spans are
- * complete. It receives meanwhile as ever, so nobody's channel pauses for it.
+ * Segment 0 is complete at rank 0 in hop N - 2. There rank 0 adds the word of its decider and
+ * continues sending, at once or when the round's other spans are complete. It keeps receiving
+ * meanwhile, so no channel pauses for that.
  *
- * A span that is gathered takes hops 0 .. N - 2: hop 0 sends all of the own part, hop h + 1 what
- * has arrived in hop h. Devices have parts of different sizes, which only their frames tell; they
- * lie in the total as they arrive, and in the last hop it has to be full.
+ * A gathered span takes hops 0 .. N - 2: hop 0 sends the whole own part, hop h + 1 what hop h
+ * received. Only the frames tell the parts' sizes, which differ. The total stores the parts in
+ * order of arrival, and the last hop must fill it.
  *
- * All here is the loop's but what the round keeps for the other threads.
+ * Everything belongs to the loop, except what the round shares with other threads.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -40,8 +37,8 @@
 enum { NEXT, PREVIOUS, LINKS };
 
 typedef struct ring_span {
-    bool ready;        /* this device's part is complete: on the loop's side */
-    uint32_t sending;  /* hops handed to the channel */
+    bool ready;        /* this device's part is complete, as the loop knows */
+    uint32_t sending;  /* hops queued in the channel */
     uint32_t sent;     /* hops written */
     uint32_t received; /* hops arrived */
     size_t filled;     /* gathered: bytes arrived */
@@ -49,9 +46,9 @@ typedef struct ring_span {
 } ring_span;
 
 typedef struct sh_ring {
-    sh_links links; /* first: the engine is the ring */
+    sh_links links; /* first member */
     uint32_t rank, devices;
-    uint32_t hops; /* of a span */
+    uint32_t hops; /* of a summed span */
     ring_span spans[SH_ENGINE_MAX_SPANS];
 } sh_ring;
 
@@ -60,7 +57,7 @@ static sh_ring *ring_of(const sh_link *link)
     return (sh_ring *)link->of;
 }
 
-/* The segment of a span that is number `index` around the ring. */
+/* Segment `index` of a span. */
 static sh_stretch segment_of(const sh_ring *ring, uint32_t span, uint32_t index)
 {
     return sh_words_part(&ring->links.round.spans[span], index, ring->devices);
@@ -117,7 +114,7 @@ static void tell_if_complete(const sh_ring *ring, uint32_t index)
         sh_round_complete(&ring->links.round, index);
 }
 
-/* A hop of a span has been written or has arrived: is that all of it? */
+/* Leaves a span if all its hops are sent and received. */
 static void check_end(sh_ring *ring, uint32_t index)
 {
     const uint32_t hops = hops_of(ring, index);
@@ -146,7 +143,7 @@ static void on_last(sh_round *round)
     tell_if_complete(ring, last);
 }
 
-/* Other ranks may send word 0 from the own part. */
+/* Rank 0 only: others may send word 0 from their own part. */
 static bool decide(sh_engine *engine, const sh_engine_decider *decider)
 {
     sh_ring *ring = (sh_ring *)engine;
@@ -164,7 +161,7 @@ static void on_open(sh_link *link)
     sh_links_resume(&ring->links);
 }
 
-/* Where a frame of a gathered span goes; what came before it has been passed on. */
+/* The sink of a gathered span's frame; pauses until the previous part was queued for sending. */
 static sh_flow gather(sh_ring *ring, const sh_frame *head, sh_sink *sink)
 {
     const ring_span *at = &ring->spans[head->bucket];

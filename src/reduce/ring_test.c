@@ -8,7 +8,7 @@ static void sums_are_exact_for_every_size(void **state)
         check_all_sizes(&(world){.kind = &sh_engine_ring, .devices = devices});
 }
 
-/* Twice (N - 1) / N of the payload, and little more, goes over each link. */
+/* Each link carries 2 (N - 1) / N of the payload and little more. */
 static void bytes_on_the_wire_are_near_the_least(void **state)
 {
     (void)state;
@@ -27,7 +27,7 @@ static void bytes_on_the_wire_are_near_the_least(void **state)
 }
 
 #define LARGE_WORDS ((size_t)32768)
-#define STILL 100 /* looks in which nothing was sent, each a turn of all loops */
+#define STILL 100 /* polls without sending, each a turn of all loops */
 
 /* Waits until the others have sent what they can. */
 static void wait_for_silence(world *w)
@@ -43,7 +43,7 @@ static void wait_for_silence(world *w)
     }
 }
 
-/* One round of as many spans as there may be, so large that sockets do not take them all. */
+/* One round with the maximum of spans, too large for the sockets' buffers. */
 static void *many_main(void *argument)
 {
     rank *self = argument;
@@ -78,14 +78,14 @@ static void *many_main(void *argument)
     return NULL;
 }
 
-/* Words of the span that a rank has to give: none, one, many. */
+/* A rank's words of the gathered span: none, one, many. */
 static size_t words_of(const rank *self, uint32_t index)
 {
     static const size_t words[] = {70001, 0, 1, 5};
     return words[(index + self->of->devices) % 4];
 }
 
-/* Rounds of a span that is gathered between two that are added up. */
+/* Rounds with a gathered span between two summed ones. */
 static void *gathering_main(void *argument)
 {
     rank *self = argument;
@@ -142,7 +142,7 @@ static void parts_are_gathered_whole(void **state)
     }
 }
 
-/* A part that is not as large as it was to be: the round ends, nothing is written beyond. */
+/* A part of an unexpected size fails the round; nothing is written beyond. */
 static void *odd_main(void *argument)
 {
     rank *self = argument;
@@ -173,7 +173,7 @@ static void parts_of_another_size_are_refused(void **state)
     }
 }
 
-/* All that the others have for it waits, and nothing is lost by that. */
+/* All frames for the late device wait, and none is lost. */
 static void many_spans_wait_for_a_late_device(void **state)
 {
     (void)state;

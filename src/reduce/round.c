@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whoever announces something posts a *look* to the loop, one for any number of news. The step's
- * thread and the lanes touch only what `lock` guards; everything else is the loop's.
+ * An announcement posts a *look* to the loop unless one is pending. The step's thread and the lanes
+ * access only members that `lock` guards; all others are the loop's.
  */
 #include "reduce/round.h"
 
@@ -39,7 +39,7 @@ void sh_round_fail(sh_round *round, sh_status status, const char *reason)
 
 /* ---- the loop's side ------------------------------------------------------------------------- */
 
-/* Takes over what the other threads have announced. */
+/* Takes over the announcements of the other threads. */
 static void look(void *context)
 {
     sh_round *round = context;
@@ -47,7 +47,7 @@ static void look(void *context)
     pthread_mutex_lock(&round->lock);
     round->posted = false;
     const bool begins = round->number != round->begun;
-    if (begins) { /* the former round had ended before this one could begin */
+    if (begins) { /* the previous round has ended */
         assert(round->spans_left == 0);
         round->number = round->begun;
         round->watching = round->watcher;
@@ -118,7 +118,7 @@ void sh_round_add_gathered(sh_round *round, size_t words)
 
 /* ---- the other threads' side ----------------------------------------------------------------- */
 
-/* Lets the loop look, once for any number of news. The caller holds the lock. */
+/* Posts a look unless one is pending. The caller holds the lock. */
 static sh_status post_look(sh_round *round)
 {
     if (round->posted)
@@ -190,7 +190,7 @@ sh_status sh_round_wait(sh_engine *engine)
         sh_round_await(round);
     const bool done = round->finished == round->begun;
     pthread_mutex_unlock(&round->lock);
-    /* `failure` is set once and stays, so it may be read without the lock from here on. */
+    /* Once set, `failure` does not change, so it may be read without the lock. */
     return done ? SH_OK : sh_fail(round->failure, "%s", round->reason);
 }
 

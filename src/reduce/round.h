@@ -61,9 +61,8 @@ struct sh_round {
     char reason[SH_MESSAGE_BYTES];
 };
 
-/* Initializes without a round. `engine` and `events` are copied; the loop is borrowed until
- * release. Any thread.
- */
+/* Initializes without a round. `engine` and `events` are copied, the loop is borrowed until
+ * release. Any thread. */
 void sh_round_init(sh_round *round, const sh_engine *engine, sh_loop *loop,
                    const sh_round_events *events);
 
@@ -97,9 +96,9 @@ void sh_round_call(sh_round *round);
 void sh_round_fail(sh_round *round, sh_status status, const char *reason);
 
 /*
- * Whether word 0 of a span may leave this device. That of the last span must be decided: this calls
- * the decider, at the first chance and once all other spans are left, and adds its word to the
- * total, which holds the rest of the sum. Loop only.
+ * Whether word 0 of a span may leave this device. That of the last span must be decided: calls the
+ * decider, at the first chance and once all other spans are left, and adds its word to the total,
+ * which holds the rest of the sum. Loop only.
  */
 bool sh_round_settle(sh_round *round, uint32_t span);
 

@@ -23,7 +23,7 @@ static void who_was_woken_does_not_wait(void **state)
     assert_int_equal(pthread_create(&thread, NULL, wait_in, &round), 0);
     while (!sh_round_waits(&round))
         ;
-    pthread_mutex_lock(&round.lock); /* it cannot go on before this is free */
+    pthread_mutex_lock(&round.lock); /* it cannot continue before this is unlocked */
     sh_round_wake(&round);
     assert_false(round.waiting);
     pthread_mutex_unlock(&round.lock);
@@ -39,7 +39,7 @@ static void *begin_and_wait(void *argument)
     return sh_round_wait(&round->engine) == SH_PEER_LOST ? round : NULL;
 }
 
-/* Who is called goes on waiting; while it cannot, it does not count as one that waits. */
+/* A called thread continues to wait; until it does, it does not count as waiting. */
 static void who_is_called_goes_on_waiting(void **state)
 {
     (void)state;

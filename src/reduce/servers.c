@@ -1,36 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All-reduce by servers over secure channels: some or all devices serve, each a shard of every
- * span. A device sends its part of a shard to the server of it, which adds the parts up and sends
- * the sum to all (the synchronous form of the sharded parameter server; Li et al. 2014). Two hops
- * whatever the number of devices, where a ring has 2 (N - 1); as many bytes as a ring where all
- * serve, more at each server where few do.
+ * span. A device sends its part of a shard to the shard's server, which adds the parts up and sends
+ * the sum to all (the synchronous form of the sharded parameter server; Li et al. 2014). This takes
+ * two hops for any number of devices, where a ring takes 2 (N - 1). If all serve, it moves as many
+ * bytes as a ring; if few serve, each server moves more.
  *
- * A span is cut into a *shard* for each server, in the order of ranks. Two frames carry it:
+ * A span is cut into a *shard* for each server, in the order of ranks. Two kinds of frame carry it:
  *
- *     hop 0, the part   from every device to the shard's server, once the span is ready here; taken
- *                       only where it is ready there, and added to the server's total
- *     hop 1, the sum    from the server to every device, once all parts are in; stored in the total
+ *     hop 0, the part   from each device to the shard's server, once the span is ready here;
+ *                       accepted once it is ready there, and added to the server's total
+ *     hop 1, the sum    from the server to each device, once all parts arrived; stored in the total
  *
- * Parts of several devices arrive at the same time, piece by piece, on one thread: any order adds
- * up to the same. For that a server's total begins as a copy of its own part. Whoever serves copies
- * its shard alone, 1 / N of the span; the own part is only read, so a round that breaks off has
- * spoilt nothing.
+ * Parts of several devices arrive interleaved, piece by piece, on one thread; their order does not
+ * matter, because a server's total starts as a copy of its own part. It copies its shard
+ * alone, 1 / N of the span; the own part is only read, so a failed round leaves it intact.
  *
- * A part that comes before its span is ready here, or for the round after this one, makes its
- * channel pause, and no other. This cannot block for ever:
- *   - a span becomes ready by this device's computing alone, which waits for no frame of the round.
- *     So a pause for a span ends, whatever stands behind that part in the channel;
- *   - a device begins the next round when it has written and received all of this one. So in its
- *     channel nothing of this round stands behind a part of the next, and what we still need of
- *     this round comes in by channels that do not pause, or pause for a span;
- *   - a sum needs no pause: it is made of our part too, so its span is ready here.
- * Writing waits for no reading here, only for the other side's reading, of which the same is true.
+ * A part that arrives before its span is ready here, or for the next round, pauses its own channel
+ * only. This cannot deadlock:
+ *   - A span becomes ready by this device's computing alone, which waits for no frame of the round.
+ *     So a pause for a span ends, whatever follows that part in the channel.
+ *   - A device begins the next round after it has written and received all of this one. So in its
+ *     channel nothing of this round follows a part of the next, and what we still need of this
+ *     round arrives on channels that do not pause, or pause for a span.
+ *   - A sum never pauses: it includes our part, so its span is ready here.
+ * Writing never waits for reading here, only for the peer's reading, to which the same applies.
  *
- * The word of a decider (rank 0's, reduce/engine.h) is in the first server's shard. Where that is
- * rank 0, it is added behind the last part; else rank 0 has to put it into its own part.
+ * The decider's word (rank 0's, reduce/engine.h) is in the first server's shard. If rank 0 is that
+ * server, it adds the word after the last part; else rank 0 must put it into its own part.
  *
- * All here is the loop's but what the round keeps for the other threads.
+ * Everything belongs to the loop, except what the round shares with other threads.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -42,28 +41,28 @@
 #define HOP_SUM 1
 
 typedef struct servers_span {
-    bool ready;           /* this device's part is complete: on the loop's side */
-    bool parts_sent;      /* handed to the channels */
+    bool ready;           /* this device's part is complete, as the loop knows */
+    bool parts_sent;      /* queued in the channels */
     bool sum_sent;        /* this server's, likewise */
     uint32_t parts, sums; /* arrived from others */
     uint32_t written;     /* frames, of both kinds */
 } servers_span;
 
-/* What another device has given of the round: frames that have arrived, by hop. */
+/* The round's frames that arrived from another device, by hop. */
 typedef struct given {
     bool has[2][SH_ENGINE_MAX_SPANS];
 } given;
 
 typedef struct sh_servers {
-    sh_links links; /* first: the engine is the servers; by rank */
+    sh_links links; /* first member; by rank */
     uint32_t rank, devices;
     bool *serves;          /* of each rank */
-    uint32_t *shards;      /* of each rank that serves: its number */
+    uint32_t *shards;      /* number of each serving rank's shard */
     given *given;          /* of each rank */
     uint32_t server_count; /* at least 1 */
     sh_exchange *exchange;
-    uint32_t parts, sums; /* that arrive here for a span */
-    uint32_t frames;      /* that leave for a span */
+    uint32_t parts, sums; /* that arrive here per span */
+    uint32_t frames;      /* that leave here per span */
     servers_span spans[SH_ENGINE_MAX_SPANS];
 } sh_servers;
 
@@ -72,7 +71,7 @@ static sh_servers *servers_of(const sh_link *link)
     return (sh_servers *)link->of;
 }
 
-/* Whether two ranks have a link: where one of them serves. */
+/* Two ranks have a link if one of them serves. */
 static bool are_linked(const bool *serves, uint32_t one, uint32_t other)
 {
     return one != other && (serves[one] || serves[other]);
@@ -104,14 +103,14 @@ static sh_status send_frame(sh_servers *servers, uint32_t to, uint32_t span, uin
     return sh_links_send(&servers->links, to, head, body);
 }
 
-/* The device that is `offset` behind this one: not all begin with the same server. */
+/* The device `offset` ranks after this one, so that not all begin with the same server. */
 static uint32_t other(const sh_servers *servers, uint32_t offset)
 {
     return (servers->rank + offset) % servers->devices;
 }
 
-/* Sends what can go out of a span. The own shard is the sum when all parts are in, but that rank 0
- * may have to wait for a word in its own. */
+/* Sends the frames of a span that are due: the parts, and the own shard's sum once all parts
+ * arrived and, at rank 0, its word is decided. */
 static sh_status pump(sh_servers *servers, uint32_t index)
 {
     servers_span *span = &servers->spans[index];
@@ -215,7 +214,7 @@ static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head
     if (head->kind != SH_FRAME_SEGMENT || head->hop > HOP_SUM)
         return SH_FLOW_REFUSE;
     if (head->step == round->number + 1 && is_part)
-        return SH_FLOW_PAUSE; /* it has ended this round before us */
+        return SH_FLOW_PAUSE; /* it ended this round before us */
     if (head->step != round->number || round->spans_left == 0 ||
         head->bucket >= round->span_count ||
         servers->given[from->rank].has[head->hop][head->bucket])
@@ -332,7 +331,7 @@ static sh_status make(sh_engine **engine, const sh_engine_options *options)
     fresh->given = calloc(devices, sizeof *fresh->given);
     if (fresh->serves == NULL || fresh->shards == NULL || fresh->given == NULL)
         SH_TRY_DONE(sh_fail_memory(devices * sizeof *fresh->given, "servers"));
-    /* Who serves what, what of it is ours, and with whom that links us. */
+    /* The servers' shards, and the number of our links. */
     for (uint32_t i = 0; i < devices; i++) {
         fresh->serves[i] = options->serves[i];
         fresh->shards[i] = fresh->server_count;
@@ -342,7 +341,7 @@ static sh_status make(sh_engine **engine, const sh_engine_options *options)
     assert(fresh->server_count > 0);
     fresh->parts = is_server(fresh) ? devices - 1 : 0;
     fresh->sums = fresh->server_count - is_server(fresh);
-    fresh->frames = fresh->parts + fresh->sums; /* a part to each server, a sum to each */
+    fresh->frames = fresh->parts + fresh->sums; /* a part to each server, a sum to each device */
     SH_TRY_DONE(sh_exchange_new(&fresh->exchange,
                                 &(sh_exchange_options){.links = &fresh->links,
                                                        .rank = rank,
@@ -375,7 +374,7 @@ static bool fits_servers(const bool *serves, uint32_t devices)
     return i < devices;
 }
 
-/* The lower one connects. */
+/* The lower rank connects. */
 static bool links_to_higher(const bool *serves, uint32_t devices, uint32_t from, uint32_t to)
 {
     (void)devices;

@@ -21,7 +21,7 @@ static void sums_are_exact_for_more_devices(void **state)
     }
 }
 
-/* What rank 1 of 4 sends, over all its links. */
+/* The bytes that one of 4 ranks sends, over all its links. */
 static double bytes_sent(uint32_t mask, uint32_t rank_index)
 {
     world w = world_of(4, mask);
@@ -36,8 +36,8 @@ static double bytes_sent(uint32_t mask, uint32_t rank_index)
     return (double)stats.sent_bytes;
 }
 
-/* Where all serve, as few as in a ring; else each part once, and a server each sum once a device.
- */
+/* If all serve, as few as in a ring; else each part once, and from a server each sum once per
+ * device. */
 static void bytes_on_the_wire_are_as_few_as_can_be(void **state)
 {
     (void)state;
@@ -53,7 +53,7 @@ static void bytes_on_the_wire_are_as_few_as_can_be(void **state)
     }
 }
 
-/* Parts that come early make their channels pause, and nothing waits for ever. */
+/* Early parts pause their channels, without a deadlock. */
 static void a_late_device_keeps_nobody_for_ever(void **state)
 {
     (void)state;
@@ -66,7 +66,7 @@ static void a_late_device_keeps_nobody_for_ever(void **state)
         }
 }
 
-/* All that are linked with it hear of it at once. */
+/* All devices linked with it fail. */
 static void a_lost_device_ends_the_round_and_spoils_nothing(void **state)
 {
     (void)state;
@@ -96,7 +96,7 @@ static void an_abort_ends_the_wait(void **state)
     check_abort(&w);
 }
 
-/* Only where one of the two serves is there anything to say; the lower one connects. */
+/* Two devices are linked only if one serves; the lower rank connects. */
 static void links_are_those_with_servers(void **state)
 {
     (void)state;

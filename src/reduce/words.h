@@ -56,8 +56,7 @@ sh_stretch sh_words_part(const sh_span *span, uint32_t index, uint32_t parts);
 /* A sink that stores received words in the total. */
 sh_sink sh_words_store(const sh_stretch *part);
 
-/* A sink that stores received words plus `base` (the part's own block, or its total) in the total.
- */
+/* A sink that stores received words plus `base` (the part's own block or total) in the total. */
 sh_sink sh_words_add(const sh_stretch *part, sh_word word, const void *base);
 
 #endif
