@@ -8,7 +8,7 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 cd "$root"
 
-folders=(src/plan/ src/reduce/ src/cluster/ src/node/ src/gpu/ src/backend/gpu/ test/ bench/ fuzz/ examples/)
+folders=(src/base/ src/plan/ src/reduce/ src/cluster/ src/node/ src/gpu/ src/backend/gpu/ test/ bench/ fuzz/ examples/)
 
 python3 -B scripts/prose.py --folders "${folders[@]}" || {
     say "prose (above): say it in plain English; scripts/prose.txt has the phrases"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes functions that have a safer equal compile errors. The build forces it into every file. */
+/* Turns functions that have a safer equivalent into compile errors. The build includes it in every
+ * file. */
 #ifndef SHOAL_BASE_BANNED_H
 #define SHOAL_BASE_BANNED_H
 
-/* Their headers first, so that the poison meets uses only. */
+/* Included first, because the poison rejects declarations too. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The user's cache folder: $XDG_CACHE_HOME/shoal or ~/.cache/shoal, made where it is missing.
+ * The user's cache folder: $XDG_CACHE_HOME/shoal or ~/.cache/shoal, created when missing.
  *
  *     char path[SH_CACHE_PATH];
  *     const int folder = sh_cache_open(path);
@@ -8,7 +8,7 @@
  *         return SH_OK; // none: do without
  *     close(folder);
  *
- * What is kept there can be made or fetched again, so all of it may be removed at any time.
+ * Its contents can be made or fetched again, so all of them may be removed at any time.
  *
  * Threads: any.
  */
@@ -20,37 +20,37 @@
 
 #include "base/fail.h"
 
-#define SH_CACHE_PATH 4096 /* bytes of its path, with the end */
+#define SH_CACHE_PATH 4096 /* bytes of its path, with the terminating zero */
 
-/* Where it is, made or not. SH_NOT_FOUND where the environment names no place for it; SH_LIMIT
- * where the path is too long. */
+/* The path of the folder, whether or not it exists. SH_NOT_FOUND if the environment names no place
+ * for it; SH_LIMIT if the path is too long. */
 sh_status sh_cache_path(char path[SH_CACHE_PATH]) SHOAL_CHECKED;
 
 /*
- * Opens it (mode 0700 where it is made): owned, close it. `path` is for messages and for what has
- * to be a path. -1, with `path` undefined: there is no cache folder that only this user can write;
- * where another user owns one or may write it, a line in the log says so and what to do.
+ * Opens the folder, creating it with mode 0700: owned, close it. `path` receives its path, for
+ * messages and calls that need one. Returns -1 (`path` undefined) if there is no folder that only
+ * this user can write; if another user owns it or may write it, the log says so, with the remedy.
  */
 int sh_cache_open(char path[SH_CACHE_PATH]);
 
-/* The same for the folder `name` in the open folder `above`, whose path is `path`: it follows no
- * symbolic link. -1 with errno, which is EPERM where another user owns it or may write it. */
+/* The same for the folder `name` in the open folder `above`, whose path is `path`. Follows no
+ * symbolic link. -1 with errno: EPERM if another user owns it or may write it. */
 int sh_cache_folder(int above, const char *path, const char *name);
 
-/* Whether an open file or folder belongs to this user and nobody else may write it. */
+/* Whether an open file or folder belongs to this user and nobody else can write it. */
 bool sh_cache_is_own(int fd);
 
-/* Makes and locks the file `lock` in an open folder (`operation` as flock has it). Owned: closing
- * it unlocks. -1 with errno where it cannot be made, or another holds it and LOCK_NB is set. */
+/* Creates and locks the file `lock` in an open folder; `operation` is flock's. Owned: closing it
+ * unlocks. -1 with errno if that fails, or if the lock is taken and LOCK_NB is set. */
 int sh_cache_lock(int folder, int operation);
 
-/* The entries of an open folder, which stays open. Owned: closedir it. NULL with errno. */
+/* Lists an open folder, which stays open. Owned: closedir it. NULL with errno. */
 DIR *sh_cache_list(int folder);
 
 /*
- * In place of the cache: an empty file without a name in $TMPDIR or /tmp, gone when it is closed.
- * `*fd` is owned; `*folder`, where it lies, is borrowed from the environment. `what` says in the
- * failure what it was for.
+ * The fallback when the cache cannot be written: an empty unnamed file in $TMPDIR or /tmp, deleted
+ * when closed. `*fd` is owned; `*folder`, its folder, is borrowed from the environment. `what`
+ * names its purpose in the failure message.
  */
 sh_status sh_cache_unnamed(int *fd, const char **folder, const char *what) SHOAL_CHECKED;
 

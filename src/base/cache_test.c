@@ -5,9 +5,9 @@
 
 #include "base/scratch.h"
 
-/* What the environment says, and the folder that is made of it; NULL: none. */
+/* Environment values and the folder that results; NULL: unset, or no folder. */
 static const struct place {
-    const char *cache, *home, *expected; /* behind the scratch folder where they begin with / */
+    const char *cache, *home, *expected; /* below the scratch folder if they begin with / */
 } places[] = {
     {"/a/b", "/h", "/a/b/shoal"},          {NULL, "/h", "/h/.cache/shoal"},
     {"relative", "/h", "/h/.cache/shoal"}, {NULL, NULL, NULL},

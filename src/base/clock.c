@@ -36,7 +36,9 @@ double sh_process_cpu_seconds(void)
     return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
 }
 
-/* getrusage would count what the process was before it became this program: a large parent's. */
+/*
+ * Not getrusage, whose peak includes the process before it became this program: a large parent's.
+ */
 uint64_t sh_process_peak_rss_bytes(void)
 {
     char line[128];
@@ -56,7 +58,7 @@ uint64_t sh_process_peak_rss_bytes(void)
 
 uint64_t sh_process_rss_bytes(void)
 {
-    uint64_t size, resident = 0; /* in pages: /proc/self/statm of Linux */
+    uint64_t size, resident = 0; /* in pages: Linux's /proc/self/statm */
     FILE *file = fopen("/proc/self/statm", "re");
     const bool read = file != NULL && fscanf(file, "%" SCNu64 " %" SCNu64, &size, &resident) == 2;
     if (file != NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time as something that is handed in, so that tests can make it.
+ * Time as a parameter, so that tests can control it.
  *
  *     const uint64_t start_ns = sh_clock_now_ns(clock);
  *
@@ -13,7 +13,7 @@
 #include <time.h>
 
 typedef struct sh_clock {
-    uint64_t (*now_ns)(void *context); /* never goes back; its zero means nothing */
+    uint64_t (*now_ns)(void *context); /* monotonic, with an arbitrary origin */
     void *context;
 } sh_clock;
 
@@ -25,17 +25,17 @@ static inline uint64_t sh_clock_now_ns(const sh_clock *clock)
     return clock->now_ns(clock->context);
 }
 
-/* The date and time of day, which somebody may set while we run: for stamps and names that people
- * read, never for a duration. */
+/* The date and time of day, which may be changed while the process runs: for timestamps and names
+ * that people read, never for durations. */
 struct timespec sh_clock_date(void);
 
-/* Seconds of processor time that this process has used, all threads. */
+/* Processor seconds that all threads of this process have used. */
 double sh_process_cpu_seconds(void);
 
-/* Most bytes of memory that this process has held resident at any time. */
+/* The peak resident memory of this process in bytes. */
 uint64_t sh_process_peak_rss_bytes(void);
 
-/* Bytes of memory that this process holds resident now; the most so far where nobody can tell. */
+/* The resident memory of this process in bytes; the peak if the system does not tell. */
 uint64_t sh_process_rss_bytes(void);
 
 #endif

@@ -16,7 +16,7 @@ static void raises_to_what_is_allowed(void **state)
     sh_descriptors_raise();
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &now), 0);
     assert_true(now.rlim_cur == expected && now.rlim_max == before.rlim_max);
-    /* One that is higher stays. */
+    /* A higher limit stays. */
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){before.rlim_max, before.rlim_max}),
                      0);
     sh_descriptors_raise();
@@ -31,7 +31,7 @@ static void keeps_a_reserve(void **state)
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){100, before.rlim_max}), 0);
-    /* 0 .. 99 may be had: with 67 as the newest, 68 .. 99 are left. */
+    /* Descriptors are 0 .. 99: with 67 the newest, 68 .. 99 are left. */
     assert_false(sh_descriptors_are_short(66));
     assert_false(sh_descriptors_are_short(67));
     assert_true(sh_descriptors_are_short(68));

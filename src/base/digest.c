@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/digest.h"
 
-/* Its functions of one algorithm: those for all of them load a table of these, 2 MB of memory. */
+/* OpenSSL's functions for one algorithm: the generic ones load a table of all, 2 MB of memory. */
 #define OPENSSL_API_COMPAT 10101
 #include <openssl/sha.h>
 #include <stdbool.h>

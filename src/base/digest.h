@@ -18,20 +18,20 @@
 
 #include "base/fail.h"
 
-#define SH_DIGEST_TEXT 65 /* 64 hexadecimal digits and the end */
+#define SH_DIGEST_TEXT 65 /* 64 hexadecimal digits and the terminating zero */
 #define SH_DIGEST_BYTES 32
 
 typedef struct sh_digest sh_digest;
 
 sh_status sh_digest_new(sh_digest **digest) SHOAL_CHECKED;
 
-/* Adds bytes; a failure inside is kept and told by sh_digest_finish. */
+/* Adds bytes. sh_digest_finish reports an internal failure. */
 void sh_digest_add(sh_digest *digest, const void *data, size_t bytes);
 
 /* Writes the digest in lower-case hexadecimal and frees `digest`, also on failure. */
 sh_status sh_digest_finish(sh_digest *digest, char hex[SH_DIGEST_TEXT]) SHOAL_CHECKED;
 
-/* The digest of one block of bytes, not as text. */
+/* The binary digest of one block. */
 sh_status sh_digest_block(uint8_t digest[SH_DIGEST_BYTES], const void *data,
                           size_t bytes) SHOAL_CHECKED;
 

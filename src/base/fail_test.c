@@ -11,7 +11,7 @@ static void a_failure_is_a_code_with_its_message(void **state)
     (void)state;
     assert_int_equal(sh_fail(SH_FORMAT, "%s: record %d: %s", "a.idx", 7, "too short"), SH_FORMAT);
     assert_string_equal(sh_message(), "a.idx: record 7: too short");
-    assert_int_equal(sh_fail(SH_IO, "100%% lost"), SH_IO); /* replaces the one before */
+    assert_int_equal(sh_fail(SH_IO, "100%% lost"), SH_IO); /* replaces the previous one */
     assert_string_equal(sh_message(), "100% lost");
     assert_int_equal(sh_fail_memory(12345, "a lane"), SH_NO_MEMORY);
     assert_string_equal(sh_message(), "not enough memory: 12345 bytes for a lane");
@@ -39,7 +39,7 @@ static void context_goes_before_the_message(void **state)
     assert_string_equal(sh_message(), "run/7: tensor 3: bad sum");
 }
 
-/* A message is one line, and shows what a name from outside would do to a terminal. */
+/* A message is one line and harmless to a terminal, whatever names it contains. */
 static void messages_are_safe_to_show(void **state)
 {
     (void)state;
@@ -47,7 +47,7 @@ static void messages_are_safe_to_show(void **state)
     assert_string_equal(sh_message(), "a?<b>?[31m?: gone");
 }
 
-/* What does not fit is cut, never written beyond the end. */
+/* Text that does not fit is cut. */
 static void long_messages_are_cut(void **state)
 {
     (void)state;

@@ -15,7 +15,7 @@ void sh_host_name(char name[SH_NAME_BYTES])
     snprintf(name, SH_NAME_BYTES, "%.*s", SH_NAME_BYTES - 1, full);
 }
 
-/* The lowest number of the processors that share a core with this one; its own if nobody says. */
+/* The lowest-numbered processor on the same core; `processor` itself if unknown. */
 static size_t first_sibling(const char *folder, size_t processor)
 {
     char path[256];
@@ -47,7 +47,7 @@ uint32_t sh_host_count_cores(const char *folder, const bool *mine, size_t proces
 
 uint32_t sh_host_cores(void)
 {
-    enum { PROCESSORS = 8192 }; /* the most that Linux can be built for */
+    enum { PROCESSORS = 8192 }; /* Linux's maximum */
     cpu_set_t *const set = CPU_ALLOC(PROCESSORS);
     bool *const mine = calloc(PROCESSORS, sizeof *mine);
     const size_t bytes = CPU_ALLOC_SIZE(PROCESSORS);

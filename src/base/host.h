@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * This machine: its name for people, its cores, its address for others.
+ * This machine: its name and its cores.
  *
  *     uint32_t lanes = sh_host_cores();
  *
@@ -16,14 +16,14 @@
 #include "base/fail.h"
 #include "shoal/train.h"
 
-/* The machine's name; only ever shown, never looked up. */
+/* The machine's name, for display only. */
 void sh_host_name(char name[SH_NAME_BYTES]);
 
-/* Cores that affinity and CPU sets leave this process, without hyper-threads; at least 1. */
+/* Cores, not hyper-threads, that affinity and CPU sets leave this process; at least 1. */
 uint32_t sh_host_cores(void);
 
-/* The same of processors for which mine[i], where `folder` has what Linux has in
- * /sys/devices/system/cpu (its ABI/stable/sysfs-devices-system-cpu). For tests. */
+/* For tests: the same for the processors i with mine[i], where `folder` is laid out like Linux's
+ * /sys/devices/system/cpu (its ABI/stable/sysfs-devices-system-cpu). */
 uint32_t sh_host_count_cores(const char *folder, const bool *mine, size_t processors);
 
 #endif

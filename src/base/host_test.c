@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cores of machines that are described in a folder as Linux describes them. */
+/* Cores of machines described in a folder laid out like Linux's. */
 #include "base/host.h"
 
 #include <stdio.h>
@@ -38,7 +38,7 @@ static uint32_t cores_of(const char *allowed)
 static void threads_of_a_core_count_once(void **state)
 {
     (void)state;
-    assert_int_equal(cores_of("11111111"), 8); /* nothing is known: each is one */
+    assert_int_equal(cores_of("11111111"), 8); /* unknown topology: one core each */
     for (size_t i = 0; i < 4; i++) {
         char siblings[16];
         snprintf(siblings, sizeof siblings, "%zu,%zu\n", i % 2, i % 2 + 2);
@@ -50,7 +50,7 @@ static void threads_of_a_core_count_once(void **state)
     describe(7, "none\n");
     assert_int_equal(cores_of("11111111"), 5);
     assert_int_equal(cores_of("10100000"), 1);
-    assert_int_equal(cores_of("00110000"), 2); /* by their second threads alone */
+    assert_int_equal(cores_of("00110000"), 2); /* only their second threads */
     assert_int_equal(cores_of("00000111"), 3);
     assert_int_equal(cores_of("00000000"), 1);
 }

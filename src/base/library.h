@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An outside library that is loaded when it is first used, so that a device that never reads a
- * photo has no decoder in its memory, and one on which a library is missing works without it.
+ * Loads an external library on first use, so that a device that never reads a photo has no decoder
+ * in memory, and a device that lacks the library still works.
  *
  *     typedef struct jpeg_calls {
  *         SH_LIBRARY_CALL(jpeg_read_header);
@@ -13,12 +13,12 @@
  *     SH_TRY(sh_library_load(&jpeg, &library));
  *     jpeg.jpeg_read_header(&info, TRUE);
  *
- * The library's header says what its calls are, so they are checked as calls by name would be. It
- * stays loaded until the process ends. Where much code calls a library, functions of the library's
- * names go on to a table of static storage (net/tls_calls.c), and callers look as if it was linked.
+ * The library's header declares the calls, so the compiler checks them like direct calls. A library
+ * stays loaded until the process ends. If much code calls a library, wrappers with the library's
+ * names forward to a static table (net/tls_calls.c), and callers look as if it were linked.
  *
- * Threads: any. A library is the one thing of a file that changes after the start, and only once;
- * its lock guards it.
+ * Threads: any. The sh_library is the only static data of a file that changes after the start,
+ * once, under its lock.
  */
 #ifndef SHOAL_BASE_LIBRARY_H
 #define SHOAL_BASE_LIBRARY_H
@@ -29,7 +29,7 @@
 
 #include "base/fail.h"
 
-/* A member of a table of calls: a pointer to the function of this name. */
+/* A member of a call table: a pointer to the function `name`. */
 #define SH_LIBRARY_CALL(name) __typeof__(name) *name
 
 typedef struct sh_library_name {
@@ -43,12 +43,12 @@ typedef struct sh_library_name {
     }
 
 typedef struct sh_library {
-    const char *file;    /* "libjpeg.so.62": the version that the header is of */
+    const char *file;    /* "libjpeg.so.62": the version of the header */
     const char *package; /* Debian's, for the message */
     const sh_library_name *names;
     size_t name_count;
-    bool has_plugins;     /* that expect its names, as if the program was linked with it */
-    pthread_mutex_t lock; /* guards the next */
+    bool has_plugins;     /* which expect its symbols, as if the program were linked with it */
+    pthread_mutex_t lock; /* guards `handle` */
     void *handle;
 } sh_library;
 
@@ -60,21 +60,17 @@ typedef struct sh_library {
         SH_LIBRARY_MEMBERS(file, package, names)                                                   \
     }
 
-/*
- * Fills a table of calls, from the library that is loaded now if it was not. SH_UNSUPPORTED names
- * the file and the package where the library is missing or lacks a call.
- */
+/* Fills a call table, loading the library if needed. If the library or a function is missing,
+ * SH_UNSUPPORTED names the file and the package. */
 sh_status sh_library_load(void *table, sh_library *library) SHOAL_CHECKED;
 
-/*
- * As sh_library_load, for a table of static storage, which only the first call writes: from then on
- * any thread may read it. A library has one of the two.
- */
+/* As sh_library_load, for a table of static storage, which only the first call writes: after it,
+ * any thread may read the table. Use only one of the two functions for a library. */
 sh_status sh_library_load_once(void *table, sh_library *library) SHOAL_CHECKED;
 
 /*
- * Defines the functions of a list, each as in the library's header; `calls`, the table that they go
- * on to; and `names`, its names.
+ * Defines the functions of a list, declared as in the library's header; `calls`, the table to which
+ * they forward; and `names`, its names.
  *
  *     #define LIST(VALUE, NOTHING)                                                                \
  *         VALUE(int, SSL_shutdown, (SSL * a), (a))                                                \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A value of a field may come from outside: a device's name, a path, a message. So texts are put
- * into the line one by one, and none can end its field or its quotes, or begin another line. That
- * is decided here, for every event; callers write "name=%s" or "name=\"%s\"".
+ * Text values may come from outside: a device's name, a path, a message. They are therefore
+ * formatted here, one by one, so that none can end its field or its quotes, or begin another line.
+ * Callers just write "name=%s" or "name=\"%s\"".
  */
 #include "base/log.h"
 
@@ -21,7 +21,7 @@
 #define LINE_BYTES 1024
 
 static struct {
-    pthread_mutex_t lock; /* sinks are called under it: lines never interleave */
+    pthread_mutex_t lock; /* held during sink calls: lines never interleave */
     sh_log_level lowest;
     sh_log_sink *sink;
     void *context;
@@ -66,7 +66,7 @@ void sh_log_tap_remove(sh_log_tap *tap)
 typedef struct line {
     char text[LINE_BYTES];
     size_t used;
-    bool quoted; /* in quotes that the format has opened */
+    bool quoted; /* inside quotes opened by the format */
 } line;
 
 static void put(line *l, const char *bytes, size_t count)
@@ -76,7 +76,7 @@ static void put(line *l, const char *bytes, size_t count)
     l->used += fits;
 }
 
-/* Whether a value can stand without quotes: it ends where the next space is. */
+/* Whether a value may stay unquoted: it then ends at the next space. */
 static bool is_word(const char *value, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -85,7 +85,7 @@ static bool is_word(const char *value, size_t count)
     return count > 0;
 }
 
-/* A value that may come from outside, and can end neither its field nor its quotes. */
+/* Appends a value from outside, so that it can end neither its field nor its quotes. */
 static void put_value(line *l, const char *value, size_t count, bool field)
 {
     const bool quotes = field && !is_word(value, count);
@@ -97,16 +97,16 @@ static void put_value(line *l, const char *value, size_t count, bool field)
         put(l, "\"", 1);
 }
 
-/* One conversion of the format and the argument that it takes. */
+/* One conversion of the format. */
 typedef struct conversion {
     char text[16]; /* "%.3f" */
     int precision; /* -1: none */
-    size_t length; /* of the format's part */
-    int longs;     /* 1 of "l", 2 of "ll", 3 of "z" */
+    size_t length; /* of the conversion in the format */
+    int longs;     /* 1: "l", 2: "ll", 3: "z" */
     char kind;
 } conversion;
 
-/* Those that events use: a precision, lengths l, ll and z, kinds d, u, x, f, g, s and c. */
+/* Reads what events use: a precision, lengths l, ll and z, kinds d, u, x, f, g, s and c. */
 static conversion read_conversion(const char *format)
 {
     conversion c = {.precision = -1};
@@ -125,7 +125,7 @@ static conversion read_conversion(const char *format)
     return c;
 }
 
-/* The text of a number: formats are read above, so the compiler cannot check these. */
+/* Appends a number. read_conversion has checked the format; the compiler cannot. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 static void put_number(line *l, const conversion *c, va_list *values)
@@ -191,7 +191,7 @@ void sh_log(sh_log_level level, const char *event, const char *format, ...)
         put_fields(&l, format, &values);
         va_end(values);
         l.text[l.used] = '\0';
-        /* No value may begin a line of its own, or turn one around. */
+        /* No value may begin a new line or change the direction of text. */
         sh_utf8_clean(clean, sizeof clean, l.text);
         if (target.sink != NULL && level >= target.lowest)
             target.sink(target.context, level, clean);

@@ -17,7 +17,7 @@
 
 #include "base/fail.h"
 
-/* Enough for the widest vector load and for one cache line. */
+/* Fits the widest vector load and one cache line. */
 #define SH_ALIGNMENT 64
 
 /* Rounds up to a multiple of SH_ALIGNMENT. */
@@ -26,37 +26,30 @@ static inline size_t sh_align_up(size_t bytes)
     return (bytes + SH_ALIGNMENT - 1) & ~(size_t)(SH_ALIGNMENT - 1);
 }
 
-/* *product = a * b; false where it does not fit. */
+/* *product = a * b; false on overflow. */
 static inline bool sh_size_mul(size_t a, size_t b, size_t *product)
 {
     return !__builtin_mul_overflow(a, b, product);
 }
 
-/*
- * A zeroed block aligned to SH_ALIGNMENT: owned, free() it. `purpose` is named in the failure.
- * Large ones lie in huge pages where the system has them.
- */
+/* A zeroed block aligned to SH_ALIGNMENT: owned, free() it. The failure message names `purpose`.
+ * Large blocks use huge pages if the system has them. */
 sh_status sh_block_new(void **block, size_t bytes, const char *purpose) SHOAL_CHECKED;
 
-/*
- * A zeroed block straight from the system, of which only what is touched becomes resident: for
- * large ones, in huge pages where there are any. Owned: sh_pages_free it, which gives it back at
- * once.
- */
+/* A large zeroed block straight from the system; only touched pages become resident, huge ones if
+ * the system has them. Owned: sh_pages_free returns it to the system at once. */
 sh_status sh_pages_new(void **pages, size_t bytes, const char *purpose) SHOAL_CHECKED;
-void sh_pages_free(void *pages, size_t bytes); /* NULL is fine; `bytes` as it was made with */
+void sh_pages_free(void *pages, size_t bytes); /* NULL is fine; `bytes` as in sh_pages_new */
 
 /*
- * Gives back to the system, where it can, what the heap holds without use and the resident pages of
- * code and constants. A page that is used again comes back from the system's cache of files; a page
- * that only the start has used does not.
+ * Returns to the system, where possible, unused heap memory and the resident pages of code and
+ * constants. Pages that are used again are reloaded from the page cache; those that only the start
+ * used stay out.
  */
 void sh_memory_trim(void);
 
-/*
- * Makes room for at least `need` items in an array on the heap (owned, free() it). Doubles, so
- * appending is linear. On failure nothing changed.
- */
+/* Makes room for at least `need` items in a heap array (owned, free() it). The capacity doubles, so
+ * appending is linear. On failure nothing changes. */
 sh_status sh_array_grow(void **items, size_t *capacity, size_t need,
                         size_t item_bytes) SHOAL_CHECKED;
 
@@ -67,10 +60,10 @@ typedef struct sh_arena {
 void sh_arena_init(sh_arena *arena);
 void sh_arena_release(sh_arena *arena);
 
-/* `count` zeroed items: borrowed until the arena is released. NULL where memory is out. */
+/* `count` zeroed items, borrowed until the arena is released. NULL if out of memory. */
 void *sh_arena_take(sh_arena *arena, size_t count, size_t item_bytes);
 
-/* A copy of `text`; same lifetime. NULL where memory is out. */
+/* A copy of `text`; same lifetime. NULL if out of memory. */
 char *sh_arena_text(sh_arena *arena, const char *text);
 
 #endif

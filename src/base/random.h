@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random
- * numbers: as easy as 1, 2, 3", SC 2011). A number is a function of what it is for, never of a
- * stream that a device advances, so it is the same on whichever device draws it.
+ * numbers: as easy as 1, 2, 3", SC 2011). A number depends on its purpose, never on the state of a
+ * stream, so it is the same whichever device draws it.
  *
  *     sh_random random = sh_random_for(seed, SH_RANDOM_SHUFFLE, epoch, 0);
  *     uint32_t card = sh_random_below(&random, 52);
@@ -14,24 +14,24 @@
 
 #include <stdint.h>
 
-/* What a number is for. The values are part of the course: never renumber, only append. */
+/* What a number is for. Results of training depend on the values: never renumber, only append. */
 typedef enum sh_random_purpose {
     SH_RANDOM_SHUFFLE = 1,  /* order of an epoch: (epoch, -) */
     SH_RANDOM_INITIAL = 2,  /* initial weights: (tensor index, -) */
     SH_RANDOM_DIGITS = 3,   /* the built-in data: (split, sample index) */
     SH_RANDOM_TEST = 4,     /* tests and fixed probes */
     SH_RANDOM_AUGMENT = 5,  /* views of training samples: (epoch, sample index) */
-    SH_RANDOM_DROPOUT = 6,  /* a sample's keys: (epoch, sample index) */
-    SH_RANDOM_ROUNDING = 7, /* of a gradient: (step, grain), a block for each tensor */
-    SH_RANDOM_BALANCE = 8,  /* key of a class's order: (epoch, how often it was through) */
+    SH_RANDOM_DROPOUT = 6,  /* keys of a sample: (epoch, sample index) */
+    SH_RANDOM_ROUNDING = 7, /* of a gradient: (step, grain), one block per tensor */
+    SH_RANDOM_BALANCE = 8,  /* key of a class's order: (epoch, completed passes over the class) */
 } sh_random_purpose;
 
 /* A sequence of numbers with random access by counter; a value, copy it freely. */
 typedef struct sh_random {
     uint32_t key[2];
-    uint32_t counter[4]; /* [0] counts blocks of the sequence, [1..3] say what it is for */
+    uint32_t counter[4]; /* [0] counts blocks of the sequence, [1..3] identify the sequence */
     uint32_t block[4];
-    uint32_t used; /* words of `block` already handed out */
+    uint32_t used; /* words of `block` already returned */
 } sh_random;
 
 /* One block: out = Philox4x32-10(counter, key). */

@@ -8,7 +8,7 @@ static uint64_t end_of(sh_range range)
     return (uint64_t)range.first + range.count;
 }
 
-/* Appends a range that begins at or behind the first of the last one. */
+/* Appends a range that does not begin before the last one. */
 static bool append(sh_ranges *ranges, sh_range range)
 {
     if (range.count == 0)
@@ -41,7 +41,6 @@ bool sh_ranges_unite(sh_ranges *ranges, const sh_ranges *more)
     return true;
 }
 
-/* The set of one range. */
 static sh_ranges set_of(sh_range range)
 {
     assert(end_of(range) <= UINT32_MAX);
@@ -77,7 +76,7 @@ void sh_ranges_take(sh_ranges *taken, sh_ranges *from, uint32_t numbers)
         const sh_range item = from->items[i];
         const uint32_t part = item.count < numbers ? item.count : numbers;
         numbers -= part;
-        /* A prefix and the rest of a set: neither needs more items than the whole. */
+        /* A prefix and the rest of a set: neither needs more items than the set. */
         (void)append(taken, (sh_range){item.first, part});
         (void)append(&left, (sh_range){item.first + part, item.count - part});
     }
@@ -125,7 +124,7 @@ bool sh_ranges_valid(const sh_ranges *ranges, uint32_t total)
 {
     if (ranges->count > SH_RANGES_MAX)
         return false;
-    uint64_t next = 0; /* where the next one may begin */
+    uint64_t next = 0; /* where the next range may begin */
     for (uint32_t i = 0; i < ranges->count; i++) {
         const sh_range item = ranges->items[i];
         if (item.count == 0 || item.first < next || end_of(item) > total)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A set of small numbers, kept as ranges: which grains of a batch a device holds, which it is to
+ * A set of small numbers, stored as ranges: the grains of a batch that a device holds or must
  * compute.
  *
  *     sh_ranges missing;
  *     if (!sh_ranges_complement(&missing, &held, batch.grains))
- *         ... too scattered: forget what is held, compute all of it again ...
+ *         ... too scattered: discard what is held, compute everything again ...
  *     for (uint32_t i = 0; i < sh_ranges_total(&missing); i++)
  *         ... sh_ranges_at(&missing, i) ...
  *
- * Ranges rise, none is empty and no two touch, so equal sets are equal bytes up to `count` items. A
- * set is bounded, because it goes into messages and because nothing is allocated within a step: a
- * function whose result needs more items fails and leaves its output unchanged.
+ * Ranges ascend, none is empty and no two touch, so equal sets are equal bytes up to `count` items.
+ * The number of ranges is bounded, because messages contain sets and a step allocates no memory: a
+ * function whose result needs more items returns false and leaves its output unchanged.
  *
  * Threads: any; a value.
  */
@@ -29,11 +29,11 @@ typedef struct sh_range {
 } sh_range;
 
 typedef struct sh_ranges {
-    uint32_t count; /* zero: the empty set */
+    uint32_t count; /* 0: the empty set */
     sh_range items[SH_RANGES_MAX];
 } sh_ranges;
 
-/* Adds a range, which may overlap with the set. False: no room. */
+/* Adds a range, which may overlap the set. False: no room. */
 bool sh_ranges_add(sh_ranges *ranges, sh_range range);
 
 /* Adds all of `more`. False: no room. */
@@ -45,19 +45,18 @@ bool sh_ranges_complement(sh_ranges *missing, const sh_ranges *ranges, uint32_t 
 /* Moves the first `numbers` numbers of `from` (all, if it has fewer) into `taken`. */
 void sh_ranges_take(sh_ranges *taken, sh_ranges *from, uint32_t numbers);
 
-/* How many numbers it has. */
+/* The number of elements. */
 uint32_t sh_ranges_total(const sh_ranges *ranges);
 
-/* Number `index` of them, in rising order, from 0 to total - 1. */
+/* Element `index` in ascending order, from 0 to total - 1. */
 uint32_t sh_ranges_at(const sh_ranges *ranges, uint32_t index);
 
 bool sh_ranges_overlap(const sh_ranges *a, const sh_ranges *b);
 
-/* Whether it has any number of the range. */
+/* Whether the set has any number of the range. */
 bool sh_ranges_meet(const sh_ranges *ranges, sh_range range);
 
-/* Whether it is a set as this module makes them, of numbers below `total`: to check what others
- * have sent. */
+/* Whether `ranges` is well formed, with all numbers below `total`: for received sets. */
 bool sh_ranges_valid(const sh_ranges *ranges, uint32_t total);
 
 #endif

@@ -25,7 +25,7 @@ static void assert_bits(const sh_ranges *ranges, const bool *bits)
     assert_true(sh_ranges_valid(ranges, NUMBERS));
 }
 
-/* Up to 12 pieces, so that two sets always have room in one. */
+/* At most 12 pieces, so that the union of two sets always has room. */
 static void draw_bits(sh_random *random, bool *bits)
 {
     memset(bits, 0, NUMBERS);
@@ -130,11 +130,11 @@ static void what_others_send_is_looked_at(void **state)
     } cases[] = {
         {{0}, true},
         {{2, {{0, 3}, {4, 6}}}, true},
-        {{2, {{0, 3}, {3, 1}}}, false},  /* touch */
-        {{2, {{4, 3}, {0, 1}}}, false},  /* fall */
+        {{2, {{0, 3}, {3, 1}}}, false},  /* touching */
+        {{2, {{4, 3}, {0, 1}}}, false},  /* descending */
         {{1, {{4, 0}}}, false},          /* empty */
-        {{1, {{4, 7}}}, false},          /* beyond the numbers */
-        {{1, {{4, UINT32_MAX}}}, false}, /* round and back */
+        {{1, {{4, 7}}}, false},          /* beyond the total */
+        {{1, {{4, UINT32_MAX}}}, false}, /* wraps around */
         {{.count = SH_RANGES_MAX + 1}, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

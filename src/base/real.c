@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The classic ways (Muller, "Elementary Functions: Algorithms and Implementation", chapters 5 and
- * 11): reduce the argument to a small range in which a Taylor polynomial of fixed length has
+ * The classic methods (Muller, "Elementary Functions: Algorithms and Implementation", chapters 5
+ * and 11): reduce the argument to a small range where a Taylor polynomial of fixed length has
  * converged, evaluate it by Horner's rule, undo the reduction.
  *
  *     exp      x = k ln 2 + r, |r| <= ln 2 / 2;             e^x = 2^k e^r
@@ -9,8 +9,8 @@
  *     cos_pi   x = n + r, |r| <= 1/2;                       cos(pi x) = (-1)^n cos(pi r)
  *              and from |r| = 1/4 on, cos(pi r) = sin(pi (1/2 - |r|)), where nothing cancels
  *
- * ln 2 is taken in two parts (Cody and Waite): the first has 33 bits, so its product with a whole
- * number below 2^20 is exact. Everything rounds in the order written; the build forbids
+ * ln 2 is split in two parts (Cody and Waite): the first has 33 bits, so its product with an
+ * integer below 2^20 is exact. Operations round in the order written; the build forbids
  * contraction.
  */
 #include "base/real.h"
@@ -29,9 +29,9 @@
 #define PI 0x1.921fb54442d18p+1
 #define SQRT_2 0x1.6a09e667f3bcdp+0
 
-#define EXP_LARGEST 709.79 /* of greater ones e^x is infinite for certain */
-#define EXP_LEAST (-745.2) /* of lesser ones it is 0 */
-#define EVEN_FROM 0x1p53   /* and from here on even ones */
+#define EXP_LARGEST 709.79 /* e^x overflows above this */
+#define EXP_LEAST (-745.2) /* e^x is 0 below this */
+#define EVEN_FROM 0x1p53   /* all larger doubles are even integers */
 
 /* 2^k for -1022 <= k <= 1023. */
 static double power_of_two(int k)
@@ -105,7 +105,7 @@ double sh_real_cos_pi(double x)
     if (x >= EVEN_FROM)
         return 1;
     uint64_t n = (uint64_t)x;
-    double r = x - (double)n; /* exact, and so is all that follows down to the products with pi */
+    double r = x - (double)n; /* exact, like everything up to the products with pi */
     if (r > 0.5) {
         n++;
         r = 1 - r;

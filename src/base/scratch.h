@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests: a fresh folder to work in, and a disk that is soon full.
+ * For tests: a fresh working folder, and a small disk to fill.
  *
  *     char folder[SCRATCH_BYTES];
  *     scratch_make(folder);
- *     scratch_remove(folder); // with all that is in it
+ *     scratch_remove(folder); // with its contents
  *
  * Threads: one. Failures fail the test.
  */
@@ -47,7 +47,8 @@ static inline void scratch_remove(const char *path)
             if (strcmp(item->d_name, ".") == 0 || strcmp(item->d_name, "..") == 0)
                 continue;
             const int length = snprintf(inner, sizeof inner, "%s/%s", path, item->d_name);
-            assert_in_range(length, 1, sizeof inner - 1); /* else another thing would be removed */
+            assert_in_range(length, 1,
+                            sizeof inner - 1); /* a cut path would remove something else */
             scratch_remove(inner);
         }
         closedir(folder);
@@ -74,7 +75,7 @@ static inline int scratch_tear_down(void **state)
     return 0;
 }
 
-/* How many things lie in a folder. */
+/* The number of entries in a folder. */
 static inline size_t scratch_count(const char *path)
 {
     DIR *folder = opendir(path);
@@ -94,7 +95,7 @@ static inline void scratch_write(const char *path, const void *data, size_t byte
     assert_int_equal(fclose(file), 0);
 }
 
-/* A file holds exactly this text. */
+/* Fails unless the file holds exactly this text. */
 static inline void scratch_expect(const char *path, const char *text)
 {
     char found[4096];
@@ -106,7 +107,7 @@ static inline void scratch_expect(const char *path, const char *text)
     assert_string_equal(found, text);
 }
 
-/* Mounts a disk of `bytes` on a folder, for this process alone; skips the test where it may not. */
+/* Mounts a disk of `bytes` on a folder for this process only; skips the test if not permitted. */
 static inline void scratch_mount(const char *folder, size_t bytes)
 {
     char size[64];

@@ -4,19 +4,18 @@
  *
  *     sh_secrecy_begin(); // a program, before it reads a join token
  *
- * A core file has the keys of the job in it, and with systemd-coredump or apport it goes to where
- * others may read it; a limit of zero for core files does not hold for those, so the process is
- * made one that is not dumped (prctl, PR_SET_DUMPABLE). With that, other processes of the same user
- * cannot attach to it or read its memory either; root can, also with a debugger. A program that is
- * started by it begins dumpable again.
+ * A core file contains the keys of the job, and systemd-coredump or apport store it where others
+ * may read it. They ignore a core size limit of zero, so the process is marked as not dumpable
+ * (prctl, PR_SET_DUMPABLE). Other processes of the same user then cannot attach to it or read its
+ * memory either; root can, also with a debugger. A program that it starts is dumpable again.
  *
  * Threads: any.
  */
 #ifndef SHOAL_BASE_SECRECY_H
 #define SHOAL_BASE_SECRECY_H
 
-/* For the rest of the process's life. It is the process's, not the library's: only a program calls
- * it. */
+/* Lasts for the life of the process. It affects the whole process, so only a program calls it,
+ * never the library. */
 void sh_secrecy_begin(void);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/scratch.h"
 
-/* How a process ends that aborts where core files may have any size. */
+/* How a process ends that aborts with core files of any size allowed. */
 static int end_of(bool secret)
 {
     int outcome;
@@ -25,7 +25,7 @@ static int end_of(bool secret)
             sh_secrecy_begin();
         if (prctl(PR_GET_DUMPABLE) != (secret ? 0 : 1))
             _exit(2);
-        signal(SIGABRT, SIG_DFL); /* the test's own handler is the parent's */
+        signal(SIGABRT, SIG_DFL); /* the inherited handler is the parent's */
         raise(SIGABRT);
         _exit(3);
     }
@@ -39,7 +39,7 @@ static void leaves_no_core(void **state)
     const int open = end_of(false), secret = end_of(true);
     assert_true(WIFSIGNALED(open) && WIFSIGNALED(secret));
     assert_int_equal(WTERMSIG(secret), SIGABRT);
-    assert_false(WCOREDUMP(secret)); /* `open` leaves one where this system keeps any */
+    assert_false(WCOREDUMP(secret)); /* `open` leaves one if this system keeps core files */
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Apart from base/fail.c, which the program compiles too: a thread has one message. */
+/* Separate from base/fail.c, which is also compiled into the program: a thread has one message. */
 #include <stdio.h>
 
 #include "base/fail.h"

@@ -12,7 +12,7 @@
 
 struct sh_stop {
     atomic_bool
-        requested; /* lock-free on every platform with threads, so fit for a signal handler */
+        requested; /* lock-free on every platform with threads, so safe in a signal handler */
     int fd;
 };
 
@@ -33,11 +33,11 @@ sh_status sh_stop_new(sh_stop **stop)
 
 void sh_stop_request(sh_stop *stop)
 {
-    const int saved = errno; /* a signal handler must leave it as it was */
+    const int saved = errno; /* a signal handler must preserve it */
     const uint64_t one = 1;
     atomic_store(&stop->requested, true);
     const ssize_t wrote = write(stop->fd, &one, sizeof one);
-    (void)wrote; /* full means that it is readable already */
+    (void)wrote; /* a full counter is readable already */
     errno = saved;
 }
 

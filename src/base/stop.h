@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of a request to stop (public part: shoal/train.h): a flag that may be read at any
- * time, and a file descriptor that becomes readable, to wait on.
+ * The internal part of a stop request (public part: shoal/train.h): a flag that can be read at any
+ * time, and a file descriptor to wait on, which becomes readable.
  *
  *     if (sh_stop_requested(stop))
  *         part.stop = true;
@@ -15,7 +15,7 @@
 
 #include "shoal/train.h"
 
-/* NULL never asks. */
+/* Always false for NULL. */
 bool sh_stop_requested(const sh_stop *stop);
 
 /* Readable once a stop was requested; -1 for NULL. Borrowed until sh_stop_free. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Distance is the number of letters inserted, left out, changed, or swapped with their neighbour
- * (optimal string alignment). Near is one mistake, and one more for each four letters of the name.
- * The beginning of a name is near as well: "--batch" means "--batch-size".
+ * Distance is the number of letters inserted, deleted, changed or swapped with a neighbour (optimal
+ * string alignment). A name is near within one mistake, plus one per four letters of the name. A
+ * prefix is near as well: "--batch" suggests "--batch-size".
  */
 #include "base/suggestion.h"
 
 #include <string.h>
 
-#define LONGEST 48 /* names and what is compared with them; longer ones are near to nothing */
+#define LONGEST 48 /* of both names; longer ones are near to nothing */
 
 static size_t least(size_t a, size_t b)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which known name was meant by a mistyped one.
+ * Finds the known name that a mistyped one meant.
  *
  *     sh_suggestion meant = {.typed = "trian"};
  *     sh_suggestion_offer(&meant, "train");
  *     sh_suggestion_offer(&meant, "join");
- *     meant.name;                              // "train"; NULL where nothing is near
+ *     meant.name;                              // "train"; NULL if none is near
  *
  * Threads: any; a value.
  */
@@ -16,11 +16,11 @@
 
 typedef struct sh_suggestion {
     const char *typed;
-    const char *name; /* the nearest so far, borrowed from what was offered; NULL: none is near */
+    const char *name; /* the nearest so far, borrowed from the caller; NULL: none is near */
     size_t distance;  /* of `name` */
 } sh_suggestion;
 
-/* Offers a name that would have been right. Among equally near ones the first stays. */
+/* Offers a valid name. The first of equally near names wins. */
 void sh_suggestion_offer(sh_suggestion *suggestion, const char *name);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who waits looks a few thousand times before it sleeps: turns follow each other within
- * microseconds, and waking a thread takes tens of them on a virtual machine, where a processor that
- * sleeps has been given back to the host. LeNet trains 3 % faster for it. Turns and workers are
- * changed under the lock all the same, so that nobody sleeps through a change.
+ * A waiting thread polls a few thousand times before it sleeps: turns follow each other within
+ * microseconds, and waking a thread takes tens of them on a virtual machine, where an idle
+ * processor is returned to the host. This makes training LeNet 3 % faster. `turn` and `busy` still
+ * change under the lock, so that no thread sleeps through a change.
  */
 #include "base/team.h"
 
@@ -14,16 +14,16 @@
 
 #include "base/thread.h"
 
-#define LOOKS 2000 /* some tens of microseconds: no more than what sleeping and waking take */
+#define LOOKS 2000 /* some tens of microseconds, no more than sleeping and waking take */
 
 struct sh_team {
-    pthread_mutex_t lock; /* guards all below but `size`, `members` */
+    pthread_mutex_t lock; /* guards all below except `size` and `members` */
     pthread_cond_t wake;  /* a new turn, or the end */
     pthread_cond_t idle;  /* the last worker of a turn has finished */
     sh_team_task *task;
     void *context;
-    /* Changed under the lock, looked at without. */
-    atomic_uint_fast64_t turn; /* counts runs: a worker goes when it sees one it has not done */
+    /* Changed under the lock, read without it. */
+    atomic_uint_fast64_t turn; /* counts runs: a worker starts when it sees a new one */
     atomic_uint busy;
     bool ending;
     uint32_t size;
@@ -31,10 +31,10 @@ struct sh_team {
         sh_team *team;
         pthread_t thread;
         uint32_t worker;
-    } members[]; /* of workers 1 .. size - 1 */
+    } members[]; /* workers 1 .. size - 1 */
 };
 
-/* A moment between two looks; tells the processor that this is waiting. */
+/* A short wait between two polls; tells the processor that this is a spin loop. */
 static void pause_briefly(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

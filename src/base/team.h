@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A team of threads that do one thing together and then wait for the next.
+ * A team of threads that run one task together and then wait for the next.
  *
  *     sh_team *team;
  *     SH_TRY(sh_team_start(&team, lanes));
@@ -19,17 +19,19 @@
 
 typedef struct sh_team sh_team;
 
-/* Runs on every worker at once; `worker` is 0 .. size - 1, always the same thread for a number. */
+/* Runs on every worker at once; `worker` is 0 .. size - 1 and always means the same thread. */
 typedef void sh_team_task(void *context, uint32_t worker);
 
 sh_status sh_team_start(sh_team **team, uint32_t size) SHOAL_CHECKED;
 
-/* Runs `task` on all workers and returns when the last has finished. What they wrote is visible. */
+/*
+ * Runs `task` on all workers and returns when the last has finished. Their writes are visible then.
+ */
 void sh_team_run(sh_team *team, sh_team_task *task, void *context);
 
 uint32_t sh_team_size(const sh_team *team);
 
-/* Ends and joins the threads. NULL is fine. */
+/* Stops and joins the threads. NULL is fine. */
 void sh_team_stop(sh_team *team);
 
 #endif

@@ -11,7 +11,7 @@
 typedef struct turns {
     uint32_t size, turn;
     pthread_t threads[MOST]; /* of each worker in the first turn */
-    uint64_t parts[MOST];    /* plain memory: what is written must be visible without atomics */
+    uint64_t parts[MOST];    /* plain memory: writes must be visible without atomics */
 } turns;
 
 static void work(void *context, uint32_t worker)
@@ -20,11 +20,11 @@ static void work(void *context, uint32_t worker)
     if (t->turn == 0)
         t->threads[worker] = pthread_self();
     else if (!pthread_equal(t->threads[worker], pthread_self()))
-        t->parts[worker] += 1u << 30; /* on a stranger's thread: the sum will be wrong */
+        t->parts[worker] += 1u << 30; /* on another thread: makes the sum wrong */
     t->parts[worker] += t->turn + worker;
 }
 
-/* Every worker runs once a turn, always on its own thread, and its results are there afterwards. */
+/* Each worker runs once per turn, always on its own thread; its results are visible afterwards. */
 static void all_workers_run_every_turn(void **state)
 {
     (void)state;
@@ -52,7 +52,7 @@ static void all_workers_run_every_turn(void **state)
 static void meet(void *context, uint32_t worker)
 {
     (void)worker;
-    pthread_barrier_wait(context); /* for ever, unless all come */
+    pthread_barrier_wait(context); /* blocks forever unless all arrive */
 }
 
 static void workers_run_at_once(void **state)
@@ -101,7 +101,7 @@ static void look_at_signals(void *context, uint32_t worker)
     ((int *)context)[worker] = sigismember(&blocked, SIGINT);
 }
 
-/* Signals are the main program's: workers never take one, and the caller's mask stays. */
+/* Signals belong to the main program: workers receive none, and the caller's mask stays. */
 static void workers_take_no_signals(void **state)
 {
     (void)state;

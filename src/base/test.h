@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every unit test includes: cmocka with the headers it wants before it, checks of a status,
- * and skips that are seen. cmocka counts a skipped test as passed; here each says why,
+ * Included by every unit test: cmocka with the headers it needs before it, checks of a status, and
+ * visible skips. cmocka counts a skipped test as passed; here each gives its reason:
  *
  *     if (geteuid() == 0)
  *         skip_because("root may read everything");
  *
- * scripts/test.sh lists it with that reason, and a program that skips all its tests exits 77, which
- * CTest reports as skipped. Thread of the test only.
+ * scripts/test.sh lists these reasons, and a program that skips all its tests exits with 77, which
+ * CTest reports as skipped. Threads: the test's only.
  */
 #ifndef SHOAL_BASE_TEST_H
 #define SHOAL_BASE_TEST_H
@@ -27,14 +27,14 @@
 
 #include "base/fail.h"
 
-/* The call succeeds; prints its message where it does not. */
+/* The call must succeed; prints its message if it does not. */
 #define assert_ok(call)                                                                            \
     do {                                                                                           \
         if ((call) != SH_OK)                                                                       \
             fail_msg("%s: %s", #call, sh_message());                                               \
     } while (0)
 
-/* The call fails with this code and a message that has `part` in it. */
+/* The call must fail with this code and a message that contains `part`. */
 #define assert_fails(call, code, part)                                                             \
     do {                                                                                           \
         const sh_status got_ = (call);                                                             \
@@ -47,14 +47,14 @@
 
 #define TEST_SKIPPED 77
 
-/* Tests of this program that were skipped so far. */
+/* The number of tests of this program skipped so far. */
 static inline size_t *test_skips(void)
 {
     static size_t count;
     return &count;
 }
 
-/* Ends the running test as skipped; the reason is a format and what belongs to it. */
+/* Ends the running test as skipped; the arguments format the reason. */
 #define skip_because(...)                                                                          \
     do {                                                                                           \
         print_message("skipped: " __VA_ARGS__);                                                    \
@@ -64,8 +64,7 @@ static inline size_t *test_skips(void)
     } while (0)
 #undef skip
 
-/* The path of real data, in the folder that SHOAL_TEST_DATA names; skips the test where they are
- * not. */
+/* The path of real data in the folder that SHOAL_TEST_DATA names; skips the test if missing. */
 static inline void find_real_data(char *path, size_t bytes, const char *name)
 {
     const char *folder = getenv("SHOAL_TEST_DATA");
@@ -74,7 +73,7 @@ static inline void find_real_data(char *path, size_t bytes, const char *name)
         skip_because("%s is not in SHOAL_TEST_DATA", name);
 }
 
-/* For main(), instead of its tests: none can run here. */
+/* For main(), when none of its tests can run here. */
 static inline int test_skip_all(const char *reason)
 {
     print_message("skipped: %s\n", reason);

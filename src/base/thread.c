@@ -7,7 +7,7 @@ int sh_thread_start(pthread_t *thread, void *(*main)(void *), void *argument)
 {
     sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* which the new thread inherits */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* the new thread inherits it */
     const int error = pthread_create(thread, NULL, main, argument);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;

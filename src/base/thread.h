@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread of ours, which no signal ever finds: signals are the main thread's, whose calls they may
- * interrupt. What the thread starts inherits this.
+ * A thread that receives no signals: they belong to the main thread, and would interrupt this
+ * thread's calls. Threads that it starts inherit the mask.
  *
  *     const int error = sh_thread_start(&self->thread, main_of_thread, self);
  *     if (error != 0)
@@ -14,7 +14,8 @@
 
 #include <pthread.h>
 
-/* Calls main(argument) on a new thread, which the caller joins. 0, or what pthread_create said. */
+/* Calls main(argument) on a new thread, which the caller joins. Returns 0 or pthread_create's
+ * error. */
 int sh_thread_start(pthread_t *thread, void *(*main)(void *), void *argument);
 
 #endif

@@ -14,7 +14,7 @@ size_t sh_utf8_read(const unsigned char *text, uint32_t *point)
             continue;
         *point = text[0] & (unsigned char)~forms[more].mask;
         for (size_t i = 1; i <= more; i++) {
-            if ((text[i] & 0xc0) != 0x80) /* the end of the text is not, either */
+            if ((text[i] & 0xc0) != 0x80) /* the terminating zero is not, either */
                 return 0;
             *point = *point << 6 | (text[i] & 0x3f);
         }

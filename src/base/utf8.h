@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text from outside: whether it is UTF-8 (RFC 3629), and safe to show.
+ * Text from outside: whether it is UTF-8 (RFC 3629) and safe to show.
  *
  *     char clean[64];
  *     printf("%s\n", sh_utf8_clean(clean, sizeof clean, name));
@@ -14,25 +14,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Length of the sequence at `text`, which a zero byte ends, and its code point; 0: malformed. */
+/* Length of the sequence at `text` (zero-terminated), and its code point; 0: malformed. */
 size_t sh_utf8_read(const unsigned char *text, uint32_t *point);
 
-/* Characters that turn the direction of text (Unicode's Bidi_Control), or end a line, could show a
- * name as another, or a line as two. */
+/* Characters that change the direction of text (Unicode's Bidi_Control) or end a line: they could
+ * disguise a name or turn one line into two. */
 static inline bool sh_utf8_is_turn(uint32_t point)
 {
     return point == 0x61c || point == 0x200e || point == 0x200f ||
            (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x206f);
 }
 
-/* Those and C0, DEL and C1, which could write to the terminal of whoever reads a log. */
+/* Those and C0, DEL and C1, which could control the terminal of a log's reader. */
 static inline bool sh_utf8_is_control(uint32_t point)
 {
     return point < 0x20 || (point >= 0x7f && point < 0xa0) || sh_utf8_is_turn(point);
 }
 
-/* Whether a spreadsheet would take a text of a CSV file for a formula and compute it: a ' before it
- * makes it a text there. */
+/* Whether a spreadsheet would compute this CSV field as a formula; a ' before it makes it text. */
 static inline bool sh_utf8_is_formula(const char *text)
 {
     return *text == '=' || *text == '+' || *text == '-' || *text == '@';

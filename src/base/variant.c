@@ -30,7 +30,7 @@ bool sh_variant_runs(sh_variant variant)
     }
 }
 
-/* The first that runs and has this name (NULL: any); SH_VARIANT_COUNT: there is none. */
+/* The first variant that runs and has this name (NULL: any); SH_VARIANT_COUNT: none. */
 static sh_variant first_of(const char *name)
 {
     unsigned variant = 0;
@@ -47,10 +47,10 @@ static const char *named_outside(void)
     return name == NULL || *name == '\0' ? NULL : name;
 }
 
-/* The first answer is kept: a constant of the process. SH_VARIANT_COUNT: a wrong name. */
+/* Keeps the first answer, a constant of the process. SH_VARIANT_COUNT: a wrong name. */
 static sh_variant kept(void)
 {
-    static atomic_uint answer; /* plus 1; 0: not asked before */
+    static atomic_uint answer; /* plus 1; 0: none yet */
     unsigned now = atomic_load_explicit(&answer, memory_order_relaxed);
     if (now == 0) {
         unsigned none = 0;

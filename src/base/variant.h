@@ -6,10 +6,10 @@
  *     SH_VARIANTS(scale, (float *x, size_t n), (x, n));
  *     scale_variants[sh_variant_chosen()](x, n);
  *
- * A variant may only be faster: every one gives the same bits, which holds for loops of IEEE
- * operations without contraction and without reordered sums. The table, unlike the compiler's own
- * function clones, lets tests run each variant and works under sanitizers and in static programs.
- * Kernels that need intrinsics are files of their own (backend/kernel), one a variant of this list.
+ * A variant may only be faster: all give the same bits, which holds for loops of IEEE operations
+ * without contraction and without reordered sums. Unlike the compiler's own function clones, the
+ * table lets tests run each variant and works under sanitizers and in static programs. Kernels that
+ * need intrinsics are separate files (backend/kernel), one per variant of this list.
  *
  * Threads: any.
  */
@@ -31,9 +31,9 @@
 #define SH_INLINE __attribute__((always_inline))
 
 /*
- * for (size_t i = 0; i < count; i++), where each turn works on element i alone. Results may take
- * the place of operands, so pointers are not `restrict`; this says to the compiler what it needs to
- * make vectors of the loop without a check.
+ * for (size_t i = 0; i < count; i++), where each iteration uses element i only. Results may
+ * overwrite operands, so pointers are not `restrict`; the pragma lets the compiler vectorize the
+ * loop without a check.
  */
 #if defined(__clang__)
 #define SH_EACH_ELEMENT(i, count)                                                                  \
@@ -42,14 +42,14 @@
 #define SH_EACH_ELEMENT(i, count) _Pragma("GCC ivdep") for (size_t i = 0; i < (count); i++)
 #endif
 
-/* A file whose loops wait for memory says "avx2" before it includes this: equal functions of a file
- * become one. */
+/* A file with memory-bound loops defines this as "avx2" before the include: identical functions of
+ * a file are then merged. */
 #if !defined(SH_VARIANT_AVX512)
 #define SH_VARIANT_AVX512 "avx512f"
 #endif
 
-/* One list, fastest first: name, attributes of its functions, whether this processor runs them (an
- * expression in variant.c), what else is given. The last one runs everywhere. */
+/* One list, fastest first: name, attributes of its functions, whether this processor runs it (an
+ * expression in variant.c), and extra arguments. The last one runs everywhere. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #define SH_VARIANT_EACH(X, ...)                                                                    \
     X(avx512, __attribute__((target(SH_VARIANT_AVX512))), HAS("avx512f"), __VA_ARGS__)             \
@@ -67,13 +67,13 @@
 #define SH_VARIANT_EACH(X, ...) X(plain, , true, __VA_ARGS__)
 #endif
 
-/* X(name, attributes) for each; prefix_name for each, with commas. */
+/* X(name, attributes) for each; a comma list of prefix_name. */
 #define SH_VARIANT_PAIR(name, attributes, runs, X) X(name, attributes)
 #define SH_VARIANT_MAP(X) SH_VARIANT_EACH(SH_VARIANT_PAIR, X)
 #define SH_VARIANT_NAME(name, attributes, runs, prefix) prefix##_##name,
 #define SH_VARIANT_TABLE(prefix) SH_VARIANT_EACH(SH_VARIANT_NAME, prefix)
 
-/* From prefix_body, which returns nothing, the functions prefix_variants[SH_VARIANT_COUNT]. */
+/* Makes the functions prefix_variants[SH_VARIANT_COUNT] from prefix_body, which returns nothing. */
 #define SH_VARIANT_CALL(name, attributes, runs, prefix, parameters, arguments)                     \
     static attributes void prefix##_##name parameters                                              \
     {                                                                                              \
@@ -90,16 +90,12 @@ const char *sh_variant_name(sh_variant variant);
 /* Whether this processor runs it. */
 bool sh_variant_runs(sh_variant variant);
 
-/*
- * The variant of this name; NULL: the one that the process computes with. SH_INVALID lists those
- * that this processor runs. Every job begins with it, so a wrong SHOAL_VARIANT is refused there.
- */
+/* Finds the variant of this name; NULL: the one that the process uses. SH_INVALID lists those that
+ * this processor runs. Every job begins with this call, so it refuses a wrong SHOAL_VARIANT. */
 sh_status sh_variant_find(sh_variant *variant, const char *name) SHOAL_CHECKED;
 
-/*
- * What the process computes with: the variant that SHOAL_VARIANT named when it was asked for first;
- * where it is not set, empty or wrong, the first of the list that this processor runs.
- */
+/* The variant that the process uses: the one that SHOAL_VARIANT named at the first call; if it was
+ * unset, empty or wrong, the first of the list that this processor runs. */
 sh_variant sh_variant_chosen(void);
 
 #endif
