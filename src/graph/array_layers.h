@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operators on arrays as other frameworks have them, for those who write models or read them.
- * They choose the fastest operator that means the same.
+ * Array operations with the semantics of other frameworks, for model code and model importers.
+ * Each function uses the fastest operator that computes the same result.
  *
  *     m = sh_layer_reduce(&net, SH_REDUCE_LARGEST, x, SH_AXIS(1), true);
  *     y = sh_layer_pair(&net, SH_PAIR_SUBTRACT, x, m);
  *
- * Every function takes and gives SH_NO_VALUE after a failure (graph.h). Threads: caller locks.
+ * After a failure every function accepts and returns SH_NO_VALUE (graph.h). Threads: caller locks.
  */
 #ifndef SHOAL_GRAPH_ARRAY_LAYERS_H
 #define SHOAL_GRAPH_ARRAY_LAYERS_H
@@ -16,26 +16,26 @@
 
 #define SH_AXIS(i) (UINT32_C(1) << (i))
 
-/* y from x; `numbers` NULL: the function has none. */
+/* y = function(x). `numbers` holds the function's settings, NULL if it has none. */
 sh_value_id sh_layer_unary(sh_net *net, sh_unary function, sh_value_id x, const float *numbers);
 
-/* y from a and b; dimensions of 1, and those missing in front, are repeated. */
+/* y = function(a, b). Dimensions of 1 and missing leading dimensions are broadcast. */
 sh_value_id sh_layer_pair(sh_net *net, sh_pair_function function, sh_value_id a, sh_value_id b);
 
-/* a where the condition, a number, is not 0, else b; all three are repeated as above. */
+/* a where the condition, a number, is not 0, else b. All three are broadcast. */
 sh_value_id sh_layer_where(sh_net *net, sh_value_id condition, sh_value_id a, sh_value_id b);
 
-/* Over the dimensions i with SH_AXIS(i) in `axes`, which become 1 (keep) or disappear. */
+/* Reduces the dimensions i with SH_AXIS(i) in `axes`. They become 1 (`keep`) or are removed. */
 sh_value_id sh_layer_reduce(sh_net *net, sh_reduction function, sh_value_id x, uint32_t axes,
                             bool keep);
 
-/* x repeated until it has the shape that results from both, as with sh_layer_pair. */
+/* Broadcasts x to the common shape of x and `shape`, as sh_layer_pair does. */
 sh_value_id sh_layer_expand(sh_net *net, sh_value_id x, sh_shape shape);
 
-/* Places of x along `axis`, by indices of any shape, which takes that dimension's place. */
+/* Selects elements of x along `axis` by index. The shape of `indices` replaces that dimension. */
 sh_value_id sh_layer_gather(sh_net *net, sh_value_id x, sh_value_id indices, size_t axis);
 
-/* x copies[i] times behind itself along each dimension i of its own. */
+/* Repeats x copies[i] times along each dimension i. `copies` has one entry per dimension of x. */
 sh_value_id sh_layer_tile(sh_net *net, sh_value_id x, const size_t *copies);
 
 #endif

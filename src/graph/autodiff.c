@@ -2,11 +2,11 @@
 /*
  * Reverse-mode differentiation that emits nodes (graph.h).
  *
- * The nodes are walked from the last to the first. `gradient[v]` is the value that holds the
- * gradient of v so far. A value that is used twice receives two contributions, which an `add` node
- * joins as the second one appears. When the walk reaches the node that makes v, all uses of v lie
- * behind it, so gradient[v] is complete. Nothing is emitted for values that depend on no parameter:
- * the gradient of the first layer's input never exists.
+ * The nodes are visited from last to first. `gradient[v]` is the value that holds the gradient of v
+ * accumulated so far. A value with two uses receives two contributions; an `add` node sums them
+ * when the second one is emitted. At the node that computes v, all uses of v have been visited, so
+ * gradient[v] is complete. Nothing is emitted for values that do not depend on a parameter, such as
+ * the input of the first layer.
  */
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ void sh_graph_grad_of_first(const sh_op_backward *b, sh_op op, sh_value_id kept)
     b->din[0] = sh_graph_add(b->graph, op, &attributes, (sh_value_id[]){b->dout[0], kept}, NULL);
 }
 
-/* Adds what a node contributes to the gradients of its inputs. */
+/* Adds a node's contributions to the gradients of its inputs. */
 static void walk_node(sh_graph *graph, sh_node node, const bool *wanted_value,
                       sh_value_id *gradient)
 {
@@ -50,8 +50,9 @@ static void walk_node(sh_graph *graph, sh_node node, const bool *wanted_value,
 }
 
 /*
- * The gradients of all values as they stand before this pass, an owned list; NULL on failure.
- * `target` is wanted as well as everything that depends on a parameter.
+ * Emits the backward pass. Returns an owned list with the gradient of each value that existed
+ * before, or NULL on failure. Gradients are computed for values that depend on a parameter or on
+ * `target`.
  */
 static sh_value_id *walk(sh_graph *graph, sh_value_id value, sh_value_id seed, sh_value_id target)
 {
@@ -68,7 +69,7 @@ static sh_value_id *walk(sh_graph *graph, sh_value_id value, sh_value_id seed, s
         gradient[i] = SH_NO_VALUE;
         wanted[i] = graph->values[i].wants_gradient || i == target;
     }
-    for (size_t i = 0; i < nodes; i++) /* what depends on the target is wanted too */
+    for (size_t i = 0; i < nodes; i++) /* values that depend on the target */
         for (uint32_t j = 0; j < graph->nodes[i].input_count; j++)
             if (wanted[graph->nodes[i].in[j]] && sh_op_about(graph->nodes[i].op)->def->grad != NULL)
                 for (uint32_t k = 0; k < graph->nodes[i].output_count; k++)
@@ -81,7 +82,7 @@ static sh_value_id *walk(sh_graph *graph, sh_value_id value, sh_value_id seed, s
     return gradient;
 }
 
-/* The two may be differentiated together: the seed has the value's type. */
+/* True if the seed has the value's type; otherwise records a failure. */
 static bool seed_fits(sh_graph *graph, sh_value_id value, sh_value_id seed)
 {
     if (graph->status != SH_OK)

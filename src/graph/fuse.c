@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One walk from the first node to the last. A node that can take over its predecessor's work is
- * rewritten where it stands, behind the makers of all that it reads, and the predecessor dies: its
- * only reader was this node. So the order stays valid without moving anything, and a node that was
- * rewritten can be taken over again: batch_norm, add and relu end as one node in the relu's place.
+ * One pass from the first node to the last. A node that can be fused with the node that produces
+ * its input is rewritten in place, and the producer is removed: this node was its only reader. The
+ * node still follows the producers of all its inputs, so the order stays valid. A rewritten node
+ * can be fused again: batch_norm, add and relu become one node in the place of the relu.
  *
- * The bits are the same because the fused operators round where the single ones do: x * scale +
- * shift is rounded before the residual is added, sums of two do not depend on their order.
+ * Results are bit-identical because the fused operators round at the same points as the single
+ * ones: x * scale + shift is rounded before the residual is added. A sum of two is commutative.
  */
 #include "graph/fuse.h"
 
@@ -14,16 +14,17 @@
 
 #define NOBODY UINT32_MAX
 
-/* Who makes a value, and how many read it; outputs and parameters' gradients are read too. */
+/* The producer of a value and its number of readers. Graph outputs and parameters' gradients count
+ * as readers. */
 typedef struct origin {
-    uint32_t maker; /* index of the node; NOBODY: the value is given */
+    uint32_t maker; /* index of the node; NOBODY: an input or parameter */
     uint32_t readers;
 } origin;
 
 typedef struct fusion {
     sh_graph *graph;
-    origin *origins; /* by value */
-    bool *dead;      /* by node: another has taken its work over */
+    origin *origins; /* indexed by value */
+    bool *dead;      /* indexed by node: fused into another one */
 } fusion;
 
 static void find_origins(const sh_graph *graph, origin *origins)
@@ -44,7 +45,7 @@ static void find_origins(const sh_graph *graph, origin *origins)
             origins[graph->parameters[i].gradient].readers++;
 }
 
-/* The node that makes `value` by `op` for one reader alone; NULL if it is not like that. */
+/* The node that computes `value` if its operator is `op` and it has a single reader; else NULL. */
 static sh_node *maker_for_one(const fusion *f, sh_value_id value, sh_op op)
 {
     const origin *from = &f->origins[value];
@@ -67,7 +68,7 @@ static void take_normalisation(fusion *f, sh_node *node, sh_activation activatio
     f->dead[norm - f->graph->nodes] = true;
 }
 
-/* A normalisation that can still take a residual. */
+/* The batch_norm that computes `value`, if a residual can be added to it; else NULL. */
 static const sh_node *bare_normalisation(const fusion *f, sh_value_id value)
 {
     const sh_node *norm = maker_for_one(f, value, SH_OP_batch_norm);
@@ -76,7 +77,7 @@ static const sh_node *bare_normalisation(const fusion *f, sh_value_id value)
     return bare ? norm : NULL;
 }
 
-/* batch_norm(x) + b. Of two normalisations the later one takes the other's result. */
+/* batch_norm(x) + b. If both are normalisations, the other's result is the later one's residual. */
 static void take_summand(fusion *f, sh_node *node)
 {
     const sh_node *left = bare_normalisation(f, node->in[0]);
@@ -92,7 +93,7 @@ static void take_summand(fusion *f, sh_node *node)
     f->dead[norm - f->graph->nodes] = true;
 }
 
-/* relu_grad(a + b, y): where an activation's result was used twice. */
+/* relu_grad(a + b, y), which occurs if an activation's result is used twice. */
 static void take_contributions(fusion *f, sh_node *node, sh_activation activation)
 {
     const sh_node *sum = maker_for_one(f, node->in[0], SH_OP_add);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nodes that read what another has just written become one with it: the arithmetic of a normalised
- * network is little, reading and writing its activations is what takes time.
+ * Fuses a node with the node that produces its input. Normalised networks do little arithmetic:
+ * most of their time goes into reading and writing activations.
  *
  *     build(graph);
  *     sh_graph_fuse(graph);                           // the forward pass
  *     sh_graph_differentiate(graph, loss, seed);
- *     sh_graph_fuse(graph);                           // and the backward one
+ *     sh_graph_fuse(graph);                           // the backward pass
  *
  * Threads: caller locks.
  */
@@ -16,15 +16,15 @@
 #include "graph/graph.h"
 
 /*
- * Merges, where nothing else reads the value between the two:
+ * Merges these pairs if nothing else reads the value between the two nodes:
  *
  *     relu or relu6 of batch_norm            batch_norm with an activation
  *     add of batch_norm and another value    batch_norm with a residual
  *     relu_grad or relu6_grad of add         relu_sum_grad
  *
- * and drops the nodes that have become needless. The graph computes the same bits as before; so do
- * the gradients that are derived from it. Values of dropped nodes exist no longer. Failures stay in
- * the graph.
+ * and removes the nodes that became redundant. The results and the gradients derived from the graph
+ * stay bit-identical. The values of removed nodes no longer exist. Failures are recorded in the
+ * graph.
  */
 void sh_graph_fuse(sh_graph *graph);
 

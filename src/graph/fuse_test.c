@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is merged, what is left alone, and that results and gradients keep their bits. */
+/* Which nodes are fused, which are not, and that results and gradients stay bit-identical. */
 #include "graph/fuse.h"
 
 #include <math.h>
@@ -56,7 +56,7 @@ static sh_value_id add(subject *s, sh_value_id a, sh_value_id b)
 
 #define DESCRIPTION 1024
 
-/* What the nodes are, for comparing: "moments statistic statistic batch_norm+residual+relu". */
+/* Describes the nodes, for example "moments statistic statistic batch_norm+residual+relu". */
 static const char *describe(const sh_graph *graph, char text[DESCRIPTION])
 {
     static const char *const activations[] = {"", "+relu", "+relu6"};
@@ -97,7 +97,7 @@ static sh_value_id residual_right(subject *s)
     return relu(s, add(s, s->x, norm(s, s->x, "a")));
 }
 
-/* The residual is made between the normalisation and the sum. */
+/* The residual is computed between the normalisation and the sum. */
 static sh_value_id late_residual(subject *s)
 {
     const sh_value_id y = norm(s, s->x, "a");
@@ -176,7 +176,7 @@ static void what_reads_a_norm_alone_is_merged(void **state)
         assert_ok(sh_graph_verify(s.graph));
         if (strcmp(describe(s.graph, text), structures[i].fused) != 0)
             fail_msg("%s: became %s", structures[i].name, text);
-        sh_graph_fuse(s.graph); /* nothing is left to do */
+        sh_graph_fuse(s.graph); /* a second run changes nothing */
         assert_string_equal(describe(s.graph, text), structures[i].fused);
         sh_graph_free(s.graph);
     }
@@ -193,7 +193,7 @@ static void contributions_to_an_activation_are_merged(void **state)
     sh_graph_differentiate(s.graph, y, sh_graph_input(s.graph, *sh_graph_type(s.graph, y)));
     sh_graph_fuse(s.graph);
     assert_ok(sh_graph_verify(s.graph));
-    /* The gradient at the end is the seed's; the stem's activation is within its norm. */
+    /* The last gradient comes from the seed. The stem's activation is fused with its norm. */
     assert_non_null(
         strstr(describe(s.graph, text),
                "relu6_grad batch_norm_sums batch_norm_grad batch_norm_sums+relu6 "
@@ -278,7 +278,7 @@ static void stop(machine *m)
         free(m->weights[i]);
 }
 
-/* Its result and the gradients of all parameters, as outputs. */
+/* The structure with its result and the gradients of all parameters as outputs. */
 static subject differentiated(const struct structure *of, bool fused)
 {
     subject s = start();
@@ -318,7 +318,7 @@ static void bits_are_those_of_the_single_nodes(void **state)
     }
 }
 
-/* relu_grad or relu6_grad of a sum at the activations' edges, whatever the gradients are. */
+/* relu_grad or relu6_grad of a sum, with values of y at the activations' limits. */
 static subject gated_sum(sh_op op, bool fused)
 {
     subject s = start();

@@ -14,7 +14,7 @@ static const sh_shape *shape_of(const sh_net *net, sh_value_id x)
 /* ---- images and lines ------------------------------------------------------------------------
  */
 
-/* x [A, B, L] as [A, B, 1, L]; other values as they are. */
+/* Reshapes x [A, B, L] to [A, B, 1, L]. Returns other values unchanged. */
 static sh_value_id as_image(sh_net *net, sh_value_id x)
 {
     const sh_shape *shape = shape_of(net, x);
@@ -24,7 +24,7 @@ static sh_value_id as_image(sh_net *net, sh_value_id x)
     return sh_layer_reshape(net, x, sh_shape_of(4, (size_t[]){dim[0], dim[1], 1, dim[2]}));
 }
 
-/* An image of height 1 as a line again. */
+/* Reshapes an image of height 1 to a line. */
 static sh_value_id as_line(sh_net *net, sh_value_id y)
 {
     const sh_shape *shape = shape_of(net, y);
@@ -40,7 +40,7 @@ static void set_default(size_t *value)
         *value = 1;
 }
 
-/* The settings complete, those of lines for images of height 1. */
+/* Fills in defaults. Converts settings of lines to those of images of height 1. */
 static sh_attributes completed(const sh_attributes *attributes, bool line)
 {
     sh_attributes a = *attributes;
@@ -69,12 +69,12 @@ sh_value_id sh_net_convolve(sh_net *net, sh_value_id x, sh_value_id w, sh_value_
     return line ? as_line(net, y) : y;
 }
 
-/* One side of what a transposed convolution makes; 0 if nothing is left of it. */
+/* Extent of a transposed convolution's output along an axis. 0 if padding removes all of it.
+ * Reduces end_padding by output_padding as far as possible. */
 static size_t transposed_side(sh_attributes *a, int axis, size_t extent, size_t kernel,
                               size_t output_padding)
 {
-    /* Less is cut off at the end, or, where nothing is, positions that no window reaches are added.
-     */
+    /* Output padding first reduces end_padding. The rest adds positions that no window reaches. */
     const size_t less =
         output_padding < a->end_padding[axis] ? output_padding : a->end_padding[axis];
     const size_t reached = a->stride[axis] * (extent - 1) + a->dilation[axis] * (kernel - 1) + 1;
@@ -119,8 +119,8 @@ sh_value_id sh_net_convolve_transposed(sh_net *net, sh_value_id x, sh_value_id w
 }
 
 /*
- * How much further than the padding the last window has to reach along an axis so that it takes in
- * the elements that are left over; 0 if nothing is, or if it would begin behind the image.
+ * How far the last window must extend beyond the padding along an axis to cover the remaining
+ * elements. 0 if none remain or if that window would begin after the image.
  */
 static size_t reach(const sh_attributes *a, int axis, size_t extent)
 {
@@ -128,13 +128,13 @@ static size_t reach(const sh_attributes *a, int axis, size_t extent)
     if (padded < a->kernel[axis] || (padded - a->kernel[axis]) % a->stride[axis] == 0)
         return 0;
     const size_t rest = (padded - a->kernel[axis]) % a->stride[axis];
-    const size_t next = padded - a->kernel[axis] - rest + a->stride[axis]; /* where it begins */
+    const size_t next = padded - a->kernel[axis] - rest + a->stride[axis]; /* its first position */
     return next >= a->padding[axis] + extent ? 0 : a->stride[axis] - rest;
 }
 
-#define CHOICES 255 /* elements of a window that max_pool can tell apart */
+#define CHOICES 255 /* largest window of max_pool, whose choices are bytes */
 
-/* max_pool along one axis after the other: the same values, and of equals the first is chosen too.
+/* max_pool along one axis at a time. It gives the same values and also chooses the first maximum.
  */
 static sh_value_id pool_by_axis(sh_net *net, sh_value_id x, const sh_attributes *a)
 {
@@ -207,7 +207,7 @@ sh_value_id sh_net_resize(sh_net *net, sh_value_id x, const sh_resize *of)
     return line ? as_line(net, y) : y;
 }
 
-/* x seen as `from`, with its dimensions in another order. */
+/* Reshapes x to `from` and transposes it by `order`. */
 static sh_value_id reorder(sh_net *net, sh_value_id x, const size_t from[6], const uint8_t order[6])
 {
     sh_attributes a = {0};
@@ -256,7 +256,7 @@ sh_value_id sh_net_space_to_depth(sh_net *net, sh_value_id x, size_t block)
 /* ---- normalisation ----------------------------------------------------------------------------
  */
 
-/* Lets a running statistic follow the grain's: `factor` times it, weighted by its samples. */
+/* Makes `running` follow `factor` times the grain's statistic, weighted by the grain's samples. */
 static void measure(sh_net *net, sh_value_id running, sh_value_id of_grain, float factor)
 {
     const sh_attributes attributes = {.number = factor};
@@ -265,7 +265,7 @@ static void measure(sh_net *net, sh_value_id running, sh_value_id of_grain, floa
                                   (sh_value_id[]){of_grain, net->loss_weights}, NULL));
 }
 
-/* The number of the moving average that `value` is; SIZE_MAX if it is none. */
+/* Index of the parameter of SH_ROLE_STATISTIC with this value. SIZE_MAX if there is none. */
 static size_t average_of(const sh_graph *graph, sh_value_id value)
 {
     for (size_t i = 0; i < graph->parameter_count; i++)
@@ -284,7 +284,7 @@ sh_value_id sh_net_batch_norm(sh_net *net, sh_value_id x, const sh_batch_norm *o
     const size_t mean = average_of(graph, of->mean), variance = average_of(graph, of->variance);
     const bool moves = mean != SIZE_MAX && variance != SIZE_MAX;
     const float momentum = of->momentum == 0 ? SH_MOMENTUM : of->momentum;
-    if (!moves && mean != SIZE_MAX) /* one of them alone would make no sense */
+    if (!moves && mean != SIZE_MAX) /* a moving average of only one of the two is useless */
         sh_graph_freeze(graph, mean);
     if (!moves && variance != SIZE_MAX)
         sh_graph_freeze(graph, variance);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes, and what becomes of statistics; the numbers are those of backend/ops_test.c and
- * backend/values_test.c. */
+/* Shapes and running statistics. backend/ops_test.c and backend/values_test.c test the values. */
 #include "graph/general_layers.h"
 
 #include <math.h>
@@ -158,7 +157,7 @@ static void blocks_are_moved(void **state)
     sh_graph_free(net.graph);
 }
 
-/* What becomes of mean and variance: roles given, in training or not. */
+/* Which means and variances are moving averages, by their roles, in training or not. */
 static void statistics_move_as_told(void **state)
 {
     (void)state;

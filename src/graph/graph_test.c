@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building, differentiating and verifying graphs; what operators compute: backend/ops_test.c. */
+/* Building, differentiating and verifying graphs. backend/ops_test.c tests operators' results. */
 #include "graph/graph.h"
 
 #include "base/test.h"
@@ -94,7 +94,7 @@ static void many_values_are_kept(void **state)
     sh_graph_free(graph);
 }
 
-/* Each makes one mistake in a graph that has x [2, 3] (value 0). */
+/* Each function makes one mistake in a graph that has x [2, 3] (value 0). */
 static sh_value_id wrong_shapes(sh_graph *graph)
 {
     return apply(graph, SH_OP_add, 0, sh_graph_input(graph, floats(3, 2)));
@@ -173,7 +173,7 @@ static void the_first_failure_stays_and_ends_the_building(void **state)
 
 /* ---- differentiating ------------------------------------------------------------------------- */
 
-/* y = w + relu(w): the gradient of w is the seed plus what comes through the relu. */
+/* y = w + relu(w): the gradient of w is the seed plus the gradient through the relu. */
 static void a_value_used_twice_adds_its_gradients(void **state)
 {
     (void)state;
@@ -213,7 +213,7 @@ static void many_uses_add_up(void **state)
     }
 }
 
-/* The first layer's input wants no gradient, the second's does; what feeds the wire comes first. */
+/* Only the second layer's input needs a gradient. Nodes for gradients of parameters come first. */
 static void only_what_is_wanted_is_emitted(void **state)
 {
     (void)state;
@@ -250,13 +250,13 @@ static void a_parameter_without_a_part_in_the_loss_is_refused(void **state)
     sh_graph *graph = new_graph();
     const sh_value_id seed = sh_graph_input(graph, floats(2, 3));
     const sh_value_id used = weights(graph, "used"), idle = weights(graph, "idle");
-    sh_layer_relu(&(sh_net){.graph = graph}, idle); /* computed, but nothing comes of it */
+    sh_layer_relu(&(sh_net){.graph = graph}, idle); /* computed but not used */
     sh_graph_differentiate(graph, sh_layer_relu(&(sh_net){.graph = graph}, used), seed);
     assert_fails(sh_graph_status(graph), SH_INVALID, "the loss does not depend on parameter idle");
     sh_graph_free(graph);
 }
 
-/* argmax gives whole numbers: nothing passes it backwards. */
+/* argmax has no gradient, so the backward pass ends there. */
 static void what_has_no_gradient_ends_the_way_back(void **state)
 {
     (void)state;
@@ -308,7 +308,7 @@ static void a_seed_of_another_type_is_refused(void **state)
 
 /* ---- verifying ------------------------------------------------------------------------------- */
 
-/* Each spoils one thing in: x -> linear(fc) -> relu -> outputs, differentiated. */
+/* Each function corrupts one part of x -> linear(fc) -> relu -> outputs, differentiated. */
 static void unknown_operator(sh_graph *graph)
 {
     graph->nodes[1].op = SH_OP_COUNT;

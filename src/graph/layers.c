@@ -41,7 +41,7 @@ static size_t or_one(size_t value)
     return value == 0 ? 1 : value;
 }
 
-/* Is the name one of those that stay as they are? */
+/* True if the name matches one of the globs in net->frozen. */
 static bool is_frozen(const sh_net *net, const char *name)
 {
     char glob[NAME_BYTES];
@@ -110,15 +110,15 @@ sh_value_id sh_net_tensor(sh_net *net, const char *name, sh_shape shape, sh_role
     return declare(net, name, "", shape, role, initial);
 }
 
-/* PyTorch's default for weights and biases that `fan_in` products reach. */
+/* PyTorch's default for weights and biases with this fan-in. */
 static sh_initial fan_in_uniform(size_t fan_in)
 {
     return (sh_initial){.kind = SH_INITIAL_UNIFORM, .size = 1.0f / sqrtf((float)fan_in)};
 }
 
 /*
- * What weights of this shape begin with. Fans are counted as PyTorch does: those of grouped
- * convolutions are not divided by the groups.
+ * The initial values of weights of this shape. As in PyTorch, the fan-out of grouped convolutions
+ * is not divided by the number of groups.
  */
 static sh_initial filled(sh_filling filling, float deviation, const sh_shape *shape)
 {
@@ -148,7 +148,7 @@ static sh_initial filled_bias(bool zero, const sh_shape *weights)
                 : fan_in_uniform(sh_shape_count(weights) / weights->dim[0]);
 }
 
-/* Declares weight and bias of a convolution of images or lines and applies it. */
+/* Declares weight and bias of a convolution of images or lines and applies the convolution. */
 static sh_value_id convolve(sh_net *net, sh_value_id x, const char *name,
                             const sh_conv_options *options, const sh_attributes *attributes,
                             const sh_shape *weight)
@@ -243,7 +243,7 @@ sh_value_id sh_layer_batch_norm(sh_net *net, sh_value_id x, const char *name)
     return sh_net_batch_norm(net, x, &of);
 }
 
-/* Weight and bias for `shape`, and the operator on them. */
+/* Declares weight and bias of this shape and applies the normalisation `op`. */
 static sh_value_id normalise(sh_net *net, sh_op op, sh_value_id x, const char *name, sh_shape shape,
                              size_t groups)
 {
@@ -356,7 +356,7 @@ sh_value_id sh_layer_multiply(sh_net *net, sh_value_id x, sh_value_id b)
     return sh_graph_add(net->graph, op, NULL, (sh_value_id[]){x, b}, NULL);
 }
 
-/* As many as one operator takes; what it made is the first of the next ones. */
+/* A node takes up to SH_MAX_INPUTS values. Its result is the first input of the next node. */
 sh_value_id sh_layer_concat(sh_net *net, const sh_value_id *x, size_t count, size_t axis)
 {
     const sh_attributes attributes = {.axis = axis};
@@ -364,7 +364,7 @@ sh_value_id sh_layer_concat(sh_net *net, const sh_value_id *x, size_t count, siz
     size_t used = 0;
     assert(count >= 1);
     for (size_t i = 0; i < count; i++) {
-        if (x[i] == SH_NO_VALUE) /* after a failure, and not one that is left out */
+        if (x[i] == SH_NO_VALUE) /* after a failure; inputs are never optional here */
             return SH_NO_VALUE;
         in[used++] = x[i];
         if (used < SH_MAX_INPUTS && i + 1 < count)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What layers make of shapes and which parameters they declare; their numbers: backend/ops_test.c,
- * backend/values_test.c. */
+/* The layers' output shapes and parameters. backend/ops_test.c and backend/values_test.c test the
+ * values. */
 #include "graph/layers.h"
 
 #include <math.h>
@@ -37,7 +37,7 @@ static void assert_parameter(const sh_net *net, size_t index, const char *name, 
     assert_shape(net, net->graph->parameters[index].value, shape);
 }
 
-/* Is the graph complete, and can it be differentiated? */
+/* Checks that the graph is valid and can be differentiated, and frees it. */
 static void end(sh_net *net, sh_value_id y)
 {
     const sh_value_id seed = sh_graph_input(net->graph, *sh_graph_type(net->graph, y));
@@ -47,7 +47,7 @@ static void end(sh_net *net, sh_value_id y)
     sh_graph_free(net->graph);
 }
 
-/* Extents are those that PyTorch's pooling gives. */
+/* The extents are those of PyTorch's pooling. */
 static void windows_of_pooling(void **state)
 {
     (void)state;
@@ -63,7 +63,8 @@ static void windows_of_pooling(void **state)
         {112, 56, {.kernel = 3, .stride = 2, .ceil = true}},
         {112, 56, {.kernel = 3, .stride = 2, .padding = 1}},
         {112, 57, {.kernel = 3, .stride = 2, .padding = 1, .ceil = true}},
-        {5, 2, {.kernel = 2, .stride = 3, .padding = 1, .ceil = true}}, /* not in the padding */
+        {5, 2, {.kernel = 2, .stride = 3, .padding = 1, .ceil = true}}, /* no window begins in the
+                                                                           padding */
         {6, 3, {.kernel = 2, .stride = 3, .padding = 1, .ceil = true}},
         {7, 1, {.kernel = 7, .ceil = true}},
     };
@@ -189,7 +190,8 @@ static void dropout_is_for_training(void **state)
     assert_int_equal(net.graph->nodes[1].op, SH_OP_dropout);
     assert_int_equal(net.graph->nodes[1].attributes.layer, 0);
     assert_int_equal(net.graph->nodes[2].op, SH_OP_dropout);
-    assert_int_equal(net.graph->nodes[2].attributes.layer, 2); /* none for p = 0, but counted */
+    assert_int_equal(net.graph->nodes[2].attributes.layer,
+                     2); /* p = 0 adds no node, but counts as a layer */
     assert_int_equal(net.graph->node_count, 3);
     end(&net, x);
 
@@ -221,7 +223,7 @@ static sh_status infer(sh_op op, sh_attributes attributes, sh_shape a, sh_shape 
 
 #define REFUSED(message, ...) assert_fails(infer(__VA_ARGS__), SH_INVALID, message)
 
-/* What ops_test cannot know about: settings. */
+/* Settings that ops_test does not cover. */
 static void settings_that_make_no_sense_are_refused(void **state)
 {
     (void)state;

@@ -5,10 +5,10 @@
 
 #define FOREVER SIZE_MAX
 
-/* Where the bytes of a value lie: several values may lie in one place, one after the other. */
+/* The memory of a value. Several values may use the same place at different times. */
 typedef struct place {
-    sh_value_id of; /* the value whose place it is: itself, or an earlier one */
-    size_t last;    /* of a place: node that reads it last, counted from 1 */
+    sh_value_id of; /* the value that owns the place: this one or an earlier one */
+    size_t last;    /* if owner: last node that uses the place, counted from 1 */
 } place;
 
 static sh_value_id place_of(const place *places, sh_value_id value)
@@ -18,7 +18,7 @@ static sh_value_id place_of(const place *places, sh_value_id value)
     return value;
 }
 
-/* A value that only has another name lives as long as the names together. */
+/* Finds the last use of each place. A reshaped value shares the place of its input. */
 static void find_last_reads(const sh_graph *graph, place *places)
 {
     for (sh_value_id v = 0; v < graph->value_count; v++)
@@ -44,7 +44,7 @@ static size_t bytes_of(const sh_graph *graph, sh_value_id value)
     return sh_align_up(sh_type_bytes(&graph->values[value].type));
 }
 
-/* Lets the first output take the place of an input that dies here, where it may. */
+/* Lets the first output overwrite an input that this node reads last. False if none allows it. */
 static bool take_place(const sh_graph *graph, place *places, size_t index)
 {
     const sh_node *node = &graph->nodes[index];
@@ -83,7 +83,7 @@ sh_status sh_graph_live_bytes(size_t *bytes, const sh_graph *graph)
             if (places[value].last != i + 1)
                 continue;
             live -= bytes_of(graph, value);
-            places[value].last = 0; /* gone, wherever else it is named in this node */
+            places[value].last = 0; /* freed: the node may name it again */
         }
     }
     free(places);

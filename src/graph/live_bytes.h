@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much memory a graph takes by the lifetimes of its values, before anything is compiled.
+ * Estimates the memory of a graph from the lifetimes of its values, without compiling it.
  *
  *     SH_TRY(sh_graph_live_bytes(&bytes, graph));
  *
@@ -12,9 +12,10 @@
 #include "graph/graph.h"
 
 /*
- * The most bytes that are alive at any node, parameters apart: by lifetimes, where results take
- * the place of operands wherever they may. What a program needs beyond (scratch, gaps, values in
- * two layouts) is not counted.
+ * Sets *bytes to the peak number of bytes alive at any node, without parameters. Assumes that
+ * results overwrite operands wherever the operator allows that. Does not count what a compiled
+ * program needs in addition: scratch memory, gaps, and values in two layouts. Fails only without
+ * memory.
  */
 sh_status sh_graph_live_bytes(size_t *bytes, const sh_graph *graph) SHOAL_CHECKED;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Placed blocks are held in the order of their offsets, so one walk over them finds the lowest gap
- * for the next block: n blocks take n * n / 2 looks an order, 2 million for a network of 2,000
+ * Placed blocks are sorted by offset, so one pass over them finds the lowest gap for the next
+ * block. n blocks take about n * n / 2 comparisons per order: 2 million for a network of 2,000
  * buffers.
  */
 #include "graph/memory_plan.h"
@@ -15,18 +15,18 @@
 /* Orders in which blocks are placed. */
 enum { BY_SIZE, BY_LIFETIME, BY_AREA, BY_FIRST_USE, BY_LAST_USE, ORDERS };
 
-/* A block on its way, and where it stood in the caller's list. */
+/* A block to place, and its index in the caller's list. */
 typedef struct candidate {
     sh_block_plan block;
     size_t index;
-    double key; /* of the order */
+    double key; /* sort key of the current order */
 } candidate;
 
 static double key_of(const sh_block_plan *block, int order)
 {
     const double life = (double)(block->last - block->first) + 1;
     switch (order) {
-    case BY_LIFETIME: /* the longest at the bottom, so that short ones stack up and down above */
+    case BY_LIFETIME: /* longest-lived ones at the bottom, short-lived ones above */
         return life;
     case BY_AREA:
         return (double)block->bytes * life;
@@ -39,7 +39,7 @@ static double key_of(const sh_block_plan *block, int order)
     }
 }
 
-/* The largest key first; of equals the largest block, and of equal ones the first in the list. */
+/* Sorts by descending key, then by descending size, then by index. */
 static int compare(const void *left, const void *right)
 {
     const candidate *a = left, *b = right;
@@ -50,8 +50,8 @@ static int compare(const void *left, const void *right)
     return a->index < b->index ? -1 : 1;
 }
 
-/* The lowest offset where `block` meets none of the `count` placed blocks of its time, which are in
- * the order of their offsets. */
+/* The lowest offset where `block` overlaps none of the placed blocks that are alive at the same
+ * time. `placed` is sorted by offset. */
 static size_t lowest_free(sh_block_plan *const *placed, size_t count, const sh_block_plan *block)
 {
     size_t offset = 0;
@@ -67,7 +67,8 @@ static size_t lowest_free(sh_block_plan *const *placed, size_t count, const sh_b
     return offset;
 }
 
-/* Places the blocks in the order in which they come; `placed` is room for as many. */
+/* Places the blocks in the given order and returns the arena's bytes. `placed` is scratch space for
+ * `count` pointers. */
 static size_t place_all(candidate *blocks, size_t count, sh_block_plan **placed)
 {
     size_t arena = 0;

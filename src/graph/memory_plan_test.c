@@ -7,7 +7,7 @@
 
 #define MAX_BLOCKS 48
 
-/* Plans by hand: bytes, first and last use, and the arena that they need. */
+/* Plans made by hand: bytes, first and last use, and the arena that they need. */
 static const struct {
     const char *what;
     size_t count;
@@ -50,7 +50,7 @@ static bool live_at(const sh_block_plan *block, uint32_t time)
     return block->first <= time && time <= block->last;
 }
 
-/* No plan can do with less than this: the most bytes that live at one time. */
+/* A lower bound for every plan: the most bytes that are alive at one time. */
 static size_t least_arena(const sh_block_plan *blocks, size_t count, uint32_t times)
 {
     size_t least = 0;
@@ -88,7 +88,7 @@ static void random_blocks_never_overlap_while_they_live(void **state)
                 .bytes = sh_random_below(&random, 5) == 0 ? 0 : sh_random_below(&random, 5000),
                 .first = first,
                 .last = first + sh_random_below(&random, TIMES - first),
-                .offset = 12345, /* what was there does not matter */
+                .offset = 12345, /* previous offsets are ignored */
             };
         }
         size_t arena, end = 0, sum = 0;
@@ -106,11 +106,10 @@ static void random_blocks_never_overlap_while_they_live(void **state)
         planned += arena;
         apart += sum;
     }
-    assert_in_range(planned, 1, apart * 3 / 4); /* places are shared, or this plan is for nothing */
+    assert_in_range(planned, 1, apart * 3 / 4); /* blocks share memory */
 }
 
-/* Placed by size, or by first or last use, these take 448 bytes; by lifetime, the least there is.
- */
+/* Ordered by size or by first or last use, these take 448 bytes; by lifetime, the minimum. */
 static void the_best_of_several_orders_counts(void **state)
 {
     (void)state;
@@ -120,7 +119,7 @@ static void the_best_of_several_orders_counts(void **state)
     assert_int_equal(arena, 384);
 }
 
-/* 2,000 buffers, as a network of 300 layers has. */
+/* 2,000 buffers: a network of about 300 layers. */
 static void many_blocks_are_placed_at_once(void **state)
 {
     (void)state;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operators: what each one takes, gives and costs, and how it is differentiated.
+ * Operators: their inputs, outputs, costs and gradients.
  *
  *     SH_TRY(sh_op_infer(SH_OP_conv2d, &attributes, in_types, 3, out_types));
  *
- * To add one: a line in ops.def, a `const sh_op_def sh_op_<name>` in an op_*.c, an
- * sh_lowering `sh_lower_<name>` in backend/lower/. Tests, printing and planning iterate the list.
+ * To add an operator, add a line to ops.def, a `const sh_op_def sh_op_<name>` to an op_*.c and an
+ * sh_lowering `sh_lower_<name>` to backend/lower/. Tests, printing and planning iterate ops.def.
  *
  * Threads: any; definitions are constant.
  */
@@ -38,48 +38,50 @@ typedef struct sh_node {
     sh_value_id out[SH_MAX_OUTPUTS];
 } sh_node;
 
-/* One use of an operator, as infer and flops see it. */
+/* One use of an operator: the argument of infer and flops. */
 typedef struct sh_op_types {
     const char *op; /* the operator's name, for messages */
     const sh_attributes *attributes;
     const sh_type *in; /* [count] */
-    uint32_t count;    /* of the inputs that there are */
+    uint32_t count;    /* inputs without missing trailing ones */
     sh_type *out;
 } sh_op_types;
 
-/* One use of an operator, as grad sees it. */
+/* One use of an operator: the argument of grad. */
 typedef struct sh_op_backward {
     struct sh_graph *graph;
     const sh_node *node;
-    const sh_value_id *dout; /* gradient of each output; SH_NO_VALUE where nothing depends on it */
-    const bool *wanted;      /* of each input: whether its gradient is */
-    sh_value_id *din;        /* gradient of each input, SH_NO_VALUE before */
+    const sh_value_id *dout; /* gradient of each output; SH_NO_VALUE if nothing depends on it */
+    const bool *wanted;      /* for each input: whether its gradient is needed */
+    sh_value_id *din;        /* out: gradient of each input, initially SH_NO_VALUE */
 } sh_op_backward;
 
 #define SH_OVER(input) (UINT32_C(1) << (input))
 
 typedef struct sh_op_def {
-    uint32_t optional; /* how many of the last inputs may be missing (SH_NO_VALUE) */
-    bool gives_bias;   /* the last output is a bias's gradient: missing with the setting no_bias */
+    uint32_t optional; /* number of trailing inputs that may be SH_NO_VALUE */
+    bool gives_bias;   /* the last output is a bias's gradient, absent with the setting no_bias */
 
-    /* Required. Checks the inputs' types and writes the outputs'. Failures name the remedy. */
+    /* Required. Checks the input types and sets the output types. Errors state what was expected.
+     */
     sh_status (*infer)(const sh_op_types *types);
 
     /*
-     * Bit i: output 0 may take the place of input i (SH_OVER(i)). Its element e depends on element
-     * e of this input and of others of that shape, and on values a channel. So it is also cheap to
-     * compute again (graph/recompute.h). Kernels of all kernels declare neither `restrict`.
+     * Bit i (SH_OVER(i)): output 0 may overwrite input i. Element e of the output then depends only
+     * on element e of this and other inputs of that shape, and on smaller inputs such as
+     * per-channel values. This also makes it cheap to recompute (graph/recompute.h). The operator's
+     * kernels must not declare either pointer `restrict`.
      */
     uint32_t over;
 
     /*
-     * Optional (NULL: not differentiable). Adds nodes to the graph that compute the gradient of
-     * each wanted input. Failures stay in the graph (graph.h). What feeds a parameter's gradient is
-     * added first, so that it can travel while the rest is computed.
+     * Optional (NULL: not differentiable). Adds nodes that compute the gradient of each wanted
+     * input. Failures are recorded in the graph (graph.h). Nodes for gradients of parameters come
+     * first, so that these are sent while the others are computed.
      */
     void (*grad)(const sh_op_backward *backward);
 
-    /* Floating-point operations: for each element of input 0, or of one execution. Optional. */
+    /* Floating-point operations per element of input 0, or of a whole execution. Optional. */
     double each_flops;
     double (*flops)(const sh_op_types *types);
 } sh_op_def;
@@ -93,18 +95,18 @@ typedef struct sh_op_entry {
 
 const sh_op_entry *sh_op_about(sh_op op);
 
-/* How many outputs a node of this operator with these settings has. */
+/* The number of outputs of a node of this operator with these settings. */
 uint32_t sh_op_outputs(sh_op op, const sh_attributes *attributes);
 
 /* Calls the operator's infer. */
 sh_status sh_op_infer(sh_op op, const sh_attributes *attributes, const sh_type *in, uint32_t count,
                       sh_type *out) SHOAL_CHECKED;
 
-/* For infer: the input has this rank and element type; a failure names operator and input. */
+/* For infer: checks the input's rank and element type. The error names operator and input. */
 sh_status sh_op_expect(const char *op, const char *input, const sh_type *type, sh_dtype dtype,
                        size_t rank) SHOAL_CHECKED;
 
-/* For infer: both types are equal. */
+/* For infer: checks that both types are equal. */
 sh_status sh_op_expect_same(const char *op, const char *a_name, const sh_type *a,
                             const char *b_name, const sh_type *b) SHOAL_CHECKED;
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Activations: functions of each element by itself, and softmax with its logarithm along the
- * dimension `axis`.
+ * Activations: element-wise functions, and softmax and log_softmax along the dimension `axis`.
  *
- * Where the result tells the gradient, it is found from the result, so that the input need not be
- * kept: relu, relu6, leaky_relu (its slope, the attribute `number`, is not negative), sigmoid,
- * tanh, softmax, log_softmax. The others' is found from the input. gelu is the exact form with erf,
- * not the approximation by tanh. At kinks the gradients are PyTorch's (1.13): that of the zero side
- * for relu, relu6 and hard_sigmoid, the slope for leaky_relu; hard_swish has the middle piece's at
- * -3 and 3.
+ * The gradient is computed from the result y where possible, so that the input need not be kept:
+ * relu, relu6, leaky_relu (whose slope, the attribute `number`, must not be negative), sigmoid,
+ * tanh, softmax, log_softmax. The other gradients are computed from the input. gelu is the exact
+ * form with erf, not the tanh approximation. At kinks the gradients are those of PyTorch 1.13: the
+ * flat side's for relu, relu6 and hard_sigmoid, the slope for leaky_relu, and the middle piece's
+ * for hard_swish at -3 and 3.
  */
 #include "graph/graph.h"
 
@@ -16,7 +15,7 @@ static sh_status infer_each(const sh_op_types *t)
 {
     t->out[0] = t->in[0];
     SH_TRY(sh_op_expect(t->op, "the input", &t->in[0], SH_F32, t->in[0].shape.rank));
-    if (!(t->attributes->number >= 0)) /* the sign of y could not tell that of x */
+    if (!(t->attributes->number >= 0)) /* y must have the sign of x */
         return sh_fail(SH_INVALID, "%s: the slope %g is negative", t->op,
                        (double)t->attributes->number);
     return SH_OK;
@@ -51,8 +50,8 @@ static sh_status infer_softmax_grad(const sh_op_types *t)
 }
 
 /*
- * infer_grad: of the gradient, which is found from dy and `kept`. apart: 1 where each element is by
- * itself. work: flops an element.
+ * Defines an activation and its gradient, which is computed from dy and `kept`. apart: 1 if the
+ * function is element-wise. work: flops per element.
  */
 #define ACTIVATION(op, infer_op, infer_grad, kept, apart, work)                                    \
     static void grad_##op(const sh_op_backward *b)                                                 \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions of two values element by element, where a dimension of 1 is repeated as in NumPy: the
- * shapes are aligned at their ends, and a missing dimension is one of 1. The gradient of a repeated
- * value is the sum over its copies. For equal shapes add, subtract and multiply are faster.
+ * Element-wise functions of two values with NumPy's broadcasting: shapes are aligned at their last
+ * dimensions, missing dimensions count as 1, and dimensions of 1 are repeated. The gradient of a
+ * repeated value is the sum over its copies. For equal shapes add, subtract and multiply are
+ * faster.
  */
 #include "graph/formulas.h"
 #include "graph/graph.h"
@@ -16,7 +17,7 @@ static sh_status infer(const sh_op_types *t)
     if (t->attributes->function >= SH_PAIR_COUNT)
         return sh_fail(SH_INVALID, "broadcast: function %u is unknown", t->attributes->function);
     t->out[0] = a->rank < b->rank ? t->in[1] : t->in[0];
-    for (size_t i = 1; i <= a->rank && i <= b->rank; i++) { /* from the last one on */
+    for (size_t i = 1; i <= a->rank && i <= b->rank; i++) { /* from the last dimension */
         const size_t m = a->dim[a->rank - i], n = b->dim[b->rank - i];
         if (m != n && m != 1 && n != 1)
             return sh_fail(SH_INVALID,
@@ -34,7 +35,7 @@ static sh_value_id pair(sh_graph *graph, sh_pair_function function, sh_value_id 
     return sh_graph_add(graph, SH_OP_broadcast, &attributes, (sh_value_id[]){a, b}, NULL);
 }
 
-/* The gradient of a, before the sum over copies; SH_NO_VALUE where it has none. */
+/* The gradient of a, before the sum over copies. SH_NO_VALUE if there is none. */
 static sh_value_id part_of_a(sh_graph *g, const sh_node *node, sh_value_id dy)
 {
     const sh_value_id a = node->in[0], b = node->in[1];
@@ -58,7 +59,7 @@ static sh_value_id part_of_a(sh_graph *g, const sh_node *node, sh_value_id dy)
     }
 }
 
-/* Likewise of b; of subtract and divide with the other sign. */
+/* The same for b. For subtract and divide the sign is inverted. */
 static sh_value_id part_of_b(sh_graph *g, const sh_node *node, sh_value_id dy)
 {
     const sh_value_id a = node->in[0], b = node->in[1];
@@ -84,7 +85,7 @@ static sh_value_id part_of_b(sh_graph *g, const sh_node *node, sh_value_id dy)
 static void grad(const sh_op_backward *b)
 {
     const uint32_t function = b->node->attributes.function;
-    for (int i = 1; i >= 0; i--) { /* parameters are rather the second */
+    for (int i = 1; i >= 0; i--) { /* b first: it is more likely a parameter */
         sh_value_id part = SH_NO_VALUE;
         if (b->wanted[i])
             part = (i == 0 ? part_of_a : part_of_b)(b->graph, b->node, b->dout[0]);

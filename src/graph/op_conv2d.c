@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 2-D convolution (cross-correlation, as in every framework) with stride, padding, dilation,
+ * 2-D convolution (cross-correlation, as in other frameworks) with stride, padding, dilation and
  * groups.
  *
  * x [N, C, H, W], w [O, C/groups, R, S], b [O] (optional), y [N, O, P, Q] with
- * P = floor((H + padding + end_padding - dilation (R - 1) - 1) / stride) + 1, and Q alike.
+ * P = floor((H + padding + end_padding - dilation (R - 1) - 1) / stride) + 1. Q is computed
+ * likewise.
  *
- * The gradient of x is itself an operator of networks, under the name of transposed convolution,
- * which makes images larger. There it has a bias, b [C], and gradients: that of its input is the
- * convolution, that of its weights the convolution's with image and output exchanged.
+ * The gradient of x is also a layer of its own: the transposed convolution, which enlarges images.
+ * As a layer it has a bias b [C] and gradients. The gradient of its input is the convolution. The
+ * gradient of its weights is the convolution's with x and dy exchanged.
  */
 #include "graph/graph.h"
 
-/* One side of the output; 0 where the kernel does not fit. */
+/* The output's extent along one axis. 0 if the kernel does not fit. */
 static size_t window_count(size_t extent, size_t kernel, const sh_attributes *a, int axis)
 {
     const size_t padded = extent + a->padding[axis] + a->end_padding[axis];
@@ -20,7 +21,7 @@ static size_t window_count(size_t extent, size_t kernel, const sh_attributes *a,
     return padded < reach ? 0 : (padded - reach) / a->stride[axis] + 1;
 }
 
-/* The output's shape from those of input and weights. */
+/* Infers the output's shape from those of input and weights. */
 static sh_status output_shape(const sh_op_types *t, const sh_shape *x, const sh_shape *w,
                               sh_shape *y)
 {
@@ -48,7 +49,7 @@ static sh_status output_shape(const sh_op_types *t, const sh_shape *x, const sh_
     return SH_OK;
 }
 
-/* Input 2, the bias, has a value for each output channel, if it is there. */
+/* Checks input 2, the optional bias: one value per output channel. */
 static sh_status expect_bias(const sh_op_types *t, size_t channels)
 {
     if (t->count <= 2)
@@ -89,7 +90,7 @@ static void grad(const sh_op_backward *b)
     }
 }
 
-/* Two for each product: a product for each output element and each weight that reaches it. */
+/* Two flops for each pair of an output element and a weight that contributes to it. */
 static double products(const sh_type *w, const sh_type *y)
 {
     const size_t *dim = w->shape.dim;
@@ -108,7 +109,7 @@ const sh_op_def sh_op_conv2d = {
     .flops = flops,
 };
 
-/* For both gradients: dy is what the forward operator would give. */
+/* For both gradients: checks that dy has the type of the forward operator's output. */
 static sh_status expect_output(const sh_op_types *t, const sh_shape *x, const sh_shape *w,
                                const sh_type *dy)
 {

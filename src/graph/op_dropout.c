@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dropout (Srivastava et al. 2014): x [N, ...] with each element kept with probability 1 - p (the
- * attribute `number`) and then divided by it, else 0. Which ones are kept is a function of the
- * sample's keys [N, 2] (two words of 32 bits), the attribute `layer` and the element's place in the
- * sample, so every device and every grain draws the same; and the gradient is the same operator on
- * dy: no mask is stored.
+ * Dropout (Srivastava et al. 2014): sets each element of x [N, ...] to 0 with probability p (the
+ * attribute `number`) and divides the others by 1 - p. The choice is a function of the sample's
+ * keys [N, 2] (two words of 32 bits), the attribute `layer` and the element's index in the sample.
+ * So it does not depend on device or grain, and no mask is stored: the gradient is the same
+ * operator on dy.
  */
 #include "graph/graph.h"
 
@@ -33,5 +33,5 @@ const sh_op_def sh_op_dropout = {
     .over = SH_OVER(0),
     .infer = infer,
     .grad = grad,
-    .each_flops = 12, /* Ten rounds of two products for four elements, roughly. */
+    .each_flops = 12, /* about 10 rounds of 2 products per 4 elements */
 };

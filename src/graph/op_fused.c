@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operators that sh_graph_fuse makes of others; their gradients are taken before.
+ * Operators that only sh_graph_fuse creates. They have no gradients.
  *
- * relu_sum_grad: y, a, b -> dx, the gradient of an activation (the attribute) whose result y was
+ * relu_sum_grad: y, a, b -> dx is the gradient of an activation (the attribute) whose result y was
  * used twice, so that dy = a + b.
  */
 #include "graph/graph.h"

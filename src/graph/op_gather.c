@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gather takes places of x along the dimension `axis`, in whose place the indices' dimensions come:
- * x [10, 4] and indices [2, 3] with axis 0 make [2, 3, 4], which is an embedding. Indices are
- * integers, or floats whose fraction is ignored. One below 0 counts from the end. What an index
- * beyond either end takes is NaN, so that training stops.
+ * gather selects elements of x along the dimension `axis`, which the dimensions of the indices
+ * replace: x [10, 4] and indices [2, 3] with axis 0 give [2, 3, 4], an embedding. Indices are
+ * integers, or floats whose fraction is ignored. A negative index counts from the end. An index out
+ * of range gives NaN, so that training stops.
  */
 #include "graph/graph.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Normalisation within a sample: layer_norm over the last dimension (Ba, Kiros, Hinton 2016), x
- * [..., K], w, b [K]; group_norm over groups of channels (Wu, He 2018), x [N, C, ...], w, b [C],
- * the attribute `groups`. With xh = (x - mean) / sqrt(variance + epsilon), n elements that share a
- * mean, sums over these, and g = dy w:
+ * Normalisation within a sample. layer_norm normalises over the last dimension (Ba, Kiros, Hinton
+ * 2016): x [..., K], w, b [K]. group_norm normalises over `groups` groups of channels (Wu, He
+ * 2018): x [N, C, ...], w, b [C]. With xh = (x - mean) / sqrt(variance + epsilon), sums over the n
+ * elements that share a mean, and g = dy w:
  *
  *     y = xh w + b      dx = (g - (sum g + xh sum g xh) / n) / sqrt(variance + epsilon)
  *
- * The variance is the biased one. The gradient measures x again, which is less than keeping what
- * was measured is worth.
+ * The variance is the biased one. The gradient computes mean and variance of x again: that is
+ * cheaper than keeping them.
  */
 #include "graph/graph.h"
 
@@ -19,7 +19,7 @@ static sh_status check_number(const sh_op_types *t)
     return SH_OK;
 }
 
-/* Checks x and the settings, and gives the type of weight and bias. */
+/* Checks x and the settings. Sets *weights to the type of weight and bias. */
 static sh_status expect_layer(const sh_op_types *t, sh_type *weights)
 {
     const sh_type *x = &t->in[0];

@@ -34,7 +34,7 @@ static void grad(const sh_op_backward *b)
             sh_graph_add(b->graph, SH_OP_linear_grad_input, NULL, (sh_value_id[]){dy, w}, NULL);
 }
 
-/* Two for each product: a weight, in[1], times each of the N rows of in[0]. */
+/* Two flops for each pair of a weight, in[1], and one of the N rows of in[0]. */
 static double flops(const sh_op_types *t)
 {
     return 2.0 * (double)sh_shape_count(&t->in[1].shape) * (double)t->in[0].shape.dim[0];

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stands at the end: of a classifier logits [N, K] and labels [N] (i32, 0 .. K-1).
+ * Losses, and argmax. All losses are per sample. The seed of the differentiation (1/B for every
+ * sample) computes the mean over the batch, so a grain needs no weighting.
  *
- * cross_entropy gives the loss of each sample, not their mean: the mean over the batch is made by
- * the seed of the differentiation (1/B for every sample), so a grain needs no weighting. With label
- * smoothing s (the attribute `number`; Szegedy et al. 2016) the label's distribution is (1 - s) on
- * the label plus s/K on every class. binary_cross_entropy has logits and targets [N, ...] of labels
- * that hold or not, 1 or 0, each for itself. mse has predictions and targets [N, ...] that are
- * numbers.
+ * cross_entropy takes logits [N, K] and labels [N] (i32, 0 .. K-1). With label smoothing s (the
+ * attribute `number`; Szegedy et al. 2016) the target distribution is (1 - s) on the label plus s/K
+ * on every class. binary_cross_entropy takes logits and targets [N, ...], independent labels of 0
+ * or
+ * 1. mse takes predictions and targets [N, ...], any numbers.
  */
 #include "graph/graph.h"
 
-/* What forward and gradient have: logits, labels and the smoothing. */
+/* Checks what forward and gradient share: logits, labels and the smoothing. */
 static sh_status expect_classes(const sh_op_types *t)
 {
     const sh_type *logits = &t->in[0], *labels = &t->in[1];
@@ -63,7 +63,7 @@ static sh_status infer_argmax(const sh_op_types *t)
 
 const sh_op_def sh_op_argmax = {.infer = infer_argmax};
 
-/* Of prediction and target, the type of the loss. */
+/* Checks prediction and target. Sets *loss to the type of the loss. */
 static sh_status expect_pair(const sh_op_types *t, sh_type *loss)
 {
     const sh_type *prediction = &t->in[0];
@@ -79,7 +79,7 @@ static sh_status infer_pair(const sh_op_types *t)
     return expect_pair(t, &t->out[0]);
 }
 
-/* The two inputs change places for the gradient of the second one. */
+/* For the gradient of the target the two inputs are exchanged. */
 static void grad_mse(const sh_op_backward *b)
 {
     for (int i = 0; i < 2; i++) {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batch normalisation (Ioffe, Szegedy: "Batch normalization", 2015), in two operators: moments
- * measures a grain, batch_norm applies mean and variance, be they the grain's or running ones. So
- * evaluation, frozen layers and a later repetition of the forward pass are one operator.
+ * Batch normalisation (Ioffe, Szegedy: "Batch normalization", 2015) in two operators: moments
+ * computes mean and variance of a grain, and batch_norm applies these or the running ones. So the
+ * same operator serves training, evaluation, frozen layers and recomputation.
  *
  * x, y, residual [N, C, ...], mean, variance, w, b [C]. With xh = (x - mean) / sqrt(variance +
- * epsilon), n elements a channel, and dy behind the activation's gradient:
+ * epsilon), n elements per channel, and dy after the activation's gradient:
  *
  *     db = sum dy      dw = sum dy xh      dx = w / sqrt(variance + epsilon) *
  *         (dy - (db + xh dw) / n)   where mean and variance are those of x (attribute training)
  *         dy                        where they are given
  *
- * so no gradients of mean and variance exist by themselves. batch_norm_sums makes dw, db and
- * what they contribute to dx; batch_norm_grad makes dx. The activation is part of the operator:
- * its gradient is found by computing y again, which saves reading it. With a residual, which dy
- * belongs to as well, the activation's gradient is a node of its own.
+ * So no separate gradients of mean and variance exist. batch_norm_sums computes dw, db and their
+ * contribution to dx; batch_norm_grad computes dx. Both compute y again for the gradient of the
+ * activation, which saves reading it. With a residual, dy after the activation is also the gradient
+ * of the residual, so the activation's gradient is a node of its own.
  */
 #include "graph/graph.h"
 
@@ -28,7 +28,7 @@ static sh_status expect_image(const sh_op_types *t)
     return sh_op_expect(t->op, "the input", x, SH_F32, x->shape.rank);
 }
 
-/* Mean, variance, weight and bias are [C] for the channels of input 0, and epsilon is there. */
+/* Checks mean, variance, weight and bias, each [C] for the channels of input 0, and epsilon. */
 static sh_status expect_channels(const sh_op_types *t, const sh_type *four)
 {
     static const char *const names[] = {"the mean", "the variance", "the weight", "the bias"};
@@ -127,7 +127,7 @@ const sh_op_def sh_op_batch_norm_grad = {
     .each_flops = 6,
 };
 
-/* in: a statistic [C], the weights of the samples' losses [N]; number: a factor. */
+/* Inputs: a statistic [C] and the loss weights of the samples [N]. `number` is a factor. */
 static sh_status infer_statistic(const sh_op_types *t)
 {
     SH_TRY(sh_op_expect(t->op, "the input", &t->in[0], SH_F32, 1));

@@ -2,16 +2,15 @@
 /*
  * Pooling over windows: x [N, C, H, W] -> y [N, C, P, Q] of kernel[0] x kernel[1] windows.
  *
- * Windows begin at most `padding` before the image and end at most `end_padding` behind it. With
- * after[2] and after[3] the last ones reach further: PyTorch's ceil_mode.
+ * Windows extend at most `padding` before the image and `end_padding` after it. after[2] and
+ * after[3] extend the last ones beyond that: PyTorch's ceil_mode.
  *
- * max_pool gives the largest of each window, and `choice` (u8, as y): which one it was, counted row
- * by row within the window. How `choice` is laid out is the business of what lowers it: only
- * max_pool_grad reads it. What lies outside of the image is never the largest.
+ * max_pool returns the maximum of each window and `choice` (u8, same shape): the index of the
+ * maximum in the window, row by row. The memory layout of `choice` is up to the lowering, since
+ * only max_pool_grad reads it. Elements outside the image are never the maximum.
  *
- * avg_pool divides by the elements of the window, zeros of the padding among them (PyTorch's
- * default, count_include_pad), but not what lies further out; with the setting `inside` by those in
- * the image alone.
+ * avg_pool divides by the number of elements of the window in image and padding (PyTorch's default,
+ * count_include_pad), or with the setting `inside` by the number in the image.
  */
 #include "graph/graph.h"
 
@@ -41,7 +40,7 @@ static sh_status output_shape(const sh_op_types *t, const sh_shape *x, sh_shape 
     return SH_OK;
 }
 
-/* Choices are bytes. */
+/* Choices are bytes, which limits the size of windows. */
 static sh_status max_output_shape(const sh_op_types *t, const sh_shape *x, sh_shape *y)
 {
     const size_t *kernel = t->attributes->kernel;

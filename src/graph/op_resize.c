@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Images of another size: x [N, C, H, W] -> y of the setting `shape`. Along each axis an element of
- * y is a weighted sum of one, two or four of x (`method`), which its place tells (`position`,
- * `scale`). Its gradient gives each its weight's part of dy.
+ * Resizes images x [N, C, H, W] to the setting `shape`. Along each axis an element of y is a
+ * weighted sum of 1, 2 or 4 elements of x (`method`), selected by its position (`position`,
+ * `scale`). The gradient distributes dy with the same weights.
  */
 #include "graph/graph.h"
 
-/* Both are images, of as many samples and channels. */
+/* Checks that both are images with the same number of samples and channels, and the scales. */
 static sh_status expect_images(const sh_op_types *t, const sh_type *a, const sh_type *b)
 {
     char text[SH_SHAPE_TEXT], other[SH_SHAPE_TEXT];
@@ -35,7 +35,7 @@ static void grad(const sh_op_backward *b)
     sh_graph_grad_of_first(b, SH_OP_resize_grad, SH_NO_VALUE);
 }
 
-/* A multiplication and an addition for each tap of the larger of both. */
+/* A multiplication and an addition per element of out[0] and tap. */
 static double flops(const sh_op_types *t)
 {
     const sh_resize_method method = t->attributes->method;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions of each element by itself that are chosen by their number (graph/formulas.h). The
- * gradient is found from x. At kinks it is PyTorch's: 0 for the absolute value of 0, that of the
- * middle piece for clip, that of the outer ones for hard_sigmoid.
+ * Element-wise functions selected by the setting `function` (graph/formulas.h). The gradient is
+ * computed from x. At kinks it is PyTorch's: 0 for abs at 0, the middle piece's for clip, and the
+ * outer pieces' for hard_sigmoid.
  */
 #include "graph/formulas.h"
 #include "graph/graph.h"

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two kinds of values are computed again. *Cheap* ones come from an operator that works element by
- * element (or only renames): another pass over memory. *Dear* ones are all others, convolutions
- * above all.
+ * Two kinds of values are recomputed. *Cheap* values come from element-wise operators or reshapes
+ * and cost one pass over memory. *Dear* values are all others, mainly convolutions.
  *
- * Where the forward pass is cut is found by dynamic programming: of all cuts whose segments make at
- * most so many dear bytes, those across which the fewest bytes are alive, summed. A residual block
- * costs its shortcut at every cut within it, so cuts come to lie between blocks by themselves. The
- * last segment is not computed again: backward begins with it.
+ * Dynamic programming selects the cuts of the forward pass. Among all cuts whose segments compute
+ * at most total / segments bytes of dear values, it takes those with the fewest bytes alive at the
+ * cuts in total. A cut inside a residual block also pays for the shortcut, so cuts end up between
+ * blocks. The last segment is not recomputed, because the backward pass starts with it.
  *
  *     forward   | kept ........|........ kept |........ kept |  all kept: last segment
  *     backward                                               |  last, second segment again, ...
  *
- * Backward's nodes are copied in their order. Before one that reads a value which is not kept, its
- * maker is appended once more, and before that, what its maker reads, as deep as it goes. A dear
- * value's clone serves until its last reader; it belongs to one segment, whose readers are
- * together. A cheap one's serves only readers close by (NEAR nodes), and is made once more for
- * others: a batch normalisation's result is read by the next convolution as the segment is
- * repeated, and again much later by that one's gradient, and meanwhile its bytes are free.
+ * The nodes of the backward pass are copied in order. Before a node that reads a value which is not
+ * kept, a clone of the value's producer is appended, and before that, recursively, clones of what
+ * the producer reads. The clone of a dear value is used by all its readers, which are close
+ * together in one segment. The clone of a cheap value is used only by readers at most NEAR nodes
+ * apart; a later reader gets another clone. For example, a batch normalisation's result is read by
+ * the next convolution when the segment is recomputed, and much later by that convolution's
+ * gradient. In between its memory is free.
  *
- * Outside of repeated segments a cheap value is dropped only where its inputs are kept for
- * backward's sake anyway, so that nothing is kept longer in its place, and where it takes at most
- * DEPTH operators to come from kept ones.
+ * In the last segment a cheap value is dropped only if its inputs are kept for the backward pass
+ * anyway, so that dropping it keeps nothing else alive longer, and if at most DEPTH operators
+ * compute it from kept values.
  */
 #include "graph/recompute.h"
 
@@ -30,33 +30,33 @@
 
 #define NEAR 3
 #define DEPTH 4
-#define SMALL_PART 256 /* values of less than this part of the largest one are always kept */
+#define SMALL_PART 256 /* values smaller than the largest / SMALL_PART are always kept */
 #define NOWHERE SIZE_MAX
 
-/* What is known of a value of the graph as it was. */
+/* Properties of a value of the original graph. */
 typedef struct fate {
-    size_t maker;     /* node; NOWHERE for what is given */
+    size_t maker;     /* node; NOWHERE for inputs and parameters */
     size_t last_read; /* last node of the forward pass that reads it; 0: none */
     size_t bytes;
-    bool small;     /* or an output, or given: kept without a question */
-    bool read_back; /* backward reads it */
-    bool kept;      /* from its maker on until backward has read it */
-    uint32_t depth; /* operators from kept values; 0 for kept ones */
+    bool small;     /* or an output, input or parameter: always kept */
+    bool read_back; /* the backward pass reads it */
+    bool kept;      /* until the backward pass has read it */
+    uint32_t depth; /* number of operators from kept values; 0 if kept */
     sh_value_id clone;
-    size_t clone_read; /* node of backward for which the clone was last wanted */
+    size_t clone_read; /* last node of the backward pass that used the clone */
 } fate;
 
 typedef struct pass {
     sh_graph *graph;
     size_t forward;      /* nodes of the forward pass */
-    size_t now;          /* node of backward that is being copied */
+    size_t now;          /* node of the backward pass that is being copied */
     size_t last_segment; /* its first node */
     size_t *cuts;        /* first nodes of segments 1.. */
     size_t cut_count;
-    sh_node *backward; /* copies of backward's nodes */
+    sh_node *backward; /* copies of the backward pass's nodes */
     size_t backward_count;
-    size_t value_count; /* as it was */
-    fate *fates;        /* by value */
+    size_t value_count; /* of the original graph */
+    fate *fates;        /* indexed by value */
 } pass;
 
 static bool is_cheap(const sh_node *node)
@@ -96,14 +96,15 @@ static void observe(pass *p)
 /* ---- cuts ------------------------------------------------------------------------------------ */
 
 /*
- * Chooses where segments begin. Of the arrays by node, one node more than there are,
+ * Chooses where segments begin. The arrays have one element per node of the forward pass and one
+ * for its end:
  *
- *     alive[i]   bytes that are alive between node i and the one before it, but for small values
- *     dear[i]    bytes of dear values that are made before node i
- *     cost[i]    the least sum of bytes alive at cuts before a segment that begins at node i
+ *     alive[i]   bytes alive between nodes i - 1 and i, without small values
+ *     dear[i]    bytes of dear values that are computed before node i
+ *     cost[i]    least sum of bytes alive at the cuts up to a segment that begins at node i
  *     from[i]    where the segment before that one begins
  *
- * A segment of one node may be as large as it is.
+ * A segment of a single node may exceed the limit.
  */
 static sh_status cut(pass *p, uint32_t segments)
 {
@@ -147,7 +148,7 @@ static sh_status cut(pass *p, uint32_t segments)
     return SH_OK;
 }
 
-/* ---- what is kept ---------------------------------------------------------------------------- */
+/* ---- kept values ----------------------------------------------------------------------------- */
 
 static bool crosses_a_cut(const pass *p, const fate *f)
 {
@@ -157,7 +158,8 @@ static bool crosses_a_cut(const pass *p, const fate *f)
     return false;
 }
 
-/* Operators that it takes to make a cheap value from what is kept anyway; 0 where it is not. */
+/* Number of operators that compute a cheap value from values kept anyway. 0 if that is impossible
+ * or takes more than DEPTH. */
 static uint32_t depth_from_kept(const pass *p, const sh_node *node)
 {
     uint32_t depth = 1;
@@ -191,15 +193,15 @@ static void decide(pass *p)
     }
 }
 
-/* ---- backward once more ---------------------------------------------------------------------- */
+/* ---- the new backward pass ------------------------------------------------------------------- */
 
-/* The value in its own or its clone's place; appends what it takes to make the clone. */
+/* The value itself if it is kept, else its clone. Appends the nodes that compute the clone. */
 static sh_value_id provide(pass *p, sh_value_id value)
 {
     fate *f = &p->fates[value];
     if (f->kept)
         return value;
-    const sh_node node = p->graph->nodes[f->maker]; /* copied: the list moves as it grows */
+    const sh_node node = p->graph->nodes[f->maker]; /* copied: growing moves the list */
     const bool near = p->now - f->clone_read <= NEAR || !is_cheap(&node);
     if (f->clone == SH_NO_VALUE || !near) {
         sh_value_id in[SH_MAX_INPUTS], out[SH_MAX_OUTPUTS];

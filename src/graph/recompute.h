@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Less memory for a differentiated graph: values of the forward pass that backward reads are not
- * kept but computed once more right before they are needed, by the same operators on the same
- * inputs, so to the same bits (Chen, Xu, Zhang, Guestrin: "Training deep nets with sublinear memory
- * cost", 2016).
+ * Activation recomputation: reduces the memory of a differentiated graph (Chen, Xu, Zhang,
+ * Guestrin: "Training deep nets with sublinear memory cost", 2016). Some values of the forward pass
+ * that the backward pass reads are not kept. The same operators compute them again from the same
+ * inputs right before they are needed, so all results stay bit-identical.
  *
  *     sh_graph_recompute(graph, 8);
  *     SH_TRY(sh_graph_verify(graph));
@@ -16,19 +16,20 @@
 
 #include "graph/graph.h"
 
-/* More segments than this bring nothing more. */
+/* More segments than this save no further memory. */
 #define SH_RECOMPUTE_MOST 32
 
 /*
- * Rewrites a graph that sh_graph_differentiate has completed. Into how many `segments`:
+ * Rewrites a graph after sh_graph_differentiate. `segments` selects what is recomputed:
  *
- *     0      nothing is computed again
- *     1      element-wise results (sh_op_def.over) are, from what is kept anyway
- *     2..    the forward pass is cut into about so many segments where few bytes are alive. Only
- *            these are kept, and what is small; a segment is computed again before backward comes
- *            to it, its element-wise results each time that they are read
+ *     0      nothing
+ *     1      element-wise results (sh_op_def.over) that can be computed from kept values
+ *     2..    the forward pass is cut into about this number of segments, at nodes where few bytes
+ *            are alive. Only small values and those alive at a cut are kept. Each segment except
+ *            the last is recomputed before the backward pass reaches it. Its element-wise results
+ *            are recomputed again for distant readers.
  *
- * Failures stay in the graph.
+ * Failures are recorded in the graph.
  */
 void sh_graph_recompute(sh_graph *graph, uint32_t segments);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every level of recomputation on small residual networks: the same bits, less memory. */
+/* All levels of recomputation on small residual networks: bit-identical results, less memory. */
 #include "graph/recompute.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "model/model.h"
 
 enum { SAMPLES = 4, SIDE = 16, CLASSES = 5 };
-#define SCRATCH ((size_t)64 * 1024) /* of one convolution, at most */
+#define SCRATCH ((size_t)64 * 1024) /* upper limit of one convolution's scratch memory */
 
 static const uint32_t levels[] = {0, 1, 2, 3, 5, 8, SH_RECOMPUTE_MOST};
 
@@ -38,7 +38,7 @@ static sh_value_id relu6(sh_net *net, sh_value_id x)
     return sh_net_apply(net, SH_OP_relu6, NULL, x);
 }
 
-/* Inverted residuals: wide in the middle, as MobileNetV2's. */
+/* Inverted residuals with a wide middle, as in MobileNetV2. */
 static sh_value_id inverted(sh_net *net, sh_value_id x)
 {
     x = relu6(net, conv_norm(net, x, "stem", 8, 3, 1, 1));
@@ -54,7 +54,7 @@ static sh_value_id inverted(sh_net *net, sh_value_id x)
     return sh_layer_linear(net, sh_layer_flatten(net, x), "fc", CLASSES);
 }
 
-/* ResNet's basic blocks behind a pooling layer: the activation behind the addition. */
+/* A pooling layer and ResNet's basic blocks, with the activation after the addition. */
 static sh_value_id basic(sh_net *net, sh_value_id x)
 {
     x = sh_layer_relu(net, conv_norm(net, x, "stem", 8, 3, 1, 1));
@@ -82,13 +82,14 @@ static sh_value_id plain(sh_net *net, sh_value_id x)
 static const struct {
     const char *name;
     sh_value_id (*build)(sh_net *net, sh_value_id x);
-    size_t cheap_percent, least_percent; /* of the memory without recomputation, at most */
+    size_t cheap_percent,
+        least_percent; /* upper limit, relative to the memory without recomputation */
 } networks[] = {
     {"inverted residuals", inverted, 55, 33},
     {"basic blocks", basic, 70, 44},
     {"plain", plain, 100, 85},
 };
-enum { PLAIN = 2 }; /* alike wherever it is cut: keeping a value costs what repeating it does */
+enum { PLAIN = 2 }; /* all cuts are equal: a kept value costs as much as a recomputed one */
 
 static sh_graph *build(size_t network, uint32_t segments)
 {
@@ -116,7 +117,7 @@ static sh_graph *build(size_t network, uint32_t segments)
 /* ---- running --------------------------------------------------------------------------------- */
 
 typedef struct results {
-    float *gradients; /* of all parameters, where their weights lie */
+    float *gradients; /* offset of each parameter's weights */
     const size_t *first;
     const size_t *count;
     size_t received;
@@ -143,7 +144,7 @@ static void fill_inputs(const sh_execution *execution)
     }
 }
 
-/* Gradients (owned, as many as there are weights) of one run; what it takes in *lane_bytes. */
+/* Runs the graph. Returns the gradients of all weights, owned, and its memory in *lane_bytes. */
 static float *run(const sh_graph *graph, const sh_kernels *kernels, bool on_demand,
                   size_t *lane_bytes)
 {
@@ -238,7 +239,7 @@ static void memory_shrinks(void **state)
     }
 }
 
-/* What lifetimes say is what a program's arena comes to, but for scratch and gaps. */
+/* The estimate matches the size of a program's arena, except for scratch memory and gaps. */
 static void live_bytes_are_close_to_the_arena(void **state)
 {
     (void)state;
@@ -257,7 +258,7 @@ static void live_bytes_are_close_to_the_arena(void **state)
         }
 }
 
-/* Convolutions are repeated in segments only, and each at most once. */
+/* Convolutions are recomputed only in segments, and each at most once. */
 static void only_segments_repeat_convolutions(void **state)
 {
     (void)state;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What w makes of the inputs is one product for all steps. The steps are cut out of it in halves,
- * and their results are joined in groups: so gradients of length T are added log T times, not T.
+ * The products w x of all steps are one matrix product. It is split into steps by repeated halving,
+ * and the results of the steps are joined in groups. So gradients over all T steps are added log T
+ * times instead of T times.
  */
 #include "graph/recurrent_layers.h"
 
 #include "graph/array_layers.h"
 
-/* One direction. Values are of this direction alone. */
+/* One direction and its values. */
 typedef struct direction {
     sh_net *net;
     const sh_recurrent *of;
     size_t steps, samples, units, gates;
-    sh_value_id r, b;                     /* [G H, H], [G H] or SH_NO_VALUE: of h */
-    sh_value_id p;                        /* lstm: peepholes [3 H], or SH_NO_VALUE */
-    sh_value_id r_n, b_n;                 /* gru without reset_after: of r h, and those are of h */
+    sh_value_id r, b;     /* for h: [G H, H], [G H] or SH_NO_VALUE */
+    sh_value_id p;        /* lstm: peepholes [3 H], or SH_NO_VALUE */
+    sh_value_id r_n, b_n; /* gru without reset_after: for r h; r and b have no n then */
     sh_value_id u[SH_RECURRENT_STEPS];    /* w x + b_w of each step, [N, G H] */
     sh_value_id made[SH_RECURRENT_STEPS]; /* h after each step, [N, H] */
     sh_value_id h, c;
@@ -28,7 +29,7 @@ static const sh_shape *shape_of(const sh_net *net, sh_value_id x)
     return &sh_graph_type(net->graph, x)->shape;
 }
 
-/* Elements from .. from + count - 1 of dimension `axis`. */
+/* Elements from .. from + count - 1 along dimension `axis`. */
 static sh_value_id cut(sh_net *net, sh_value_id x, size_t axis, size_t from, size_t count)
 {
     const sh_shape *shape = shape_of(net, x);
@@ -42,7 +43,7 @@ static sh_value_id cut(sh_net *net, sh_value_id x, size_t axis, size_t from, siz
     return sh_net_apply(net, SH_OP_slice, &a, x);
 }
 
-/* Number `index` of x [D, ...], without that dimension; SH_NO_VALUE of a value that is missing. */
+/* x[index] of x [D, ...], without that dimension. SH_NO_VALUE if x is SH_NO_VALUE. */
 static sh_value_id part(sh_net *net, sh_value_id x, size_t index)
 {
     const sh_value_id one = cut(net, x, 0, index, 1);
@@ -67,13 +68,13 @@ static sh_value_id linear(sh_net *net, sh_value_id x, sh_value_id w, sh_value_id
     return sh_graph_add(net->graph, SH_OP_linear, NULL, (sh_value_id[]){x, w, b}, NULL);
 }
 
-/* `count` gates from number `first` on: of columns (axis 1) or of rows of weights (axis 0). */
+/* `count` gates from index `first` on: columns (axis 1) or rows of weights (axis 0). */
 static sh_value_id gates(const direction *d, sh_value_id x, size_t axis, size_t first, size_t count)
 {
     return cut(d->net, x, axis, first * d->units, count * d->units);
 }
 
-/* What the function of gates is given. */
+/* Clips the input of a gate's function. */
 static sh_value_id clipped(const direction *d, sh_value_id x)
 {
     const float numbers[2] = {-d->of->clip, d->of->clip};
@@ -82,7 +83,7 @@ static sh_value_id clipped(const direction *d, sh_value_id x)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* Gate number `index` of a; with peepholes, number `hole` of them, it sees the cell too. */
+/* Gate `index` of a. With peepholes, peephole `hole` adds the cell to its input. */
 static sh_value_id lstm_gate(const direction *d, sh_value_id a, size_t index, size_t hole)
 {
     const sh_value_id gate = gates(d, a, 1, index, 1);
@@ -106,7 +107,7 @@ static void step_lstm(direction *d, sh_value_id u)
     const sh_value_id fresh = apply(d, SH_OP_tanh, clipped(d, gates(d, a, 1, FRESH, 1)));
     d->c = pair(d, SH_OP_add, pair(d, SH_OP_multiply, forget, d->c),
                 pair(d, SH_OP_multiply, in, fresh));
-    if (peeps) /* it sees the new cell */
+    if (peeps) /* its peephole reads the new cell */
         out = lstm_gate(d, a, OUT, 1);
     d->h = pair(d, SH_OP_multiply, out, apply(d, SH_OP_tanh, d->c));
 }
@@ -133,7 +134,7 @@ static void step_rnn(direction *d, sh_value_id u)
     d->h = apply(d, d->of->relu ? SH_OP_relu : SH_OP_tanh, a);
 }
 
-/* What the cells differ in. */
+/* The kinds of cells. */
 static const struct {
     const char *name;
     size_t gates;
@@ -146,7 +147,7 @@ static const struct {
 
 /* ---- all steps ------------------------------------------------------------------------------- */
 
-/* x [count, ...] as `count` values without that dimension. */
+/* Splits x [count, ...] into `count` values without that dimension. */
 static void split(sh_net *net, sh_value_id x, size_t count, sh_value_id *parts)
 {
     const size_t half = count / 2;
@@ -158,7 +159,7 @@ static void split(sh_net *net, sh_value_id x, size_t count, sh_value_id *parts)
     split(net, cut(net, x, 0, half, count - half), count - half, parts + half);
 }
 
-/* `count` values behind each other along dimension 0; overwrites the list. */
+/* Concatenates `count` values along dimension 0. Overwrites the list. */
 static sh_value_id join(sh_net *net, sh_value_id *parts, size_t count)
 {
     while (count > 1) {
@@ -175,7 +176,7 @@ static sh_value_id join(sh_net *net, sh_value_id *parts, size_t count)
 
 /*
  * Zeros [N, H] for the state before the first step. relu_grad gives 0 where its second operand is
- * not above 0, which x - x never is, and has no gradient itself: none flows back into u for it.
+ * not above 0, and x - x never is. relu_grad has no gradient, so none flows back into u.
  */
 static sh_value_id zeros(const direction *d)
 {
@@ -185,7 +186,7 @@ static sh_value_id zeros(const direction *d)
     return d->units == 1 ? zero : sh_net_apply(d->net, SH_OP_pad, &wider, zero);
 }
 
-/* Runs direction number `index` over x [T N, F]. */
+/* Adds direction `index` over x [T N, F]. */
 static void run(direction *d, sh_value_id x, size_t index)
 {
     sh_net *net = d->net;
@@ -218,7 +219,7 @@ static void run(direction *d, sh_value_id x, size_t index)
     }
 }
 
-/* The shapes of x and of all that is given fit together; *units, *directions. */
+/* Checks the shapes of x and of all given values. Sets *units and *directions. */
 static sh_status check(const sh_net *net, const sh_recurrent *of, const sh_shape *x, size_t *units,
                        size_t *directions)
 {
