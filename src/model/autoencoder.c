@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Autoencoder of dense layers (after Hinton, Salakhutdinov: "Reducing the dimensionality of data
- * with neural networks", 2006): the encoder's layers narrow to a code, the decoder's are the same
- * widths backwards and end with as many numbers as a sample has. ReLU follows all layers but the
- * code and the last, so that both take any value. A sample unlike those of the training comes back
- * with a large error: this finds anomalies.
+ * with neural networks", 2006). The encoder's layers narrow to a code. The decoder has the same
+ * widths in reverse order and ends with the size of a sample. ReLU follows all layers except the
+ * code and the last, so that these take any value. Samples unlike the training data are
+ * reconstructed with a large error, which detects anomalies.
  */
 #include <stdio.h>
 
 #include "model/parts.h"
 
-/* 256-64-16 without those that are no narrower than a sample; half of a sample where all are. */
+/* The widths of 256-64-16 that are smaller than a sample. If none is, half of a sample's size. */
 static size_t usual_widths(size_t elements, size_t widths[SH_PARTS_WIDTHS])
 {
     static const size_t usual[] = {256, 64, 16};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The built-in models: the sizes and names of the literature, and that every backend computes each
- * of them. src/train/golden_models_test.c compares their courses with PyTorch's. */
+ * of them. src/train/golden_models_test.c compares training with PyTorch. */
 #include "model/model.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ static sh_status build(sh_graph **graph, const char *spec, const sh_problem *pro
                           mode);
 }
 
-/* A model of the literature: its size there, and names of weights that others have trained. */
+/* A published model: its size, and names of its published weights. */
 typedef struct published {
     const char *spec;
     sh_problem problem;
@@ -34,8 +34,8 @@ static const published known[] = {
      "fc1.weight",
      "fc2.weight",
      "fc3.bias"},
-    /* Own: 2 (F 256 + 256 64 + 64 16) weights and the biases; convolutions of 7, scale and shift.
-     */
+    /* Not published: 2 (F 256 + 256 64 + 64 16) weights and biases; convolutions of 7, scale and
+     * shift. */
     {"autoencoder",
      {1, 28, 28, 784, SH_TARGET_SAMPLE},
      2 * (784 * 256 + 256 * 64 + 64 * 16) + 2 * (256 + 64) + 16 + 784,
@@ -54,7 +54,7 @@ static const published known[] = {
      "conv1.weight",
      "bn2.running_mean",
      "fc.bias"},
-    /* As torch.nn.LSTM and GRU count: 4 and 3 gates, two biases each; and the dense layer. */
+    /* As torch.nn.LSTM and GRU: 4 and 3 gates, two biases each; plus the dense layer. */
     {"lstm",
      {6, 1, 128, 5, SH_TARGET_CLASS},
      4 * 64 * (6 + 64 + 2) + 64 * 5 + 5,
@@ -74,7 +74,7 @@ static const published known[] = {
      "bn1.weight",
      "fc.bias"},
     {"nin", {3, 32, 32, 10, SH_TARGET_CLASS}, 966986, "conv1.weight", "cccp3.bias", "cccp6.bias"},
-    /* Table 6 of He et al., in the counts of akamaster/pytorch_resnet_cifar10; B: option B. */
+    /* Table 6 of He et al., counted as in akamaster/pytorch_resnet_cifar10; B: option B. */
     {"resnet:20",
      {3, 32, 32, 10, SH_TARGET_CLASS},
      269722,
@@ -117,7 +117,7 @@ static const published known[] = {
      "conv1.weight",
      "layer2.0.shortcut.0.weight",
      "linear.bias"},
-    /* torchvision's. */
+    /* As in torchvision. */
     {"resnet18",
      {3, 224, 224, 1000, SH_TARGET_CLASS},
      11689512,
@@ -160,7 +160,7 @@ static const published known[] = {
      "features.0.0.weight",
      "features.18.1.running_mean",
      "classifier.1.bias"},
-    /* Small images. */
+    /* With the stem for small images. */
     {"resnet18",
      {3, 32, 32, 10, SH_TARGET_CLASS},
      11173962,
@@ -179,7 +179,7 @@ static const published known[] = {
      "conv1.weight",
      "block3.layer.1.conv2.weight",
      "fc.bias"},
-    /* The paper's with biases folded, and a scale and its convolution's bias for each channel. */
+    /* The paper's count with folded biases, plus a scale and a bias per channel. */
     {"dscnn",
      {1, 49, 10, 12, SH_TARGET_CLASS},
      22604 + 9 * 64,
@@ -223,7 +223,7 @@ static void sizes_and_names_are_the_published_ones(void **state)
     }
 }
 
-/* The deviation of what a weight tensor begins with. */
+/* The standard deviation of a tensor's initial weights. */
 static double initial_deviation(const char *spec, const sh_problem *problem, const char *name)
 {
     sh_graph *graph;
@@ -372,7 +372,7 @@ static size_t count_nodes(const sh_graph *graph, sh_op op)
     return count;
 }
 
-/* Of 19 convolutions, the 7 of the frozen stages have no gradients, nor has what leads to them. */
+/* The 7 of 19 convolutions in frozen stages have no gradients, nor have the nodes before them. */
 static void nothing_is_computed_for_frozen_weights(void **state)
 {
     (void)state;
@@ -391,13 +391,13 @@ static void nothing_is_computed_for_frozen_weights(void **state)
     }
 }
 
-/* ---- every model on every backend, over little -------------------------------------------------
+/* ---- every model on every backend, on small data -----------------------------------------------
  */
 
 #define SAMPLES 2
 #define MAX_LOGITS (SAMPLES * 27)
 
-/* Cheap forms of each family, by its name. */
+/* Small models of each family. */
 static const struct {
     const char *name, *spec;
     sh_problem problem;
@@ -430,12 +430,12 @@ static const struct {
     {"squeezenet", "squeezenet", {4, 25, 31, 5, SH_TARGET_LABELS}},
 };
 
-/* What one grain gave. */
+/* The results of a grain. */
 typedef struct outcome {
     const sh_graph *graph;
     size_t logits;
     float logit[MAX_LOGITS];
-    uint32_t *gradients; /* by parameter: how many came */
+    uint32_t *gradients; /* by parameter: number of gradients received */
     bool finite;
 } outcome;
 
@@ -468,7 +468,7 @@ static void fill_inputs(const sh_execution *execution, const sh_problem *problem
     }
 }
 
-/* Runs one grain. `out` has its graph and room for its gradients. */
+/* Runs one grain. `out` contains the graph and memory for its gradients. */
 static void run_grain(outcome *out, const sh_kernels *kernels, const sh_problem *problem,
                       float *const *parameters, bool training)
 {
@@ -495,7 +495,7 @@ static void run_grain(outcome *out, const sh_kernels *kernels, const sh_problem 
     free(lane);
 }
 
-/* Numbers of the size that the model begins with; drawing 23 million properly takes too long. */
+/* Weights as large as the initial ones. Drawing 23 million random numbers takes too long. */
 static size_t begin_parameter(float *weights, const sh_graph *graph, const sh_parameter *parameter)
 {
     const size_t count = sh_shape_count(&sh_graph_type(graph, parameter->value)->shape);
@@ -509,7 +509,7 @@ static size_t begin_parameter(float *weights, const sh_graph *graph, const sh_pa
     return count;
 }
 
-/* One grain in this mode by each variant that is fast enough: the same bits. */
+/* Runs one grain with each variant that is fast enough and compares the results bit by bit. */
 static void run_everywhere(const char *spec, const sh_problem *problem, sh_model_mode mode)
 {
     sh_graph *graph;
@@ -573,7 +573,7 @@ static void keep_gradient(void *context, uint32_t parameter, const sh_gradient *
            gradient->count * sizeof *gradient->values);
 }
 
-/* A grain whose samples are of classes 0, 1 with this share, and of class 2 with the rest. */
+/* A grain whose samples have classes 0, 1 with this share and class 2 with the rest. */
 static mixed_grain run_mixed(float share)
 {
     static const sh_problem problem = {1, 1, 4, 3, SH_TARGET_CLASS};
@@ -611,7 +611,7 @@ static mixed_grain run_mixed(float share)
     return grain;
 }
 
-/* mixup: losses and gradients of both classes are added up by their shares. */
+/* mixup: losses and gradients of both classes are weighted by their shares. */
 static void losses_of_two_classes_are_mixed(void **state)
 {
     (void)state;
@@ -658,7 +658,7 @@ static void families_fit_any_data(void **state)
         }
 }
 
-/* None is forgotten above, and what the list tells people fits. */
+/* The tests above cover all families, and each example spec fits its example problem. */
 static void every_family_is_here_and_its_example_fits(void **state)
 {
     (void)state;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rules, from the first that holds:
+ * The first matching rule applies:
  *
  *     the target is the sample itself            autoencoder
  *     one row: series, or several channels       cnn1d
  *     one row: anything else                     mlp, wider for more samples
- *     sides below 8                              mlp likewise
+ *     sides below 8                              mlp, as above
  *     audio                                      dscnn:s, dscnn:m from MANY samples on
  *     grey images with sides from 16 to 32       lenet
  *     sides up to 96, or one below 16            resnet:20, resnet:8 below FEW samples
  *     other images                               mobilenetv2:0.5, resnet18 from MANY samples on
  *
- * Few samples want a small network, which overfits less; the large ones take a small device long.
+ * With few samples a small network overfits less. Large networks take a long time on small devices.
  */
 #include "model/choice.h"
 
@@ -22,20 +22,20 @@
 #define FEW 2000
 #define MANY 20000
 
-#define LEAST_SIDE 8 /* of images for convolutions */
+#define LEAST_SIDE 8 /* smallest side of images for convolutions */
 #define LEAST_STEPS 4
 #define LENET_LEAST 16
 #define LENET_MOST 32
 #define SMALL_SIDE                                                                                 \
-    96 /* up to which a network for CIFAR is fast enough; it learns from few photos */
-#define LARGE_LEAST 16 /* of images for networks that halve them five times */
+    96 /* largest side for which a CIFAR network is fast enough; it learns from few photos */
+#define LARGE_LEAST 16 /* smallest side for networks that halve the image five times */
 
 static bool is_kind(const char *kind, const char *name)
 {
     return strcmp(kind, name) == 0;
 }
 
-/* Hidden layers by samples, at most 16 units for each input. */
+/* Chooses hidden layers by the number of samples, with at most 16 units per input. */
 static void choose_dense(sh_model_choice *choice, size_t inputs, uint32_t samples)
 {
     size_t width = samples < 500 ? 32 : samples < 5000 ? 64 : samples < 50000 ? 128 : 256;
@@ -60,7 +60,7 @@ static const char *choose_for_images(const sh_problem *problem, const char *kind
     return samples < MANY ? "mobilenetv2:0.5" : "resnet18";
 }
 
-/* What a sample is, in words. */
+/* Describes a sample in words. */
 static void describe(char *text, size_t bytes, const sh_problem *problem, const char *kind)
 {
     const size_t high = problem->height, wide = problem->width;

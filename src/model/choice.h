@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The built-in model for data whose owner names none ("auto"): by their shape, their kind and how
- * many there are. It is a first guess that trains everywhere, not a search.
+ * Chooses a built-in model ("auto") by shape, kind and amount of the data. The choice is a first
+ * guess that trains on any device, not the result of a search.
  *
  *     sh_model_choice choice;
  *     sh_model_choose(&choice, &problem, info->name, info->count[SH_SPLIT_TRAIN]);
  *     puts(choice.why); // "mlp:h32 for 142 samples of 13 numbers"
  *
- * Threads: any. The same on every device, whatever it is.
+ * Threads: any. The choice does not depend on the device.
  */
 #ifndef SHOAL_MODEL_CHOICE_H
 #define SHOAL_MODEL_CHOICE_H
 
 #include "model/model.h"
 
-#define SH_MODEL_AUTO "auto" /* what stands for the model in a job until it is chosen */
+#define SH_MODEL_AUTO "auto" /* the model of a job until one is chosen */
 
 typedef struct sh_model_choice {
     char spec[64]; /* "resnet:20" */
-    char why[256]; /* one line for people, without a final stop */
+    char why[256]; /* explanation in one line, without a full stop */
 } sh_model_choice;
 
 /*
- * Never fails: the model fits the problem. `kind` is the name of the data's format ("table",
- * "series", "audio", "photos"), which tells apart what has the same shape; one that is not known
- * counts as images or, of one row, as a table or a series. `samples` are those of the training
- * split.
+ * Chooses a model that fits the problem; cannot fail. `kind` is the name of the data's format
+ * ("table", "series", "audio", "photos") and distinguishes data of the same shape. Data of another
+ * kind count as images, or if they have one row, as a table or a series. `samples` is the size of
+ * the training split. Arguments are borrowed for the call.
  */
 void sh_model_choose(sh_model_choice *choice, const sh_problem *problem, const char *kind,
                      uint32_t samples);

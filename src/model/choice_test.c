@@ -10,7 +10,7 @@ static void data_get_their_model(void **state)
         const char *kind;
         sh_problem problem;
         uint32_t samples;
-        const char *why; /* begins with the model */
+        const char *why; /* begins with the model's name */
     } asked[] = {
         {"table", {1, 1, 13, 3, SH_TARGET_CLASS}, 142, "mlp:h32 for 142 samples of 13 numbers"},
         {"table", {1, 1, 1, 1, SH_TARGET_NUMBERS}, 142, "mlp:h16 for 142 samples of 1 number"},
@@ -63,7 +63,7 @@ static void data_get_their_model(void **state)
     }
 }
 
-/* Whatever the data are, the graph of the chosen model can be built. */
+/* For any data the graph of the chosen model can be built. */
 static void what_is_chosen_fits(void **state)
 {
     (void)state;

@@ -2,8 +2,9 @@
 /*
  * LeNet in the form that MXNet's and Caffe's examples made common (after LeCun, Bottou, Bengio,
  * Haffner: "Gradient-based learning applied to document recognition", 1998): 20 and 50 filters of
- * 5x5, each with 2x2 max pooling, 500 dense. 431,080 weights for 28x28 and 10 classes. ReLU stands
- * behind the pooling, which gives the same numbers as before it at a quarter of the work.
+ * 5x5, each with 2x2 max pooling, then 500 dense units. 431,080 weights for 28x28 images and 10
+ * classes. ReLU follows the pooling: the results are the same as before it, at a quarter of the
+ * work.
  */
 #include "model/parts.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Multi-layer perceptron: dense layers with ReLU between them; fc1, fc2, ... The numbers of inputs
- * and outputs are the data's. They may be written, as in mlp:784-128-10, and are then checked;
- * mlp:h128 gives the hidden layers alone. mlp has one, of 64 units for less than 256 inputs and of
- * 128 for more.
+ * Multi-layer perceptron: dense layers fc1, fc2, ... with ReLU between them. The data determine the
+ * numbers of inputs and outputs. A spec such as mlp:784-128-10 states them too, and they are
+ * checked. mlp:h128 states only the hidden layers. Plain mlp has one hidden layer, of 64 units for
+ * less than 256 inputs and 128 units otherwise.
  */
 #include <stdio.h>
 
@@ -11,15 +11,15 @@
 
 #define MANY_INPUTS 256
 
-/* The widths of all layers for what stands behind the colon. Returns how many; 0 after a failure.
- */
+/* Determines the widths of all layers from the spec's parameters. Returns their number; 0 on
+ * failure. */
 static size_t find_widths(sh_net *net, const char *text, const sh_problem *problem,
                           size_t widths[SH_PARTS_WIDTHS + 2])
 {
     const size_t inputs = problem->channels * problem->height * problem->width;
     const bool is_class = problem->target == SH_TARGET_CLASS;
     size_t count = 1;
-    if (text == NULL || text[0] == 'h') { /* hidden layers alone */
+    if (text == NULL || text[0] == 'h') { /* only the hidden layers */
         widths[0] = inputs;
         widths[1] = inputs < MANY_INPUTS ? 64 : 128;
         if (text != NULL)

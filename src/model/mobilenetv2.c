@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MobileNetV2 (Sandler et al. 2018), with torchvision's names, shapes and initial weights. Inverted
- * residuals: 1x1 convolutions widen the channels sixfold, a depthwise one filters, and a 1x1 one
- * without an activation narrows them. 3,504,872 weights for width 1 and 1000 classes. The image is
- * halved five times whatever its size: 64x64 ends as 2x2, 32x32 as one pixel.
+ * residuals: a 1x1 convolution expands the channels sixfold, a depthwise one filters them, and a
+ * 1x1 one without an activation reduces them. 3,504,872 weights for width 1 and 1000 classes.
+ * Images of any size are halved five times: 64x64 becomes 2x2, and 32x32 becomes one pixel.
  */
 #include "model/parts.h"
 
 #define DROPOUT 0.2
 #define MAX_WIDTH 4.0
 
-/* The nearest multiple of 8 that is not below 0.9 of the number, and not 0. */
+/* Rounds to a multiple of 8 that is at least 8 and at least 0.9 times the number. */
 static size_t round_channels(double channels)
 {
     size_t rounded = (size_t)(channels + 4) / 8 * 8;
@@ -18,7 +18,7 @@ static size_t round_channels(double channels)
     return (double)rounded < 0.9 * channels ? rounded + 8 : rounded;
 }
 
-/* Reads "0.25" or "1" without a look at the locale, and goes behind it. */
+/* Parses a number like "0.25" or "1", independent of the locale, and advances *text. */
 static bool read_real(const char **text, double *value)
 {
     size_t whole, part = 0;
@@ -44,7 +44,7 @@ static sh_value_id conv(sh_net *net, sh_value_id x, const char *name, const char
     return sh_parts_conv_norm(net, x, name, norm, &options);
 }
 
-/* name.0, name.1 and ReLU6. */
+/* Convolution name.0, batch normalisation name.1 and ReLU6. */
 static sh_value_id conv_relu6(sh_net *net, sh_value_id x, int name, sh_conv_options options)
 {
     sh_net_enter(net, "%d", name);

@@ -24,7 +24,7 @@ const sh_model_def *const *sh_model_all(void)
     return all;
 }
 
-/* "resnet20" is "resnet:20" without its colon; else the nearest name. "" where none is near. */
+/* Suggests a spec: "resnet:20" for "resnet20", else a similar name, or "" if there is none. */
 static void suggest(char meant[MEANT_BYTES], const char *spec)
 {
     char typed[MEANT_BYTES];
@@ -72,8 +72,8 @@ static sh_op loss_of(sh_target target)
                                         : SH_OP_mse;
 }
 
-/* Each sample's loss for its target. Samples that are mixed of two have two targets, and the mean
- * of both losses by their shares. */
+/* The loss of each sample. Mixed samples have two classes: their loss is the mean of both losses,
+ * weighted by the shares. */
 static sh_value_id add_loss(sh_net *net, const sh_model_options *options, sh_value_id given,
                             sh_value_id targets)
 {
@@ -97,7 +97,7 @@ static sh_value_id add_loss(sh_net *net, const sh_model_options *options, sh_val
     return sh_graph_add(graph, SH_OP_add, NULL, parts, NULL);
 }
 
-/* The model's layers, from samples to what it gives; `def` is NULL for an imported one. */
+/* Adds the model's layers and returns its output. `def` is NULL for an imported model. */
 static sh_value_id build_layers(sh_net *net, sh_value_id samples, const sh_model_def *def,
                                 const sh_model_options *options)
 {
@@ -113,7 +113,7 @@ static sh_value_id build_layers(sh_net *net, sh_value_id samples, const sh_model
     return def->build(net, samples, colon == NULL ? NULL : colon + 1, &options->problem);
 }
 
-/* From samples to loss, and for training back to the gradients. */
+/* Adds inputs, layers and loss, and for training the gradients. */
 static void build_all(sh_graph *graph, const sh_model_def *def, const sh_model_options *options,
                       size_t samples, sh_model_mode mode)
 {
@@ -142,7 +142,7 @@ static void build_all(sh_graph *graph, const sh_model_def *def, const sh_model_o
     const sh_value_id loss = add_loss(&net, options, given, targets);
     sh_graph_output(graph, loss);
     sh_graph_output(graph, classes ? sh_graph_add(graph, SH_OP_argmax, NULL, &given, NULL) : given);
-    sh_graph_output(graph, targets); /* still there after the run, to be compared with */
+    sh_graph_output(graph, targets); /* compared with the output after the run */
     sh_graph_output(graph, given);
     sh_graph_fuse(graph);
     if (net.training) {
@@ -210,8 +210,8 @@ size_t sh_model_parameters(const sh_graph *graph)
 }
 
 /*
- * Standard normal numbers by IEEE operations alone, so that every machine draws the same: the polar
- * method (Marsaglia, Bray 1964) with sh_real_log.
+ * Draws a standard normal number by the polar method (Marsaglia, Bray 1964) with sh_real_log. It
+ * uses only IEEE operations, so that all machines draw the same numbers.
  */
 static float draw_normal(sh_random *random)
 {

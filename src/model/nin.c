@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Network in Network for CIFAR (Lin, Chen, Yan: "Network in network", 2013): each convolution is
- * followed by two of 1x1, and the mean over the image of one map a class replaces dense layers.
- * Shapes, dropout and names are those of the definition that the authors published for Caffe:
- * 966,986 weights for 10 classes. Its windows of pooling hang over the edge behind; here those of
- * the mean have a padding of 1 instead, which gives the same sizes. Weights begin normal by fan-in.
+ * followed by two 1x1 convolutions. Instead of dense layers there is one feature map per class,
+ * with its mean over the image. Shapes, dropout and names are those of the authors' Caffe
+ * definition: 966,986 weights for 10 classes. In Caffe the pooling windows extend beyond the end of
+ * the image; here average pooling has a padding of 1 instead, which gives the same sizes. Initial
+ * weights are normal by fan-in.
  */
 #include "model/parts.h"
 
@@ -40,7 +41,7 @@ static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameter
     x = sh_layer_dropout(net, x, 0.5f);
     x = conv(net, x, "conv3", 3, 192);
     x = bare_conv(net, conv(net, x, "cccp5", 1, 192), "cccp6", 1, problem->outputs);
-    if (problem->target == SH_TARGET_CLASS) /* as published; numbers and labels may be below 0 */
+    if (problem->target == SH_TARGET_CLASS) /* as published; other outputs may be below 0 */
         x = sh_layer_relu(net, x);
     return sh_layer_global_pool(net, x);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SqueezeNet 1.1 (Iandola et al. 2016; 1.1 is of the authors' repository: 2.4 times less work than
- * 1.0), with torchvision's names and initial weights. A fire module squeezes the channels by 1x1
- * convolutions, then expands them by 1x1 and 3x3 ones side by side. 1,235,496 weights for 1000
- * classes. Pooling takes windows that hang over the edge.
+ * SqueezeNet 1.1 (Iandola et al. 2016; version 1.1, from the authors' repository, does 2.4 times
+ * less work than 1.0), with torchvision's names and initial weights. A fire module reduces the
+ * channels by 1x1 convolutions and expands them by parallel 1x1 and 3x3 convolutions. 1,235,496
+ * weights for 1000 classes. Pooling windows may extend beyond the image.
  */
 #include "model/parts.h"
 
@@ -58,7 +58,7 @@ static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameter
                                            .zero_bias = true,
                                            .filling = SH_FILL_NORMAL,
                                            .deviation = 0.01f});
-    if (problem->target == SH_TARGET_CLASS) /* as published; numbers and labels may be below 0 */
+    if (problem->target == SH_TARGET_CLASS) /* as published; other outputs may be below 0 */
         x = sh_layer_relu(net, x);
     return sh_layer_global_pool(net, x);
 }
