@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long the trials will take that are left, told from those that are done.
+ * Estimates the time of the remaining trials from the finished ones.
  *
  *     const double left_seconds = sh_forecast(trials, count, filter);
  *
- * A trial's work is its samples: steps times batch, or where epochs are counted the epochs. Trials
- * of the same model and data take as long for the same work as those that are done did on average;
- * without such a trial, the mean of all that are done is taken.
+ * A trial's work is its number of samples, steps times batch size, or its epochs if it counts
+ * epochs. For a model and data with finished trials, the estimate uses their mean time per work.
+ * Otherwise it is the mean time of all finished trials.
  *
  * Threads: any.
  */
@@ -16,8 +16,8 @@
 #include "shoal/sweep.h"
 
 /*
- * Of the trials that wait and match `filter` (NULL: all), and the running one, from its start. NaN
- * where none is done.
+ * Returns the estimated seconds of the running trial, from its start, and of the waiting ones that
+ * match `filter` (NULL: all). NaN if no trial is finished.
  */
 double sh_forecast(const sh_trial *trials, size_t count, const char *filter);
 

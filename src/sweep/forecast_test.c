@@ -25,10 +25,10 @@ static void tells_from_trials_of_the_same_model(void **state)
     const size_t count = sizeof trials / sizeof *trials;
     assert_true(sh_forecast(trials, count, NULL) == 10 + 200);
     assert_true(sh_forecast(trials, count, "model=b") == 200);
-    trials[3].settings[SH_SETTING_batch_per_device] = "64"; /* the usual batch, on two devices */
+    trials[3].settings[SH_SETTING_batch_per_device] = "64"; /* the default, on two devices */
     trials[3].settings[SH_SETTING_devices] = "2";
     assert_true(sh_forecast(trials, count, NULL) == 20 + 200);
-    trials[3].settings[SH_SETTING_model] = "c"; /* unlike all others: as long as they are */
+    trials[3].settings[SH_SETTING_model] = "c"; /* unlike all others: the mean of all */
     assert_true(sh_forecast(trials, count, NULL) == 40 + 200);
     assert_true(isnan(sh_forecast(trials + 3, 3, NULL)));
     assert_true(sh_forecast(trials, 3, NULL) == 0);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libyaml makes a document of nodes, each with its place in the file. From these come axes, the
- * values of a setting; a block is an axis for each setting, of which most have one value that is
- * NULL. Counting through the axes like an odometer, the last one fastest, gives the trials.
+ * libyaml parses the file into nodes with positions. The nodes are converted to axes: an axis is
+ * the list of values of one setting. A block has an axis for each setting; most axes have NULL as
+ * their only value. Counting through the axes like an odometer, the last one fastest, gives the
+ * trials.
  */
 #include "sweep/study_file.h"
 
@@ -71,7 +72,7 @@ static setting_kind kind_of(sh_setting setting)
 
 typedef struct axis {
     const char *values[SH_STUDY_VALUES_MAX];
-    size_t count; /* 0: it does not stand there */
+    size_t count; /* 0: not in the file */
 } axis;
 
 typedef struct block {
@@ -84,7 +85,7 @@ typedef struct reader {
     const char *path;
     yaml_document_t document;
     sh_arena arena;
-    block all, own, rule; /* of which the one at hand: they are large */
+    block all, own, rule; /* the current block: blocks are large */
     sh_study study;
     sh_study_trial *trials;
     size_t capacity;
@@ -116,7 +117,7 @@ static yaml_node_t *node_of(reader *self, int index)
     return yaml_document_get_node(&self->document, index);
 }
 
-/* A scalar as text with its end, or NULL: another node, too long, or with control characters. */
+/* A scalar as a string. NULL for other nodes, long texts and control characters. */
 static const char *text_of(const yaml_node_t *node, char text[SH_STUDY_TEXT_BYTES])
 {
     if (node->type != YAML_SCALAR_NODE || node->data.scalar.length >= SH_STUDY_TEXT_BYTES)
@@ -135,7 +136,7 @@ static sh_status keep(reader *self, const char **kept, const char *text)
     return *kept == NULL ? sh_fail_memory(strlen(text), "a study") : SH_OK;
 }
 
-/* Text for people and programs: a name, or the lab. */
+/* Reads a text that is not a setting: the name, or the path of the lab. */
 static sh_status take_text(reader *self, const char **kept, const yaml_node_t *node,
                            const char *what)
 {
@@ -147,7 +148,7 @@ static sh_status take_text(reader *self, const char **kept, const yaml_node_t *n
 
 /* ---- values ---- */
 
-/* Whether it is a number with a unit of its kind. */
+/* True if the text is a number with a unit of this kind. */
 static bool has_unit(const char *text, setting_kind kind)
 {
     static const char *const units[][6] = {
@@ -173,8 +174,8 @@ static bool whole_of(const char *text, size_t length, uint64_t *number)
     return true;
 }
 
-/* `out` is the value as all of its kind are written, numbers in one form; false where the text is
- * none of the kind. */
+/* Converts a value to its canonical form, so that equal numbers have the same text. False if the
+ * text is not of this kind. */
 static bool value_of(setting_kind kind, const char *text, char out[SH_STUDY_TEXT_BYTES])
 {
     uint64_t number;
@@ -224,7 +225,7 @@ static sh_status add_value(reader *self, axis *to, const yaml_node_t *node, cons
     return SH_OK;
 }
 
-/* A value, or a range such as "1..10": each number of it. */
+/* Adds a value, or all numbers of a range such as "1..10". */
 static sh_status add_scalar(reader *self, axis *to, sh_setting setting, const yaml_node_t *node)
 {
     const setting_kind kind = kind_of(setting);
@@ -243,18 +244,18 @@ static sh_status add_scalar(reader *self, axis *to, sh_setting setting, const ya
         (kind == WHOLE || from > 0)) {
         for (uint64_t number = from; number <= until; number++) {
             snprintf(value, sizeof value, "%llu", (unsigned long long)number);
-            SH_TRY(add_value(self, to, node, value)); /* ends at the limit of values */
+            SH_TRY(add_value(self, to, node, value)); /* fails at the limit */
         }
         return SH_OK;
     }
     if (!value_of(kind, text, value))
         return fail_at(self, node->start_mark, "'%s' must be %s, and not '%.200s'",
                        sh_setting_name(setting), expected[kind], text);
-    const bool no = kind == FLAG && strcmp(value, "false") == 0; /* as if it did not stand there */
+    const bool no = kind == FLAG && strcmp(value, "false") == 0; /* as if not in the file */
     return add_value(self, to, node, no ? NULL : value);
 }
 
-/* One value or a list. */
+/* Reads one value or a list. */
 static sh_status read_axis(reader *self, axis *to, sh_setting setting, yaml_node_t *node)
 {
     to->count = 0;
@@ -272,7 +273,7 @@ static sh_status read_axis(reader *self, axis *to, sh_setting setting, yaml_node
 
 /* ---- mappings ---- */
 
-/* What stands at a key beside settings. */
+/* A key that is not a setting, and its node. */
 typedef struct field {
     const char *name;
     yaml_node_t **node;
@@ -286,7 +287,7 @@ static int setting_of(const char *name)
     return -1;
 }
 
-/* One line "name: value" of a mapping: to the field or axis of its name. */
+/* Stores a pair "name: value" of a mapping in the field or axis with its name. */
 static sh_status read_pair(reader *self, const yaml_node_pair_t *pair, const field *fields,
                            axis *axes, bool seen[SH_SETTING_COUNT])
 {
@@ -320,7 +321,7 @@ static sh_status read_pair(reader *self, const yaml_node_pair_t *pair, const fie
                    meant.name);
 }
 
-/* Fields to their nodes, settings to axes (NULL: none belong here). */
+/* Reads a mapping into fields and axes. `axes` NULL: settings are not allowed here. */
 static sh_status read_mapping(reader *self, const yaml_node_t *node, const char *what,
                               const field *fields, axis *axes)
 {
@@ -347,7 +348,7 @@ static sh_status check_list(const reader *self, const yaml_node_t *node, const c
 
 /* ---- trials ---- */
 
-/* Takes away what one rule names, from `first` on. */
+/* Removes the trials from `first` on that match a rule. */
 static sh_status apply_rule(reader *self, const yaml_node_t *node, size_t first)
 {
     static const field none[] = {{0}};
@@ -374,7 +375,7 @@ static sh_status apply_rule(reader *self, const yaml_node_t *node, size_t first)
     return SH_OK;
 }
 
-/* All combinations of a block's values but those that its rules take away. */
+/* Adds all combinations of a block's values, without those that its rules exclude. */
 static sh_status add_trials(reader *self, const block *from, const yaml_node_t *node)
 {
     size_t count = 1;
@@ -389,7 +390,7 @@ static sh_status add_trials(reader *self, const block *from, const yaml_node_t *
     for (size_t i = 0; i < count; i++) {
         sh_study_trial *trial = &self->trials[first + i];
         *trial = (sh_study_trial){.block = from->name};
-        size_t number = i; /* the last axis changes first */
+        size_t number = i; /* the last axis varies fastest */
         for (int s = SH_SETTING_COUNT - 1; s >= 0; s--) {
             const axis *each = &from->axes[s];
             if (each->count == 0)
@@ -543,7 +544,8 @@ bool sh_study_trial_is_lab(const char *const given[SH_SETTING_COUNT])
 
 /* ---- filters ---- */
 
-/* The next NAME=VALUE of a filter: where it ends, and the setting; -1: it is none. */
+/* Parses the next NAME=VALUE of a filter and returns its end. *setting is -1 if the name is unknown
+ * or the form is wrong. */
 static const char *next_condition(const char *at, int *setting, const char **value)
 {
     char name[32];

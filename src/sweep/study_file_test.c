@@ -56,7 +56,7 @@ static void multiplies_what_a_block_has(void **state)
     sh_study_free(study);
 }
 
-/* However it is written, and wherever it stands, a trial is the same. */
+/* A trial's id does not depend on notation or order of its settings. */
 static void names_a_trial_by_its_settings(void **state)
 {
     (void)state;
@@ -70,7 +70,7 @@ static void names_a_trial_by_its_settings(void **state)
     assert_string_not_equal(same->trials[0].id, same->trials[1].id);
     assert_int_equal(strlen(one->trials[0].id), SH_TRIAL_ID_BYTES - 1);
     assert_true(sh_study_trial_is_lab(one->trials[0].settings));
-    /* A database that is years old knows it by this name. */
+    /* Existing databases contain this id. */
     assert_string_equal(one->trials[0].id, "29cf4850dc6a");
     sh_study_free(one);
     sh_study_free(same);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The list of trials comes from the study, their states from the folder's database. A trial is
- * marked RUNNING there before it begins; if the program is killed, the next sweep finds the mark
- * and starts the trial again, in an empty folder, so that nothing of the broken attempt is left.
+ * The study gives the list of trials and the folder's database their states. A trial is marked
+ * RUNNING in the database before it starts. If the program is killed, the next sweep finds this
+ * mark and starts the trial again in an empty folder.
  */
 #include "shoal/sweep.h"
 
@@ -29,18 +29,18 @@ typedef struct sweep {
     const sh_sweep_options *asked;
     sh_sweep_result *result;
     const sh_study *study;
-    sh_trials *trials; /* NULL: there is nothing yet, and all is only listed */
+    sh_trials *trials; /* NULL: no database yet, while only listing */
     char program[SH_PATH_BYTES], lab[SH_PATH_BYTES];
     bool has_lab;
 
-    sh_trial *trial; /* at hand */
+    sh_trial *trial; /* the current one */
     uint32_t number, count;
     double begun, spent_before, left_seconds;
 } sweep;
 
 /* ---- paths ---- */
 
-/* Shoal's program, and the lab's: as the study has it, else SHOAL_LAB, else nearby. */
+/* Finds the programs of shoal and the lab. The lab is the study's, else SHOAL_LAB, else nearby. */
 static sh_status find_programs(sweep *self)
 {
     if (self->asked->program != NULL) {
@@ -56,7 +56,7 @@ static sh_status find_programs(sweep *self)
     if (named == NULL)
         named = getenv("SHOAL_LAB");
     if (named == NULL) {
-        /* Beside the source tree that the program was built in: a folder above it has lab/lab. */
+        /* In the source tree that the program was built in: a folder above it contains lab/lab. */
         char above[SH_PATH_BYTES];
         snprintf(above, sizeof above, "%s", self->program);
         while (!self->has_lab && (slash = strrchr(above, '/')) != NULL && slash != above) {
@@ -76,8 +76,8 @@ static sh_status find_programs(sweep *self)
     return SH_OK;
 }
 
-/* Removes what is in an open folder, which is closed; 0 or the first error. (fts(3) of 32-bit
- * systems ends early where a file's number needs 64 bits.) */
+/* Removes the contents of an open folder and closes it. Returns 0 or the first errno. (fts(3) is
+ * not used: on 32-bit systems it stops at files with 64-bit inode numbers.) */
 static int remove_inside(int folder)
 {
     int error = 0;
@@ -149,7 +149,7 @@ static sh_trial_place place_of(const sweep *self, const char *folder)
     return (sh_trial_place){folder, self->program, self->has_lab ? self->lab : NULL};
 }
 
-/* The programs of the trial at hand, to their end. */
+/* Runs the current trial's program until it exits. */
 static sh_status run_programs(sweep *self, const char *folder, int *exit_status)
 {
     char log[SH_PATH_BYTES], lab_file[SH_PATH_BYTES];
@@ -230,7 +230,7 @@ static bool is_asked_for(const sweep *self, const sh_trial *trial)
            (filter == NULL || sh_study_matches(filter, trial->settings));
 }
 
-/* Whether it stands further up in the study, too. */
+/* True if the same trial occurs earlier in the study. */
 static bool is_repeated(const sweep *self, size_t place)
 {
     const sh_trial *trials = self->result->trials;
@@ -243,7 +243,7 @@ static bool is_repeated(const sweep *self, size_t place)
 static sh_status do_all(sweep *self)
 {
     const sh_trial_place place = place_of(self, self->result->folder);
-    /* What a trial needs and is missing, before the first begins. */
+    /* Report missing requirements of any trial before the first one starts. */
     for (size_t i = 0; i < self->result->trial_count; i++) {
         sh_trial_command command;
         const sh_trial *trial = &self->result->trials[i];
@@ -262,7 +262,8 @@ static sh_status do_all(sweep *self)
         if (!is_asked_for(self, self->trial))
             continue;
         if (is_repeated(self, i)) {
-            SH_TRY(sh_trials_load(self->trials, self->trial)); /* done there by now */
+            SH_TRY(sh_trials_load(self->trials,
+                                  self->trial)); /* run before, at its first occurrence */
             continue;
         }
         if (sh_stop_requested(self->asked->stop))
@@ -273,7 +274,7 @@ static sh_status do_all(sweep *self)
     return SH_OK;
 }
 
-/* Reads the trials of the study. Unless they are only to be listed, runs the missing ones first. */
+/* Reads the trials of the study and, unless only a list was requested, runs the missing ones. */
 static sh_status list_or_do(sweep *self)
 {
     sh_sweep_result *result = self->result;
@@ -287,7 +288,7 @@ static sh_status list_or_do(sweep *self)
     if (!list)
         SH_TRY(sh_trials_take(self->trials, self->study, self->asked->file, date_seconds()));
 
-    /* The places of the study, with what is known of their trials. */
+    /* The trials of the study, with their stored results. */
     result->trials = calloc(self->study->trial_count, sizeof *result->trials);
     if (result->trials == NULL)
         return sh_fail_memory(self->study->trial_count * sizeof *result->trials, "a sweep");
@@ -318,7 +319,7 @@ sh_status sh_sweep(const sh_sweep_options *options, sh_sweep_result *result)
     sh_status status;
     if (options->only != NULL)
         SH_TRY_DONE(sh_study_check_filter(options->only));
-    /* runs/ and the file's name without its end. */
+    /* runs/ + the file's name without its extension. */
     const char *slash = strrchr(options->file, '/');
     const char *name = slash == NULL ? options->file : slash + 1, *end = strrchr(name, '.');
     const int letters = (int)(end == NULL || end == name ? strlen(name) : (size_t)(end - name));

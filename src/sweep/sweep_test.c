@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sweeps whose program is a script that trains nothing. */
+/* Sweeps with a script in place of shoal, which does not train. */
 #include "shoal/sweep.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 static char folder[SCRATCH_BYTES], file[SH_PATH_BYTES], program[SH_PATH_BYTES], run[SH_PATH_BYTES],
     diary[SH_PATH_BYTES];
 
-/* As it is called: train --quiet --run DIR --json FILE MODEL ... */
+/* Called as: train --quiet --run DIR --json FILE MODEL ... */
 static const char script[] =
     "#!/bin/sh\n"
     "dir=$(dirname \"$4\")\n"
@@ -51,7 +51,7 @@ static sh_sweep_options options_for(const char *text)
     return (sh_sweep_options){.file = file, .folder = run, .program = program};
 }
 
-/* What was trained since the last time. */
+/* Checks which models were trained since the last call. */
 static void assert_trained(const char *expected)
 {
     char *text = NULL;
@@ -90,7 +90,7 @@ static void does_each_trial_once(void **state)
     assert_counts(&options, 1, 0, 3, 0);
     assert_trained("a\n");
     options.only = NULL;
-    assert_counts(&options, 3, 1, 0, 0); /* b stands in the study twice */
+    assert_counts(&options, 3, 1, 0, 0); /* b occurs in the study twice */
     assert_trained("bad\nb\n");
     assert_counts(&options, 3, 1, 0, 0);
     assert_trained("");

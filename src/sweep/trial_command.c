@@ -25,7 +25,7 @@ static void add(maker *self, const char *text)
     self->command.arguments[self->count++] = copy;
 }
 
-/* $NAME by what the environment has, $$ by $. */
+/* Replaces $NAME by the environment variable and $$ by $. */
 static sh_status expand(char out[TEXT_BYTES], const char *setting, const char *text)
 {
     size_t length = 0;
@@ -53,14 +53,14 @@ static sh_status expand(char out[TEXT_BYTES], const char *setting, const char *t
     return SH_OK;
 }
 
-/* MODEL, DATA and options, as they follow `shoal train`. */
+/* Adds MODEL, DATA and options: the arguments of `shoal train`. */
 static sh_status add_job(maker *self, const char *const settings[SH_SETTING_COUNT], bool lab)
 {
     char text[TEXT_BYTES], option[TEXT_BYTES + 32];
     for (int i = 0; i < SH_SETTING_COUNT; i++) {
         const sh_setting each = (sh_setting)i;
         const sh_option *found = sh_study_option(each);
-        /* What the lab says of each device by itself. */
+        /* The lab's file sets these for each device. */
         const bool of_devices =
             each == SH_SETTING_devices || each == SH_SETTING_memory || each == SH_SETTING_lanes;
         if (settings[i] == NULL || found == NULL || (lab && of_devices))
@@ -79,14 +79,14 @@ static sh_status add_job(maker *self, const char *const settings[SH_SETTING_COUN
 
 /* ---- the lab's file ---- */
 
-/* As a shell takes it, within a TOML string, in which a $ stands for the environment. */
+/* Writes an argument, quoted for the shell inside a TOML string in which the lab expands $. */
 static void write_argument(FILE *file, const char *text)
 {
     fputc('\'', file);
     for (; *text != '\0'; text++)
         switch (*text) {
         case '\'':
-            fputs("'\\\"'\\\"'", file); /* leaves the quotes, and comes back */
+            fputs("'\\\"'\\\"'", file); /* ends the quotes, adds '"'"', starts them again */
             break;
         case '\\':
             fputs("\\\\", file);
@@ -119,8 +119,8 @@ static sh_status begin(maker *self)
     return self->command.arguments == NULL ? sh_fail_memory(0, "a command") : SH_OK;
 }
 
-/* The lab's file, with the command that its first device runs; the others have a copy of the data,
- * which that one has by itself. */
+/* Writes the lab's file with the command of the first device. The other devices get a copy of the
+ * data; the first one reads the original. */
 static sh_status make_lab_file(maker *self, const char *const settings[SH_SETTING_COUNT])
 {
     char data[TEXT_BYTES];
@@ -146,7 +146,7 @@ static sh_status make_lab_file(maker *self, const char *const settings[SH_SETTIN
     if (settings[SH_SETTING_delay] != NULL)
         write_text(file, "delay", settings[SH_SETTING_delay]);
 
-    /* The files of "mnist:FOLDER" are in the folder; digits, which are built in, have none. */
+    /* "mnist:FOLDER" names the folder of its files. digits are generated and have no files. */
     const bool drawn = strncmp(data, "digits", 6) == 0 && (data[6] == '\0' || data[6] == ':');
     const char *colon = strchr(data, ':'), *count = settings[SH_SETTING_devices];
     const unsigned long devices = count == NULL ? 1 : strtoul(count, NULL, 10);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command that does a trial: `shoal train`, or where it has settings of the lab's, `lab run`
- * with a file that is written for it (lab/README.md has its form).
+ * Builds the command that runs a trial: `shoal train`, or for a trial with settings of the lab,
+ * `lab run` with a generated file (format: lab/README.md).
  *
  *     SH_TRY(sh_trial_command_make(&command, trial->settings, &place));
  *     execv(command.arguments[0], command.arguments);
  *     sh_trial_command_release(&command);
  *
- * Either leaves its summary in the trial's folder as SH_TRIAL_SUMMARY, beside the run's folder.
+ * Both commands write their summary to SH_TRIAL_SUMMARY in the trial's folder, next to the run's
+ * folder.
  *
- * Threads: any; the environment is read.
+ * Threads: any, while no thread changes the environment, which is read.
  */
 #ifndef SHOAL_SWEEP_TRIAL_COMMAND_H
 #define SHOAL_SWEEP_TRIAL_COMMAND_H
@@ -20,21 +21,21 @@
 #define SH_TRIAL_SUMMARY "summary.json"
 #define SH_TRIAL_LAB_FILE "lab.toml"
 
-/* Where it is done, and by what; paths are absolute, or from the working folder. */
+/* The trial's folder and the programs. Paths are absolute or relative to the working folder. */
 typedef struct sh_trial_place {
     const char *folder;
-    const char *program; /* shoal's */
-    const char *lab;     /* NULL: trials of the lab are refused */
+    const char *program; /* the path of shoal */
+    const char *lab;     /* the path of the lab; NULL: trials of the lab fail */
 } sh_trial_place;
 
 typedef struct sh_trial_command {
     sh_arena arena;
-    char **arguments; /* the program first, NULL last; in the arena */
-    char *lab_file;   /* the content of SH_TRIAL_LAB_FILE; NULL: none is needed; free() */
+    char **arguments; /* the program first, terminated by NULL; in the arena */
+    char *lab_file;   /* content of SH_TRIAL_LAB_FILE, or NULL if not needed; owned */
 } sh_trial_command;
 
-/* Settings are as of sh_study_trial. SH_NOT_FOUND where one names an environment variable that is
- * not set. */
+/* Settings are those of sh_study_trial. SH_NOT_FOUND if one names an environment variable that is
+ * not set. Release *command on success only. */
 sh_status sh_trial_command_make(sh_trial_command *command,
                                 const char *const settings[SH_SETTING_COUNT],
                                 const sh_trial_place *place) SHOAL_CHECKED;

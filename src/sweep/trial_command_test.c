@@ -8,7 +8,7 @@
 
 static const sh_trial_place place = {"f", "/bin/shoal", "/lab/lab"};
 
-/* All arguments with a space between them. */
+/* Compares all arguments, joined by spaces. */
 static void assert_command(const char *const *settings, const char *expected)
 {
     sh_trial_command command;

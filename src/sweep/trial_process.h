@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One program that is run to its end, with all that it prints in a file.
+ * Runs a program until it exits and writes its output to a file.
  *
  *     const sh_trial_process process = {.arguments = arguments, .log = "trials/1/output.log"};
  *     SH_TRY(sh_trial_process_run(&exit_status, &process));
  *
- * It is in a process group of its own, so that a terminal's Ctrl-C reaches the caller alone, and
- * ends with the thread that called.
+ * The program runs in its own process group, so that a terminal's Ctrl-C reaches only the caller.
+ * It is killed when the calling thread ends.
  *
  * Threads: the caller waits; `tick` is called on its thread.
  */
@@ -19,22 +19,23 @@
 #include "base/fail.h"
 #include "shoal/train.h"
 
-/* How long a program may take to end by itself once it is told to (SIGINT). */
+/* How long a program may take to exit after SIGINT, before it is killed. */
 #define SH_TRIAL_PATIENCE_MS 20000
 
 typedef struct sh_trial_process {
-    char *const *arguments; /* the program's path first, NULL last */
+    char *const *arguments; /* the program's path first, terminated by NULL */
     const char *log;
     const sh_clock *clock;
     sh_stop *stop; /* optional */
-    /* Optional: about each second, with the seconds so far. Its failure ends the program. */
+    /* Optional: called about every second with the elapsed seconds. A failure ends the program. */
     sh_status (*tick)(void *context, double seconds);
     void *context;
 } sh_trial_process;
 
 /*
- * `*exit_status` is the program's, or 128 and the number of the signal that ended it. SH_STOPPED
- * where `stop` asked, after the program's end; SH_NOT_FOUND and others where it cannot be started.
+ * Sets *exit_status to the program's exit status, or to 128 + the number of the signal that killed
+ * it. SH_STOPPED if `stop` was requested, after the program has ended. SH_NOT_FOUND and others if
+ * the program cannot be started. The failure of `tick`.
  */
 sh_status sh_trial_process_run(int *exit_status, const sh_trial_process *process) SHOAL_CHECKED;
 

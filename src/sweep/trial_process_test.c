@@ -64,7 +64,7 @@ static void says_why_it_cannot_be_started(void **state)
                  "/nowhere/log: cannot open");
 }
 
-/* A clock that jumps, so that nobody waits for a second. */
+/* A clock that jumps, so that the test need not wait for a second. */
 static uint64_t jump(void *context)
 {
     uint64_t *now_ns = context;

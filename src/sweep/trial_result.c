@@ -13,7 +13,7 @@
 
 #define LOG_BYTES_MAX (1u << 24)
 
-/* What a figure is called in a summary; those that are not there are made of its devices. */
+/* The keys of figures in a summary. The other figures are computed from its devices. */
 static const struct {
     sh_trial_figure figure;
     const char *key;
@@ -33,7 +33,7 @@ static const struct {
 static const struct {
     const char *key;
     sh_trial_figure mean;
-    int most; /* -1: of no interest */
+    int most; /* -1: not recorded */
 } each[] = {
     {"cpu_seconds", SH_TRIAL_FIGURE_cpu_seconds, -1},
     {"peak_rss_bytes", SH_TRIAL_FIGURE_memory_mean, SH_TRIAL_FIGURE_memory_max},
@@ -47,7 +47,7 @@ static double number_of(const json_t *object, const char *key)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-/* The last line of the log that says something, without the program's name before it. */
+/* Sets the message to the last non-empty line of the log, without the program's name. */
 static void take_last_words(sh_trial *trial, const char *folder, int exit_status)
 {
     char path[SH_PATH_BYTES], *text = NULL, *rest;
@@ -89,7 +89,7 @@ void sh_trial_result_read(sh_trial *trial, const char *folder, int exit_status)
     const json_t *devices = json_object_get(summary, "devices");
     const size_t count = json_array_size(devices);
     for (size_t i = 0; count > 0 && i < sizeof each / sizeof *each; i++) {
-        double sum = 0, most = 0; /* NaN where one of the devices does not know it */
+        double sum = 0, most = 0; /* NaN if a device lacks the value */
         for (size_t d = 0; d < count; d++) {
             const double value = number_of(json_array_get(devices, d), each[i].key);
             sum += value;

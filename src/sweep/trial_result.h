@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What came of a trial, from the files that its program has left in its folder.
+ * Reads the result of a trial from the files in its folder.
  *
- *     SH_TRY(sh_trial_result_read(&trial, folder, exit_status));
+ *     sh_trial_result_read(&trial, folder, exit_status);
  *     if (trial.state == SH_TRIAL_FAILED)
  *         ... trial.message ...
  *
@@ -13,11 +13,12 @@
 
 #include "shoal/sweep.h"
 
-#define SH_TRIAL_LOG "output.log" /* what the program has printed */
+#define SH_TRIAL_LOG "output.log" /* the program's output */
 
 /*
- * Sets state, figures (but wall_seconds), hash and message: DONE where the program ended well and
- * its summary says that the training was complete, else FAILED with the program's last words.
+ * Sets state, figures (except wall_seconds), hash and message. The state is DONE if the program
+ * succeeded and its summary reports a completed training; else FAILED, with the end of the
+ * program's output as message.
  */
 void sh_trial_result_read(sh_trial *trial, const char *folder, int exit_status);
 

@@ -14,13 +14,13 @@
 #include "store/sweep_schema.h"
 
 enum {
-    AFTER_SETTINGS = SH_SETTING_COUNT + 1, /* of parameters, the id */
+    AFTER_SETTINGS = SH_SETTING_COUNT + 1, /* SQL parameter of the id, after the settings */
     AFTER_STATE = AFTER_SETTINGS + 6,
     PARAMETERS = AFTER_STATE + SH_TRIAL_FIGURE_COUNT,
 };
 
 struct sh_trials {
-    int lock; /* -1: it is only read */
+    int lock; /* -1: opened for reading */
     sh_database *database;
     sh_query *load, *save;
 };
@@ -155,7 +155,7 @@ done:
     if (status == SH_OK)
         return sh_database_run(database, "COMMIT");
     const sh_status undone = sh_database_run(database, "ROLLBACK");
-    (void)undone; /* the failure is the first one */
+    (void)undone; /* the first failure is returned */
     return status;
 }
 

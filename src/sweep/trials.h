@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The trials of a sweep and what came of them, in its folder's sweep.db (store/sweep_schema.h).
+ * The trials of a sweep and their results, stored in the folder's sweep.db (store/sweep_schema.h).
  *
  *     SH_TRY(sh_trials_open(&trials, "runs/study", SH_DATABASE_WRITE));
  *     SH_TRY(sh_trials_take(trials, study, "study.yaml", now));
@@ -9,10 +9,9 @@
  *     SH_TRY(sh_trials_save(trials, &trial));
  *     sh_trials_close(trials);
  *
- * Each save is a transaction: a program that is killed leaves all of it or nothing. The writer
- * locks the folder. sh_trials_take finds a trial RUNNING that was under way when its sweep was
- * killed, and makes it WAITING: it starts again, and the time of the first attempt stays counted up
- * to the last save.
+ * Each save is a transaction. The writer locks the folder. If a sweep was killed, its current trial
+ * is still RUNNING in the database. sh_trials_take sets such a trial to WAITING, so that it starts
+ * again. The time spent on it up to the last save remains counted.
  *
  * Threads: caller locks.
  */
@@ -24,27 +23,28 @@
 
 typedef struct sh_trials sh_trials;
 
-/* Makes the folder in order to write. SH_REFUSED where another sweep has it; SH_NOT_FOUND where no
- * sweep is there to read; failures of sh_database_open. `*trials` is owned. */
+/* `*trials` is owned by the caller: sh_trials_close. Creates the folder when opened for writing.
+ * SH_REFUSED if another sweep holds the lock, SH_NOT_FOUND if there is no sweep to read, or a
+ * failure of sh_database_open. */
 sh_status sh_trials_open(sh_trials **trials, const char *folder,
                          sh_database_mode mode) SHOAL_CHECKED;
-void sh_trials_close(sh_trials *trials); /* NULL is fine */
+void sh_trials_close(sh_trials *trials); /* NULL does nothing */
 
 /*
- * Makes `study` the study of the folder: its new trials wait; trials that it no longer has are kept
- * without a place. `now` is in seconds since 1970.
+ * Makes `study` the study of the folder. New trials are WAITING. Trials that are no longer in the
+ * study are kept without a position. `now` is in seconds since 1970.
  */
 sh_status sh_trials_take(sh_trials *trials, const sh_study *study, const char *file,
                          double now) SHOAL_CHECKED;
 
-/* Fills state, attempts, spent seconds, figures, hash and message of the trial with this id; one
- * that the folder has not is WAITING. */
+/* Sets state, attempts, spent seconds, figures, hash and message of the trial with trial->id. A
+ * trial that the database does not have is WAITING. */
 sh_status sh_trials_load(sh_trials *trials, sh_trial *trial) SHOAL_CHECKED;
 
-/* Replaces what was known of the trial's id. `begun` is NaN for one that never began. */
+/* Replaces the stored trial with this id. `begun` is NaN if the trial never started. */
 sh_status sh_trials_save(sh_trials *trials, const sh_trial *trial, double begun) SHOAL_CHECKED;
 
-/* Trials without a place in the study. */
+/* Counts the stored trials that are not in the study. */
 sh_status sh_trials_others(sh_trials *trials, uint32_t *count) SHOAL_CHECKED;
 
 #endif

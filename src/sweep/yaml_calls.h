@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libyaml, loaded where a study is read.
+ * Loads libyaml at run time, when a study is read.
  *
  *     SH_TRY(sh_yaml_load());
  *     yaml_parser_initialize(&parser);
@@ -12,7 +12,7 @@
 
 #include "base/fail.h"
 
-/* To be called before any of libyaml's functions; SH_UNSUPPORTED says which package is missing. */
+/* Must be called before libyaml's functions. SH_UNSUPPORTED names the missing package. */
 sh_status sh_yaml_load(void) SHOAL_CHECKED;
 
 #endif
