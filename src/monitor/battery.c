@@ -4,18 +4,18 @@
 #include <math.h>
 #include <string.h>
 
-/* What a battery tells of itself. */
+/* The files of a battery. */
 enum {
-    NOW, /* in the same unit as the next, whichever it is; without: */
+    NOW, /* energy or charge, in the same unit as FULL */
     FULL,
-    CAPACITY, /* per cent */
+    CAPACITY, /* percent; used if the two above are missing */
     STATUS,
-    POWER, /* micro-units, all three */
+    POWER, /* micro-units, as are CURRENT and VOLTAGE */
     CURRENT,
     VOLTAGE,
 };
 
-/* The kernel's power supply class (Documentation/ABI/testing/sysfs-class-power). */
+/* Adds a device of the power supply class (Documentation/ABI/testing/sysfs-class-power). */
 static void add_cell(void *context, const char *path)
 {
     static const char *const names[SH_BATTERY_PROBES] = {
@@ -28,7 +28,7 @@ static void add_cell(void *context, const char *path)
         !sh_probe_once(line, sizeof line, "%s/type", path) || strcmp(line, "Battery") != 0)
         return;
     if (sh_probe_once(line, sizeof line, "%s/scope", path) && strcmp(line, "Device") == 0)
-        return; /* of a mouse */
+        return; /* the battery of a peripheral such as a mouse */
     sh_probe *probes = battery->cells[battery->count++].probes;
     sh_probe_open_each(probes, path, names, SH_BATTERY_PROBES);
     if (!sh_probe_is_open(&probes[NOW])) {
@@ -47,10 +47,10 @@ static double charge_of(const struct sh_battery_cell *cell)
 {
     const double exact = sh_probe_number(&cell->probes[NOW]) / sh_probe_number(&cell->probes[FULL]);
     const double ratio = isfinite(exact) ? exact : 1e-2 * sh_probe_number(&cell->probes[CAPACITY]);
-    return ratio >= 0 ? fmin(ratio, 1) : NAN; /* a worn one may say more than full */
+    return ratio >= 0 ? fmin(ratio, 1) : NAN; /* a worn battery may report more than full */
 }
 
-/* Drawn from it: nothing while it is full or charges, when somebody else feeds the machine. */
+/* Power drawn from the battery. 0 unless it is discharging: then the mains feed the machine. */
 static double draw_of(const struct sh_battery_cell *cell)
 {
     char status[64];
@@ -59,7 +59,7 @@ static double draw_of(const struct sh_battery_cell *cell)
         return 0;
     const double power = 1e-6 * sh_probe_number(&cell->probes[POWER]);
     if (!isnan(power))
-        return fabs(power); /* some drivers count what flows out as negative */
+        return fabs(power); /* some drivers report discharging as negative */
     return fabs(1e-12 * sh_probe_number(&cell->probes[CURRENT]) *
                 sh_probe_number(&cell->probes[VOLTAGE]));
 }

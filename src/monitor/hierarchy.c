@@ -3,9 +3,8 @@
  * A line of mountinfo (proc(5)):  31 23 0:28 ROOT PLACE options ... - cgroup source rw,cpu,cpuacct
  * A line of cgroup:               1:cpu,cpuacct:PATH     of version 2   0::PATH
  *
- * PATH as seen from ROOT is the folder's path as seen from PLACE. In a container ROOT may be a
- * group further down, or PATH lie outside of it (/.., of another namespace): then all that can be
- * seen of the group is PLACE.
+ * The folder is PLACE + PATH relative to ROOT. In a container ROOT may be below PATH, or PATH may
+ * be outside of ROOT (/.., of another namespace). Then only PLACE is visible.
  */
 #include "monitor/hierarchy.h"
 
@@ -16,7 +15,7 @@ typedef struct span {
     size_t bytes;
 } span;
 
-/* The text up to one of the characters in `ends`, none of which is passed. */
+/* The text before the first of the characters in `ends`. */
 static span until(const char *start, const char *ends)
 {
     return (span){start, strcspn(start, ends)};
@@ -27,7 +26,7 @@ static bool is(span word, const char *text)
     return strlen(text) == word.bytes && memcmp(word.start, text, word.bytes) == 0;
 }
 
-/* Whether a list with commas, which ends at one of `ends`, has the word. */
+/* True if a comma-separated list, which ends at one of `ends`, contains the word. */
 static bool lists(const char *list, const char *word, const char *ends)
 {
     char stops[8] = ",";
@@ -48,7 +47,7 @@ static const char *next_line(const char *line)
 }
 
 typedef struct mount {
-    int version; /* 0: no mount of control groups */
+    int version; /* 0: not a mount of control groups */
     span root, place;
 } mount;
 
@@ -79,7 +78,7 @@ static mount mount_of(const char *line, const char *controller)
     return (mount){1, fields[3], fields[4]};
 }
 
-/* The path of the process's group; nothing where no line names it. */
+/* The path of the process's group. Empty if no line names it. */
 static span find_path(const char *cgroup, int version, const char *controller)
 {
     for (const char *line = cgroup; line != NULL; line = next_line(line)) {
@@ -96,7 +95,7 @@ static span find_path(const char *cgroup, int version, const char *controller)
     return (span){"", 0};
 }
 
-/* What of the path lies below the root, with its slash; nothing where the path is not below. */
+/* The part of the path after the root, with its slash. Empty if the path is not below the root. */
 static span below(span path, span root)
 {
     if (root.bytes == 1)
@@ -112,7 +111,7 @@ static span below(span path, span root)
 bool sh_hierarchy_find(sh_hierarchy *place, const char *mountinfo, const char *cgroup,
                        const char *controller)
 {
-    mount top = {0}; /* of version 1, else the first of version 2 */
+    mount top = {0}; /* prefer version 1, else the first of version 2 */
     for (const char *line = mountinfo; line != NULL && top.version != 1; line = next_line(line)) {
         const mount this = mount_of(line, controller);
         if (this.version == 1 || top.version == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a process's control group is in the file tree (cgroups(7)), version 1 or 2, from the texts
- * of its files in /proc.
+ * Finds the folder of a process's control group (cgroups(7)), version 1 or 2, from the contents of
+ * its files mountinfo and cgroup in /proc.
  *
  *     sh_hierarchy place;
  *     if (sh_hierarchy_find(&place, mountinfo, cgroup, "cpu"))
@@ -19,18 +19,18 @@
 
 typedef struct sh_hierarchy {
     int version;
-    size_t mount_bytes; /* the folder's beginning that is the hierarchy's highest folder here */
+    size_t mount_bytes; /* length of the prefix of `folder` that is the mount point */
     char folder[SH_HIERARCHY_PATH_BYTES];
 } sh_hierarchy;
 
 /*
- * The group that `controller` counts the process in: in its hierarchy of version 1 where that is
- * mounted, else in the one of version 2. False where there is neither, or a line is malformed.
+ * Finds the process's group for `controller`: in the controller's hierarchy of version 1 if that is
+ * mounted, else in the one of version 2. False if neither is mounted or a line is malformed.
  */
 bool sh_hierarchy_find(sh_hierarchy *place, const char *mountinfo, const char *cgroup,
                        const char *controller);
 
-/* Goes one group up; false at the highest. */
+/* Moves to the parent group. False if there is none. */
 bool sh_hierarchy_up(sh_hierarchy *place);
 
 #endif

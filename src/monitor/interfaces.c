@@ -6,7 +6,7 @@
 
 #include "monitor/numbers.h"
 
-/* Received: bytes, packets and six more; sent: the same. */
+/* Columns: received bytes, packets and six more, then the same of sent. */
 enum { RECEIVED_BYTES, RECEIVED_PACKETS, SENT_BYTES = 8, SENT_PACKETS, COLUMNS_READ };
 
 static bool add_columns(sh_interfaces *sums, const char *at)
@@ -14,7 +14,7 @@ static bool add_columns(sh_interfaces *sums, const char *at)
     double columns[COLUMNS_READ];
     for (int i = 0; i < COLUMNS_READ; i++) {
         columns[i] = sh_numbers_next(&at);
-        if (!(columns[i] >= 0)) /* NaN too */
+        if (!(columns[i] >= 0)) /* also false for NaN */
             return false;
     }
     sums->received_bytes += columns[RECEIVED_BYTES];
@@ -30,7 +30,7 @@ bool sh_interfaces_sum(sh_interfaces *sums, const char *text)
     size_t count = 0, line = 0;
     for (const char *at = text; *at != '\0'; line++) {
         const char *end = at + strcspn(at, "\n");
-        if (line >= 2) { /* below the headings */
+        if (line >= 2) { /* after the headings */
             const char *name = at + strspn(at, " ");
             const char *colon = name + strcspn(name, ":\n");
             if (*colon != ':')

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the network interfaces of a machine have carried, from the text of /proc/net/dev (proc(5)).
+ * Traffic of a machine's network interfaces, from the text of /proc/net/dev (proc(5)).
  *
  *     sh_interfaces sums;
  *     if (sh_interfaces_sum(&sums, text))
@@ -17,7 +17,7 @@ typedef struct sh_interfaces {
     double received_bytes, received_packets, sent_bytes, sent_packets;
 } sh_interfaces;
 
-/* Of all but the loopback. False where there is none, or a line is not as it should be. */
+/* Sums all interfaces except the loopback. False if there is none or a line is malformed. */
 bool sh_interfaces_sum(sh_interfaces *sums, const char *text);
 
 #endif

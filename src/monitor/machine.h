@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests: a machine that is a folder with the files of its proc/ and sys/, and a clock.
+ * For tests: a simulated machine. It is a folder with the files of proc/ and sys/, and a clock.
  *
  *     static const machine_file pi[] = {{"proc/loadavg", "0.50 0.40 0.30 1/99 1234\n"}, {0}};
  *     machine m;
@@ -36,7 +36,7 @@ static inline uint64_t machine_now_ns(void *context)
     return *(const uint64_t *)context;
 }
 
-/* Makes the file, or gives it another text in place, as a kernel does. */
+/* Creates the file or overwrites it in place, as a kernel does. */
 static inline void machine_set(const machine *m, const char *path, const char *text)
 {
     char whole[SCRATCH_BYTES + 512];
@@ -73,7 +73,7 @@ static inline void machine_take(machine *m)
     sh_sampler_take(m->sampler, &m->sample);
 }
 
-/* The sample after so much time. */
+/* Advances the clock and takes a sample. */
 static inline void machine_take_after(machine *m, double seconds)
 {
     m->now_ns += (uint64_t)(seconds * 1e9);
@@ -86,7 +86,7 @@ static inline void machine_remove(machine *m)
     scratch_remove(m->folder);
 }
 
-/* A figure of the last sample is this number to nine digits, or not available where that is NaN. */
+/* Checks a figure of the last sample to nine digits. NaN: the figure must not be available. */
 static inline void machine_expect(const machine *m, sh_figure figure, double expected)
 {
     const double found = m->sample.figures[figure];

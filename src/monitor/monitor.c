@@ -10,14 +10,14 @@
 #include "base/thread.h"
 
 struct sh_monitor {
-    sh_sampler *sampler; /* the thread's own while it runs */
+    sh_sampler *sampler; /* used only by the thread while it runs */
     sh_monitor_sink *sink;
     void *context;
     uint64_t period_ns;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool stopping; /* lock */
+    bool stopping; /* guarded by lock */
 };
 
 static void *monitor_main(void *argument)
@@ -30,7 +30,7 @@ static void *monitor_main(void *argument)
         monitor->sink(monitor->context, &sample);
         if (stopping)
             return NULL;
-        /* The first multiple of the period that is still to come. */
+        /* The next multiple of the period. */
         const uint64_t passed = sh_clock_now_ns(sh_clock_system()) - start_ns;
         const uint64_t due_ns = start_ns + (passed / monitor->period_ns + 1) * monitor->period_ns;
         const struct timespec due = {.tv_sec = (time_t)(due_ns / 1000000000u),
@@ -67,7 +67,7 @@ sh_status sh_monitor_start(sh_monitor **monitor, const sh_monitor_options *optio
     fresh->context = options->context;
     fresh->period_ns = (uint64_t)period_ms * 1000000u;
     pthread_mutex_init(&fresh->lock, NULL);
-    pthread_condattr_t monotonic; /* as sh_clock_system: the date may jump while we wait */
+    pthread_condattr_t monotonic; /* as sh_clock_system; CLOCK_REALTIME may jump */
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&fresh->changed, &monotonic);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread that samples this device at a period and hands each sample on. node/ starts one in each
- * process as soon as there is somewhere to put samples, and stops it when the job is over:
+ * A thread that samples this device periodically and passes each sample to a callback. node/ starts
+ * one in each process when it has a destination for samples, and stops it at the end of the job:
  *
  *     sh_monitor *monitor;
  *     SH_TRY(sh_monitor_start(&monitor, &(sh_monitor_options){
  *         .sampler = {.network = count_channels, .context = node},
  *         .sink = keep_sample, .context = mailbox}));
  *     ...
- *     sh_monitor_stop(monitor);     // before what `sink` and `network` use goes away
+ *     sh_monitor_stop(monitor);     // before freeing what `sink` and `network` use
  *
- * Threads: any, one at a time. `sink` and `network` run on the monitor's own thread, on which
- * signals are blocked.
+ * Threads: any, one at a time. `sink` and `network` run on the monitor's thread, with all signals
+ * blocked.
  */
 #ifndef SHOAL_MONITOR_MONITOR_H
 #define SHOAL_MONITOR_MONITOR_H
@@ -22,26 +22,26 @@
 
 typedef struct sh_monitor sh_monitor;
 
-/* `sample` is borrowed for the call. It may take its time: samples that would be due meanwhile are
- * left out, and the next comes at the next multiple of the period. */
+/* `sample` is borrowed for the call. The function may take longer than a period: samples due
+ * meanwhile are skipped, and the next one is taken at the next multiple of the period. */
 typedef void sh_monitor_sink(void *context, const sh_sample *sample);
 
 typedef struct sh_monitor_options {
     sh_sampler_options sampler;
     uint32_t period_ms;    /* 0: SH_MONITOR_PERIOD_MS */
     sh_monitor_sink *sink; /* required */
-    void *context;         /* its own; borrowed until the monitor is stopped */
+    void *context;         /* of `sink`; borrowed until the monitor is stopped */
 } sh_monitor_options;
 
 /*
- * The first sample is taken at once. `monitor` is owned: sh_monitor_stop. SH_NO_MEMORY, or SH_IO
- * where no thread can be had.
+ * Starts the thread, which takes the first sample at once. `*monitor` is owned by the caller:
+ * sh_monitor_stop. SH_NO_MEMORY, or SH_IO if no thread can be created.
  */
 sh_status sh_monitor_start(sh_monitor **monitor, const sh_monitor_options *options) SHOAL_CHECKED;
 
 /*
- * Takes a last sample, so that counters hold all of the time between, and ends the thread without
- * waiting for a period to end. When it returns, nothing is called any more. NULL is fine.
+ * Takes a last sample, so that the counters are complete, and ends the thread without waiting for
+ * the end of the period. No callback runs after it returns. Frees the monitor. NULL does nothing.
  */
 void sh_monitor_stop(sh_monitor *monitor);
 

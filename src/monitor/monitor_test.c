@@ -13,7 +13,7 @@ typedef struct keeper {
     pthread_cond_t changed;
     size_t count;
     uint64_t at_ns[64]; /* of the samples */
-    bool held;          /* the sink does not return */
+    bool held;          /* the sink blocks */
 } keeper;
 
 #define KEEPER                                                                                     \
@@ -55,7 +55,7 @@ static uint64_t now_ns(void)
     return sh_clock_now_ns(sh_clock_system());
 }
 
-/* One sample at once, one at the end, and no waiting for the hour to be over. */
+/* One sample at the start and one at the end, without waiting for the period of an hour. */
 static void stops_promptly_with_a_last_sample(void **state)
 {
     (void)state;
@@ -81,7 +81,7 @@ static void stops_before_it_has_begun(void **state)
     sh_monitor_stop(NULL);
 }
 
-/* Never sooner than the period allows: sample n is due n periods after the start. */
+/* No sample is early: sample n is due n periods after the start. */
 static void samples_come_at_the_period(void **state)
 {
     (void)state;
@@ -94,7 +94,7 @@ static void samples_come_at_the_period(void **state)
         assert_true(k.at_ns[i] - start_ns >= i * 5000000u);
 }
 
-/* What was due while the sink was busy is left out: no burst of samples after it. */
+/* Samples that were due while the sink was busy are skipped, not delivered in a burst. */
 static void a_slow_sink_gets_no_backlog(void **state)
 {
     (void)state;

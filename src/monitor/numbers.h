@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers in texts that a kernel writes. What is not there, or is not a number, is NaN; the
- * program's language changes nothing.
+ * Parses numbers in texts of the kernel. A missing or malformed number is NaN. The result does not
+ * depend on the locale.
  *
  *     sh_numbers_field("MemFree:  12 kB\nSwapFree: 3 kB\n", "SwapFree:")       // 3
  *
@@ -11,12 +11,12 @@
 #define SHOAL_MONITOR_NUMBERS_H
 
 /*
- * The decimal number at *text, behind blanks, with a blank, a line's end or the text's behind it;
- * *text then stands behind it. NaN: *text is unchanged.
+ * Skips blanks, parses a decimal number at *text and advances *text past it. A blank or the end of
+ * the line or text must follow. Otherwise returns NaN and leaves *text unchanged.
  */
 double sh_numbers_next(const char **text);
 
-/* The number behind `name` in the first line that begins with this word. */
+/* The number after `name` in the first line that begins with this word. */
 double sh_numbers_field(const char *text, const char *name);
 
 #endif

@@ -49,7 +49,7 @@ void sh_probe_close_each(sh_probe *probes, size_t count)
         sh_probe_close(&probes[i]);
 }
 
-/* Some files come in pieces of a page, however much is asked for. */
+/* Some files return at most a page per read. */
 bool sh_probe_text(const sh_probe *probe, char *text, size_t bytes)
 {
     size_t length = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small file that the kernel fills anew for each reading: opened once, read again and again.
+ * A small file that the kernel generates at each reading. It is opened once and read repeatedly.
  *
  *     sh_probe load = sh_probe_open("%s/proc/loadavg", root);
  *     char text[64];
@@ -8,7 +8,7 @@
  *         ...
  *     sh_probe_close(&load);
  *
- * What cannot be opened or read gives nothing. Threads: caller locks.
+ * Files that cannot be opened or read give no value; this is not an error. Threads: caller locks.
  */
 #ifndef SHOAL_MONITOR_PROBE_H
 #define SHOAL_MONITOR_PROBE_H
@@ -20,10 +20,10 @@
 #define SH_PROBES_MAX 32
 
 typedef struct sh_probe {
-    int fd; /* -1: there is none */
+    int fd; /* -1: not open */
 } sh_probe;
 
-/* Each owned: sh_probe_close. */
+/* Opens the file with this path; not open on failure. Owned by the caller: sh_probe_close. */
 sh_probe sh_probe_open(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void sh_probe_close(sh_probe *probe);
 
@@ -32,35 +32,35 @@ static inline bool sh_probe_is_open(const sh_probe *probe)
     return probe->fd >= 0;
 }
 
-/* Those of `names` below `folder`, one each and in order: "/stat". */
+/* Opens the files `folder` + `names[i]`, for example "/stat", as probes[i]. */
 void sh_probe_open_each(sh_probe *probes, const char *folder, const char *const *names,
                         size_t count);
 void sh_probe_close_each(sh_probe *probes, size_t count);
 
-/* The whole file as a text with its terminator; false where it is empty or has no room. */
+/* Reads the whole file as a terminated string. False if it is empty, unreadable or too long. */
 bool sh_probe_text(const sh_probe *probe, char *text, size_t bytes);
 
-/* The first line without its end; false where it is empty or has no room. */
+/* Reads the first line without its newline. False if it is empty, unreadable or too long. */
 bool sh_probe_line(const sh_probe *probe, char *line, size_t bytes);
 
-/* The number that is all of the first line, else NaN. */
+/* The first line as a number. NaN if it is anything else. */
 double sh_probe_number(const sh_probe *probe);
 
-/* The first line of a file that is read once. */
+/* Opens a file, reads its first line and closes the file. False as above. */
 bool sh_probe_once(char *line, size_t bytes, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Calls `each` for every path below `root` that matches the pattern of glob(3), by name. */
+/* Calls `each` for every path below `root` that matches the glob(3) pattern, sorted by name. */
 typedef void sh_probe_visit(void *context, const char *path);
 void sh_probe_each(const char *root, const char *pattern, sh_probe_visit *each, void *context);
 
-/* Several that are read together. All zero is none. */
+/* A set of probes. All zero: empty. */
 typedef struct sh_probes {
     size_t count;
     sh_probe items[SH_PROBES_MAX];
 } sh_probes;
 
-/* Takes an open one over; false, and closes it, where it is none or one too many. */
+/* Takes ownership of a probe. False, and closes it, if it is not open or the set is full. */
 bool sh_probes_add(sh_probes *probes, sh_probe probe);
 void sh_probes_find(sh_probes *probes, const char *root, const char *pattern);
 void sh_probes_close(sh_probes *probes);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A group counts only what its own quota took, so the counters of all levels are added. A group's
- * usage has in it what the kernel keeps of files; the inactive part goes as soon as somebody needs
- * the memory, as it does where the kernel estimates what the machine has available.
+ * A group counts only the throttling by its own quota, so the counters of all levels are added. The
+ * memory usage of a group includes the page cache. Its inactive part is reclaimable and counts as
+ * available, as in the kernel's own estimate for the machine.
  */
 #include "monitor/figure_sources.h"
 
@@ -27,7 +27,7 @@ static void open_cpu(sh_quota *quota, const char *root, sh_hierarchy *place)
     do {
         sh_probe *stat = &quota->cpu[quota->cpu_levels];
         *stat = sh_probe_open("%s%s/cpu.stat", root, place->folder);
-        if (isnan(field(stat, quota->throttled))) /* as at the top of version 2 */
+        if (isnan(field(stat, quota->throttled))) /* not in version 2's root group */
             sh_probe_close(stat);
         else
             quota->cpu_levels++;
@@ -42,7 +42,7 @@ static void open_memory(sh_quota *quota, const char *root, sh_hierarchy *place)
         const char *folder = place->folder;
         level->limit =
             sh_probe_open("%s%s/%s", root, folder, first ? "memory.limit_in_bytes" : "memory.max");
-        if (!sh_probe_is_open(&level->limit)) /* as there */
+        if (!sh_probe_is_open(&level->limit)) /* not in the root group */
             continue;
         level->used = sh_probe_open("%s%s/%s", root, folder,
                                     first ? "memory.usage_in_bytes" : "memory.current");
@@ -70,12 +70,12 @@ void sh_quota_open(sh_quota *quota, const char *root)
     sh_probe_close(&cgroup);
 }
 
-/* What one group leaves of `available`; all of it where nothing limits. */
+/* The part of `available` that one group's limit leaves. All of it without a limit. */
 static double left_of(double available, const sh_quota_memory *level)
 {
     const double limit = sh_probe_number(&level->limit); /* NaN: "max" */
     const double used = sh_probe_number(&level->used);
-    if (!(limit - used < available)) /* version 1 has a limit that no machine has, instead */
+    if (!(limit - used < available)) /* version 1 has a huge limit instead of "max" */
         return available;
     const double cache = field(&level->stat, level->cache);
     const double left = fmax(limit - used + (isnan(cache) ? 0 : cache), 0);

@@ -24,7 +24,8 @@ static void close_rail(sh_rail *rail)
     sh_probe_close(&rail->current);
 }
 
-/* Takes it over. A channel that is switched off, or not connected, does not answer. */
+/* Takes ownership of the rail. Channels that are disabled or not connected give no value and are
+ * skipped. */
 static void add_rail(sh_rails *rails, sh_rail rail, const char *label)
 {
     /* The input of the module (TX1 to Orin Nano) or of the board (Nano) feeds the other rails. */
@@ -40,7 +41,7 @@ static void add_rail(sh_rails *rails, sh_rail rail, const char *label)
     rails->items[rails->count++] = rail;
 }
 
-/* Millivolts and milliamperes; channels are counted from 1. */
+/* hwmon: millivolts and milliamperes; channels are counted from 1. */
 static void add_chip(void *context, const char *path)
 {
     char name[64], label[64];
@@ -56,7 +57,7 @@ static void add_chip(void *context, const char *path)
     }
 }
 
-/* Milliwatts; channels are counted from 0. */
+/* Industrial I/O: milliwatts; channels are counted from 0. */
 static void add_old_chip(void *context, const char *path)
 {
     char label[64];
@@ -70,7 +71,7 @@ static void add_old_chip(void *context, const char *path)
     }
 }
 
-/* Microwatts of one rail. */
+/* A chip with a single rail: microwatts. */
 static void add_single(void *context, const char *path)
 {
     char name[64];

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Domains are called intel-rapl:0, of AMD's too; their parts intel-rapl:0:1. A second interface to
- * the same counters (intel-rapl-mmio) and the platform's (psys), which has them in it but is wrong
- * on many machines, are left out. */
+/* Packages are named intel-rapl:0, also on AMD; their parts intel-rapl:0:1. Two domains are
+ * skipped: intel-rapl-mmio is a second interface to the same counters, and psys, the whole
+ * platform, includes the packages but is wrong on many machines. */
 static void add_package(void *context, const char *path)
 {
     sh_rapl *rapl = context;

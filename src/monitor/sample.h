@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known of a device at one moment: the figures of figures.def. What the device lacks is
- * NaN, never zero.
+ * The figures of figures.def for one device at one moment. A figure that is not available is NaN,
+ * never zero.
  *
  *     sh_sample sample;
  *     sh_sample_clear(&sample);
@@ -30,7 +30,7 @@ typedef struct sh_sample {
     double figures[SH_FIGURE_COUNT];
 } sh_sample;
 
-/* All figures not available. */
+/* Sets all figures to not available. */
 void sh_sample_clear(sh_sample *sample);
 
 /* Static storage. */

@@ -15,8 +15,8 @@ struct sh_sampler {
     SH_SOURCES(MEMBER)
     SH_SLOW_SOURCES(MEMBER)
 #undef MEMBER
-    sh_sample slow; /* the slow sources' last reading */
-    bool read_slow; /* there is one */
+    sh_sample slow; /* last reading of the slow sources */
+    bool read_slow; /* `slow` has been read */
 };
 
 sh_status sh_sampler_open(sh_sampler **sampler, const sh_sampler_options *options)
@@ -54,7 +54,8 @@ void sh_sampler_take(sh_sampler *sampler, sh_sample *sample)
         SH_SLOW_SOURCES(READ)
 #undef READ
     }
-    /* Power is of what energy is of: not of the battery where a package counts its own. */
+    /* Power and energy must describe the same thing: with RAPL's energy, the battery's power is not
+     * used. */
     for (int i = 0; i < SH_FIGURE_COUNT; i++)
         if (isnan(sample->figures[i]) &&
             (i != SH_FIGURE_power_watts || isnan(sample->figures[SH_FIGURE_energy_joules])))

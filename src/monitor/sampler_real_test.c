@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The machine that the test runs on, by other ways than the sampler's: within 2 %. */
+/* Compares figures of the test machine with other ways to measure them, within 2 %. */
 #include <ctype.h>
 #include <fcntl.h>
 #include <math.h>
@@ -66,7 +66,7 @@ static void processor_time_is_what_getrusage_says(void **state)
     sh_sampler_close(sampler);
 }
 
-/* Seconds that the cores were busy, core by core. The columns are proc(5)'s. */
+/* Busy seconds, summed core by core. The columns are those of proc(5). */
 static double cores_busy_seconds(void)
 {
     char line[512];
@@ -94,7 +94,7 @@ static void the_machines_time_is_that_of_its_cores(void **state)
     sh_sampler_close(sampler);
 }
 
-/* The number behind the name at the beginning of a line of the file. */
+/* The number after the name at the start of a line of the file. */
 static double field_of(const char *path, const char *name)
 {
     char line[256];
@@ -110,7 +110,7 @@ static double field_of(const char *path, const char *name)
     return number;
 }
 
-/* Page by page (smaps_rollup) the kernel counts exactly; in the sampler's file, nearly. */
+/* smaps_rollup counts pages exactly. The sampler's file is approximate. */
 static void memory_is_what_the_pages_add_up_to(void **state)
 {
     (void)state;
@@ -136,8 +136,7 @@ static void memory_is_what_the_pages_add_up_to(void **state)
     sh_sampler_close(sampler);
 }
 
-/* The sums of `ip -s link`: bytes, packets received, bytes, packets sent. False: no such command.
- */
+/* Sums of `ip -s link`: received bytes, packets, sent bytes, packets. False without the command. */
 static bool ip_link(double sums[4])
 {
     char line[512];
@@ -163,8 +162,7 @@ static bool ip_link(double sums[4])
     return pclose(pipe) == 0;
 }
 
-/* Others may use the network meanwhile, so the figure lies between what ip says before and after.
- */
+/* Other programs may use the network, so the figure must lie between ip's sums before and after. */
 static void interfaces_carry_what_ip_says(void **state)
 {
     (void)state;
@@ -199,7 +197,7 @@ static void write_and_sync(const char *path, size_t bytes)
     close(fd);
 }
 
-/* In memory there is no disk that is written to. */
+/* A file system in memory writes to no disk. */
 static void the_disk_gets_what_is_written(void **state)
 {
     (void)state;
@@ -249,7 +247,7 @@ static void read_file(char *text, size_t bytes, const char *path)
         fclose(file);
 }
 
-/* A group below this process's, with 1 of every 10 ms of a core; false where none can be made. */
+/* Creates a child group with a quota of 1 ms per 10 ms. False if that is not possible. */
 static bool group_make(group *g)
 {
     static char mounts[65536], groups[8192];
@@ -278,8 +276,8 @@ static double group_throttled_seconds(const group *g)
                            : 1e-9 * field_of(path, "throttled_time ");
 }
 
-/* What the child finds: how far it comes in the group, by the sampler, by the group's own
- * accounting within the sampler's looks and around them, and by the clock. */
+/* The child's measurements: its throttled time by the sampler, by the group's own accounting
+ * between and around the samples, and the elapsed time. */
 typedef struct findings {
     double throttled, accounted_within, accounted_around, cpu, wall;
 } findings;
@@ -308,8 +306,7 @@ static void work_in(const group *g, int report)
     _exit(write(report, &found, sizeof found) == sizeof found ? 0 : 2);
 }
 
-/* What a group's own accounting says; and it is no more than the time that the work was not done.
- */
+/* The figure matches the group's own accounting and does not exceed the time without work. */
 static void a_quota_shows_as_throttled_time(void **state)
 {
     (void)state;
@@ -317,7 +314,7 @@ static void a_quota_shows_as_throttled_time(void **state)
     int ends[2], status;
     findings found;
     sh_sampler *sampler = NULL;
-    sh_sample before, after; /* of the groups above, which may have quotas too */
+    sh_sample before, after; /* of the parent groups, which may have quotas too */
     if (!group_make(&g))
         skip_because("no control group with a quota can be made here");
     take(&sampler, &before);
@@ -338,7 +335,7 @@ static void a_quota_shows_as_throttled_time(void **state)
     assert_true(found.throttled >= found.accounted_within * (1 - TOLERANCE));
     assert_true(found.throttled <= (found.accounted_around + above) * (1 + TOLERANCE));
     assert_true(found.throttled <= (found.wall - found.cpu) * (1 + TOLERANCE) + 0.01);
-    assert_true(found.throttled >= 0.05); /* 0.45 s, if it ran alone */
+    assert_true(found.throttled >= 0.05); /* 0.45 s if the machine is idle */
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Machines of several kinds, as folders: what each shows, and that all else is not available. */
+/* Simulated machines of several kinds: their figures, and that all others are not available. */
 #include "monitor/sampler.h"
 
 #include "monitor/machine.h"
@@ -10,7 +10,7 @@ typedef struct expectation {
     double value;
 } expectation;
 
-/* These figures, and no others but the processor time, which is the test's own. */
+/* Checks these figures, and that only they and the test's own processor time are available. */
 static void expect_only(const machine *m, const expectation *expected, size_t count)
 {
     double all[SH_FIGURE_COUNT];
@@ -27,7 +27,7 @@ static void expect_only(const machine *m, const expectation *expected, size_t co
 
 #define EXPECT_ONLY(m, expected) expect_only(m, expected, sizeof(expected) / sizeof *(expected))
 
-/* What every Linux has in /proc. Ticks are a hundredth of a second. */
+/* /proc of any Linux. A tick is a hundredth of a second. */
 #define PROC                                                                                       \
     {"proc/stat", "cpu  1000 20 300 99999 888 7 60 5555 44 0\ncpu0 1 2 3 4 5 6 7 8 9 0\n"},        \
         {"proc/meminfo", "MemTotal:       948304 kB\nMemFree:         52000 kB\n"                  \
@@ -57,7 +57,7 @@ static void expect_only(const machine *m, const expectation *expected, size_t co
         SH_FIGURE_load_1m, 0.52                                                                    \
     }
 
-/* A Raspberry Pi 3B or 4: four cores of one policy, one zone, the firmware's word. */
+/* A Raspberry Pi 3B or 4: four cores with one policy, one thermal zone, throttling by firmware. */
 static const machine_file pi[] = {
     PROC,
     {"sys/devices/system/cpu/cpufreq/policy0/scaling_cur_freq", "1200000\n"},
@@ -81,7 +81,7 @@ static void a_pi_shows_heat_and_throttling_but_no_power(void **state)
         PROC_FIGURES,
         {SH_FIGURE_cpu_frequency_hertz, 1.2e9},
         {SH_FIGURE_temperature_celsius, 61.224},
-        {SH_FIGURE_throttled_ratio, 0}, /* it has been, it is not */
+        {SH_FIGURE_throttled_ratio, 0}, /* throttled in the past, not now */
     };
     machine m;
     machine_make(&m, pi);
@@ -91,7 +91,7 @@ static void a_pi_shows_heat_and_throttling_but_no_power(void **state)
     machine_set(&m, "sys/devices/platform/soc/soc:firmware/get_throttled", "50005\n");
     machine_set(&m, "sys/class/thermal/thermal_zone0/temp", "84500\n");
     machine_set(&m, "sys/devices/system/cpu/cpufreq/policy0/scaling_cur_freq", "600000\n");
-    machine_take_after(&m, 0.5); /* slow sensors rest */
+    machine_take_after(&m, 0.5); /* slow sensors are not read again */
     machine_expect(&m, SH_FIGURE_cpu_frequency_hertz, 0.6e9);
     machine_expect(&m, SH_FIGURE_throttled_ratio, 0);
     machine_expect(&m, SH_FIGURE_temperature_celsius, 61.224);
@@ -101,7 +101,7 @@ static void a_pi_shows_heat_and_throttling_but_no_power(void **state)
     machine_remove(&m);
 }
 
-/* Xavier and Orin: three rails a chip through hwmon, two clusters of cores, heat in zones. */
+/* Xavier and Orin: three rails per chip in hwmon, two clusters of cores, thermal zones. */
 static const machine_file jetson[] = {
     PROC,
     {"sys/devices/system/cpu/cpufreq/policy0/scaling_cur_freq", "1500000\n"},
@@ -142,7 +142,7 @@ static void a_jetson_shows_the_power_of_its_rails_but_no_energy(void **state)
     (void)state;
     const expectation expected[] = {
         PROC_FIGURES,
-        {SH_FIGURE_cpu_frequency_hertz, 1.3e9}, /* four at 1.5, two at 0.9 */
+        {SH_FIGURE_cpu_frequency_hertz, 1.3e9}, /* four cores at 1.5 GHz, two at 0.9 */
         {SH_FIGURE_temperature_celsius, 49},
         {SH_FIGURE_throttled_ratio, 0},
         {SH_FIGURE_power_watts, 7},
@@ -162,7 +162,8 @@ static void a_jetson_shows_the_power_of_its_rails_but_no_energy(void **state)
     machine_take_after(&m, 1);
     machine_expect(&m, SH_FIGURE_throttled_ratio, 1);
 
-    machine_set(&m, "sys/class/hwmon/hwmon3/curr1_input", ""); /* a rail vanishes: no partial sum */
+    machine_set(&m, "sys/class/hwmon/hwmon3/curr1_input",
+                ""); /* a rail disappears: no partial sum */
     machine_take_after(&m, 0.1);
     machine_expect(&m, SH_FIGURE_power_watts, NAN);
     machine_remove(&m);
@@ -209,13 +210,13 @@ static void an_older_jetson_shows_power_through_the_industrial_input(void **stat
     machine_remove(&m);
 
     machine_make(&m, nano);
-    machine_set(&m, CHIP "rail_name_0", "VDD_CPU\n"); /* rails beside each other */
+    machine_set(&m, CHIP "rail_name_0", "VDD_CPU\n"); /* independent rails */
     machine_take(&m);
     machine_expect(&m, SH_FIGURE_power_watts, 3.257);
     machine_remove(&m);
 }
 
-/* Energy of the package, a battery, counters of throttling; sensors of a mouse, a disk, a radio. */
+/* Package energy, a battery, throttling counters; sensors of a mouse, a disk and a radio. */
 static const machine_file laptop[] = {
     PROC,
     {"sys/devices/system/cpu/cpufreq/policy0/scaling_cur_freq", "3000000\n"},
@@ -261,7 +262,7 @@ static void a_laptop_shows_the_energy_of_its_package_and_its_battery(void **stat
         PROC_FIGURES,
         {SH_FIGURE_cpu_frequency_hertz, 2e9},
         {SH_FIGURE_temperature_celsius, 57},
-        {SH_FIGURE_energy_joules, 0}, /* power and throttling take two readings */
+        {SH_FIGURE_energy_joules, 0}, /* power and throttling need two readings */
         {SH_FIGURE_battery_ratio, 0.75},
     };
     machine m;
@@ -269,7 +270,8 @@ static void a_laptop_shows_the_energy_of_its_package_and_its_battery(void **stat
     machine_take(&m);
     EXPECT_ONLY(&m, first);
 
-    machine_set(&m, "sys/class/powercap/intel-rapl:0/energy_uj", "171150\n"); /* around, 0.5 J on */
+    machine_set(&m, "sys/class/powercap/intel-rapl:0/energy_uj",
+                "171150\n"); /* the counter wraps; 0.5 J more */
     machine_take_after(&m, 0.1);
     machine_expect(&m, SH_FIGURE_energy_joules, 0.5);
     machine_expect(&m, SH_FIGURE_power_watts, 5);
@@ -283,7 +285,7 @@ static void a_laptop_shows_the_energy_of_its_package_and_its_battery(void **stat
     machine_remove(&m);
 }
 
-/* The counters have no number where the user may not read them: not zero, and no power of them. */
+/* Counters without read permission are not available, not zero, and give no power. */
 static void energy_that_only_root_may_read_leaves_the_battery(void **state)
 {
     (void)state;
@@ -324,7 +326,7 @@ static void a_battery_of_charge_and_current(void **state)
     machine_remove(&m);
 }
 
-/* No /sys, no io, a loopback alone, no swap. */
+/* No /sys, no io, only the loopback, no swap. */
 static void a_bare_container_shows_next_to_nothing(void **state)
 {
     (void)state;
@@ -360,7 +362,7 @@ static void set_all(const machine *m, const machine_file *files, const char *tex
         machine_set(m, files->path, text);
 }
 
-/* Every file of a machine breaks while it runs, and is broken from the start: no figure is left. */
+/* Each file becomes malformed, or is malformed from the start: its figures are not available. */
 static void what_is_malformed_or_vanishes_is_not_available(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the time of one step went on one device: the parts of parts.def.
+ * The time of one step on one device, divided into the parts of parts.def.
  *
  *     for (int part = 0; part < SH_PART_COUNT; part++)
  *         printf("%s %.3f ms\n", sh_step_part_name(part), 1e-6 * (double)times.ns[part]);
@@ -20,12 +20,12 @@ typedef enum sh_step_part {
 } sh_step_part;
 
 typedef struct sh_step_times {
-    uint64_t step;            /* applied, counted from 1 since the job began */
+    uint64_t step;            /* applied step, counted from 1 at the start of the job */
     uint64_t ends_ns;         /* of the device's monotonic clock */
-    uint32_t grains, samples; /* that it computed itself */
-    uint32_t attempts;        /* 1, and one more for each time that the step was done again */
-    uint64_t wall_ns; /* from the end of the step before, but for validations and halts between */
-    uint64_t ns[SH_PART_COUNT]; /* mean of the lanes */
+    uint32_t grains, samples; /* computed by this device */
+    uint32_t attempts;        /* 1 + number of times the step was repeated */
+    uint64_t wall_ns; /* since the end of the previous step, without validations and halts */
+    uint64_t ns[SH_PART_COUNT]; /* mean over the lanes */
 } sh_step_times;
 
 /* Static storage. */

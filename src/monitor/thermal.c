@@ -5,15 +5,15 @@
 #include <string.h>
 #include <strings.h>
 
-/* Beyond these a sensor is off or broken. */
+/* Outside of these limits a sensor is off or broken. */
 #define LEAST_CELSIUS (-40.0)
 #define MOST_CELSIUS 150.0
 
-/* Zones of other things; of PMIC-Die Jetsons report the same number always. */
+/* Zones that do not measure the processor or board. PMIC-Die of Jetsons is a constant. */
 static const char *const elsewhere[] = {"pmic-die", "battery", "bat",  "charger", "iwlwifi",
                                         "wifi",     "wlan",    "nvme", "ath",     "phy"};
 
-/* The other hwmon devices measure disks, radios, or what is a thermal zone as well. */
+/* Other hwmon devices measure disks or radios, or duplicate thermal zones. */
 static const char *const processors[] = {"coretemp", "k10temp", "k8temp", "zenpower",
                                          "via_cputemp"};
 

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of get_throttled, as of now: too little voltage, frequency capped, throttled, soft limit of the
- * temperature (Raspberry Pi, documentation of vcgencmd). What has been stands in the bits from 16
- * on. */
+/* Bits of get_throttled for the current state: under-voltage, frequency capped, throttled, soft
+ * temperature limit (Raspberry Pi, documentation of vcgencmd). Bits from 16 on are the past. */
 #define FIRMWARE_NOW 0xful
 
 static void find_firmware(void *context, const char *path)
@@ -17,7 +16,7 @@ static void find_firmware(void *context, const char *path)
         throttling->firmware = sh_probe_open("%s", path);
 }
 
-/* Those that slow the processor down, not fans. */
+/* Adds cooling devices that slow the processor down, not fans. */
 static void add_cooling(void *context, const char *path)
 {
     sh_throttling *throttling = context;
@@ -50,13 +49,13 @@ void sh_throttling_open(sh_throttling *throttling, const char *root)
                    "/sys/devices/system/cpu/cpu*/thermal_throttle/*_throttle_count");
 }
 
-/* fmax passes over what is not available. */
+/* fmax ignores NaN, which means not available. */
 void sh_throttling_read(sh_throttling *throttling, sh_sample *sample)
 {
     char line[32], *end;
     double held = NAN;
     if (sh_probe_line(&throttling->firmware, line, sizeof line)) {
-        const unsigned long bits = strtoul(line, &end, 16); /* with 0x or without */
+        const unsigned long bits = strtoul(line, &end, 16); /* with or without 0x */
         if (end != line && *end == '\0')
             held = (bits & FIRMWARE_NOW) != 0;
     }
