@@ -63,7 +63,7 @@ typedef struct sh_attributes {
     size_t axes;                /* mean: number of dimensions, starting at `axis` */
     uint8_t order[SH_MAX_RANK]; /* transpose: output dimension i is input dimension order[i] */
     size_t before[SH_MAX_RANK], after[SH_MAX_RANK]; /* by dimension: elements that pad adds or slice
-                                                       removes. Pooling: `after` is how far the last
+                                                       removes; pooling: `after` is how far the last
                                                        window extends beyond the padding */
     float number;      /* the operator's number: epsilon, slope, probability, smoothing or factor */
     uint32_t function; /* a value of an enum of graph/formulas.h */

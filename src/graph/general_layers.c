@@ -134,8 +134,7 @@ static size_t reach(const sh_attributes *a, int axis, size_t extent)
 
 #define CHOICES 255 /* largest window of max_pool, whose choices are bytes */
 
-/* max_pool along one axis at a time. It gives the same values and also chooses the first maximum.
- */
+/* max_pool along one axis at a time: the same values, and the first maximum is chosen too. */
 static sh_value_id pool_by_axis(sh_net *net, sh_value_id x, const sh_attributes *a)
 {
     for (size_t i = 2; i-- > 0;) { /* columns first */

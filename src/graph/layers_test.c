@@ -63,8 +63,7 @@ static void windows_of_pooling(void **state)
         {112, 56, {.kernel = 3, .stride = 2, .ceil = true}},
         {112, 56, {.kernel = 3, .stride = 2, .padding = 1}},
         {112, 57, {.kernel = 3, .stride = 2, .padding = 1, .ceil = true}},
-        {5, 2, {.kernel = 2, .stride = 3, .padding = 1, .ceil = true}}, /* no window begins in the
-                                                                           padding */
+        {5, 2, {.kernel = 2, .stride = 3, .padding = 1, .ceil = true}}, /* not in the padding */
         {6, 3, {.kernel = 2, .stride = 3, .padding = 1, .ceil = true}},
         {7, 1, {.kernel = 7, .ceil = true}},
     };
@@ -190,8 +189,7 @@ static void dropout_is_for_training(void **state)
     assert_int_equal(net.graph->nodes[1].op, SH_OP_dropout);
     assert_int_equal(net.graph->nodes[1].attributes.layer, 0);
     assert_int_equal(net.graph->nodes[2].op, SH_OP_dropout);
-    assert_int_equal(net.graph->nodes[2].attributes.layer,
-                     2); /* p = 0 adds no node, but counts as a layer */
+    assert_int_equal(net.graph->nodes[2].attributes.layer, 2); /* p = 0: no node, but counted */
     assert_int_equal(net.graph->node_count, 3);
     end(&net, x);
 

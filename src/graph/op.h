@@ -62,8 +62,7 @@ typedef struct sh_op_def {
     uint32_t optional; /* number of trailing inputs that may be SH_NO_VALUE */
     bool gives_bias;   /* the last output is a bias's gradient, absent with the setting no_bias */
 
-    /* Required. Checks the input types and sets the output types. Errors state what was expected.
-     */
+    /* Required. Checks the input types, sets the output types. Errors state what was expected. */
     sh_status (*infer)(const sh_op_types *types);
 
     /*

@@ -5,9 +5,8 @@
  *
  * cross_entropy takes logits [N, K] and labels [N] (i32, 0 .. K-1). With label smoothing s (the
  * attribute `number`; Szegedy et al. 2016) the target distribution is (1 - s) on the label plus s/K
- * on every class. binary_cross_entropy takes logits and targets [N, ...], independent labels of 0
- * or
- * 1. mse takes predictions and targets [N, ...], any numbers.
+ * on every class. binary_cross_entropy takes logits and targets [N, ...]: independent labels, each
+ * of which is 0 or 1. mse takes predictions and targets [N, ...] of any numbers.
  */
 #include "graph/graph.h"
 

@@ -82,8 +82,7 @@ static sh_value_id plain(sh_net *net, sh_value_id x)
 static const struct {
     const char *name;
     sh_value_id (*build)(sh_net *net, sh_value_id x);
-    size_t cheap_percent,
-        least_percent; /* upper limit, relative to the memory without recomputation */
+    size_t cheap_percent, least_percent; /* limits, of the memory without recomputation */
 } networks[] = {
     {"inverted residuals", inverted, 55, 33},
     {"basic blocks", basic, 70, 44},
@@ -117,7 +116,7 @@ static sh_graph *build(size_t network, uint32_t segments)
 /* ---- running --------------------------------------------------------------------------------- */
 
 typedef struct results {
-    float *gradients; /* offset of each parameter's weights */
+    float *gradients; /* of all parameters, laid out like their weights */
     const size_t *first;
     const size_t *count;
     size_t received;

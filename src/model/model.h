@@ -8,11 +8,15 @@
  *     sh_model_initialise(graph, seed, weights);
  *
  * Inputs of the graph, in the order of sh_model_input:
- *     samples [N, C, H, W];
- *     targets: for classes [N] (i32), for labels and numbers [N, outputs], and [N] (i32), unused,
- * if the samples are their own targets; in training, the weight of each sample's loss [N], 1/B for
- * a batch of B, and the keys of each sample's random numbers [N, 2] (i32); in training with mixed
- * classes, a second class of each sample [N] (i32) and the weights of both classes [N] in the loss.
+ *
+ *     samples         [N, C, H, W]
+ *     targets         classes [N] (i32); labels or numbers [N, outputs]; if samples are their own
+ *                     targets, [N] (i32), unused
+ *     loss weights    training: [N], weight of each sample's loss, 1/B for a batch of B
+ *     keys            training: [N, 2] (i32), each sample's random keys
+ *     other targets   training with mixed classes: [N] (i32), a second class
+ *     shares          likewise: [N] and [N], weights of both classes in the loss
+ *
  * Outputs: 0 loss of each sample [N]; 1 the prediction: for classes the most likely one [N] (i32),
  * else output 3; 2 the target of the loss; 3 the last layer's output [N, outputs]: logits of
  * classes and labels, or numbers.

@@ -40,12 +40,10 @@ static void version_2_adds_what_all_levels_take(void **state)
     machine_expect(&m, SH_FIGURE_cpu_throttled_seconds, 1.75);
     machine_expect(&m, SH_FIGURE_memory_available_bytes, 270e6);
 
-    machine_set(&m, "sys/fs/cgroup/lab/d1/memory.max",
-                "45000000\n"); /* the tightest limit applies */
+    machine_set(&m, "sys/fs/cgroup/lab/d1/memory.max", "45000000\n"); /* tightest limit wins */
     machine_take(&m);
     machine_expect(&m, SH_FIGURE_memory_available_bytes, 25e6);
-    machine_set(&m, "sys/fs/cgroup/lab/d1/memory.current",
-                "99000000\n"); /* usage above the limit for a moment */
+    machine_set(&m, "sys/fs/cgroup/lab/d1/memory.current", "99000000\n"); /* over the limit */
     machine_take(&m);
     machine_expect(&m, SH_FIGURE_memory_available_bytes, 0);
 

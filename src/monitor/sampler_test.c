@@ -162,8 +162,7 @@ static void a_jetson_shows_the_power_of_its_rails_but_no_energy(void **state)
     machine_take_after(&m, 1);
     machine_expect(&m, SH_FIGURE_throttled_ratio, 1);
 
-    machine_set(&m, "sys/class/hwmon/hwmon3/curr1_input",
-                ""); /* a rail disappears: no partial sum */
+    machine_set(&m, "sys/class/hwmon/hwmon3/curr1_input", ""); /* a rail vanishes: no partial sum */
     machine_take_after(&m, 0.1);
     machine_expect(&m, SH_FIGURE_power_watts, NAN);
     machine_remove(&m);
@@ -270,8 +269,7 @@ static void a_laptop_shows_the_energy_of_its_package_and_its_battery(void **stat
     machine_take(&m);
     EXPECT_ONLY(&m, first);
 
-    machine_set(&m, "sys/class/powercap/intel-rapl:0/energy_uj",
-                "171150\n"); /* the counter wraps; 0.5 J more */
+    machine_set(&m, "sys/class/powercap/intel-rapl:0/energy_uj", "171150\n"); /* wrapped, +0.5 J */
     machine_take_after(&m, 0.1);
     machine_expect(&m, SH_FIGURE_energy_joules, 0.5);
     machine_expect(&m, SH_FIGURE_power_watts, 5);

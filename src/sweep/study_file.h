@@ -4,9 +4,11 @@
  * (shoal/options.def). The trials of a block are all combinations of its values.
  *
  *     name: lenet on few devices
- *     lab: ../lab/lab              # the lab's program, relative to this file; needed for LAB
- * settings all:                         # defaults of all blocks data: mnist:$DATA/mnist    # $NAME
- * stands for an environment variable seed: [1, 2] blocks:
+ *     lab: ../lab/lab              # the lab's program, from this folder; for LAB settings
+ *     all:                         # defaults of all blocks
+ *       data: mnist:$DATA/mnist    # $NAME stands for an environment variable
+ *       seed: [1, 2]
+ *     blocks:
  *       - name: time
  *         model: lenet
  *         devices: 1..10           # integers, also within a list: [1..4, 8]

@@ -262,8 +262,7 @@ static sh_status do_all(sweep *self)
         if (!is_asked_for(self, self->trial))
             continue;
         if (is_repeated(self, i)) {
-            SH_TRY(sh_trials_load(self->trials,
-                                  self->trial)); /* run before, at its first occurrence */
+            SH_TRY(sh_trials_load(self->trials, self->trial)); /* run already */
             continue;
         }
         if (sh_stop_requested(self->asked->stop))
