@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Addresses of sockets: found by name, and as text.
+ * Socket addresses: lookup by host name, and conversion to text.
  *
  *     sh_address found[SH_ADDRESS_FOUND_MAX];
  *     size_t count;
@@ -18,7 +18,7 @@
 #include "base/fail.h"
 
 #define SH_ADDRESS_FOUND_MAX 8
-#define SH_ADDRESS_TEXT 96 /* an IPv6 address with its zone, brackets, a port, and the end */
+#define SH_ADDRESS_TEXT 96 /* an IPv6 address with zone, brackets and port, and the final zero */
 
 typedef struct sh_address {
     struct sockaddr_storage storage;
@@ -26,19 +26,20 @@ typedef struct sh_address {
 } sh_address;
 
 /*
- * Addresses for TCP, best first. A numeric host is answered at once; a name may block for seconds
- * while the system asks. SH_NETWORK: there is none.
+ * Looks up the TCP addresses of a host, best first. A numeric host returns at once. A name may
+ * block for seconds while the system resolves it. SH_NETWORK: no address was found.
  */
 sh_status sh_address_find(sh_address found[SH_ADDRESS_FOUND_MAX], size_t *count, const char *host,
                           uint16_t port) SHOAL_CHECKED;
 
-/* The address alone: "10.0.0.1", "fe80::1%eth0". IPv4 inside IPv6 is written as IPv4. */
+/* Prints the host without the port: "10.0.0.1", "fe80::1%eth0". An IPv4-mapped IPv6 address is
+ * printed as IPv4. */
 void sh_address_print_host(char text[SH_ADDRESS_TEXT], const sh_address *address);
 
-/* With the port: "10.0.0.1:7077", "[::1]:7077". */
+/* Prints the host with the port: "10.0.0.1:7077", "[::1]:7077". */
 void sh_address_print(char text[SH_ADDRESS_TEXT], const sh_address *address);
 
-/* This side's, and the other side's, of a connected socket; all zero if it has none. */
+/* Return the local and the remote address of a connected socket; all zero if there is none. */
 void sh_address_of_socket(sh_address *address, int fd);
 void sh_address_of_peer(sh_address *address, int fd);
 

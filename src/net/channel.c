@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A channel goes through phases, always to the right:
+ * A channel moves through these phases, only to the right:
  *
  *     START -> CONNECT -> HANDSHAKE -> OPEN -> FLUSH -> LINGER -> CLOSED
  *     (a client)          (a server)           (sh_channel_flush_close)
  *
- * All work is done in turns. A turn is taken when the socket is ready, when another function asked
- * for one (`again`), or when the deadline of the phase passed; it reads and writes a bounded amount
- * and then says what it waits for. Callbacks are made from turns only, so a function of this file
- * never calls back into its caller, and a channel that is closed during its own turn is freed when
- * the turn ends (`in_turn`).
+ * All work is done in turns. A turn runs when the socket is ready, when another function requested
+ * one (`again`, `queued`), or when the deadline of the phase has passed. It reads and writes a
+ * bounded number of bytes and then sets the events for the next turn. Only turns make callbacks, so
+ * a public function never calls back into its caller. A channel that is closed during its own turn
+ * (`in_turn`) is freed at the end of the turn.
  *
- * TLS may hold bytes that the socket does not show any more. A turn therefore reads until TLS wants
- * more bytes from the socket, or asks for another turn itself.
+ * TLS may buffer bytes that were already read from the socket. A turn therefore reads until TLS
+ * needs more bytes from the socket, or requests another turn.
  *
- * Where the peer stops taking bytes, it may have sent its reason before: writing ends (`mute`), and
- * reading goes on to the end. The other way round, LINGER waits after the goodbye until the peer
- * has closed, because a socket closed with unread bytes destroys what is still on its way.
+ * If sending fails, the peer may have sent the reason before it left. Writing then ends (`mute`),
+ * and reading continues to the end of the stream. In the other direction, LINGER waits after the
+ * goodbye until the peer has closed its side, because closing a socket with unread bytes discards
+ * bytes that are still in flight to the peer.
  */
 #include "net/channel.h"
 
@@ -38,7 +39,7 @@
 
 #define DISCARD_BYTES 16384
 #define REASON_BYTES 512
-#define WATCH_MS 200 /* between two looks whether the peer is cut off */
+#define WATCH_MS 200 /* between two checks of an open connection */
 
 enum phase { START, CONNECT, HANDSHAKE, OPEN, FLUSH, LINGER, CLOSED };
 
@@ -48,26 +49,26 @@ struct sh_channel {
     void *context;
     enum phase phase;
     bool is_client, in_turn;
-    bool closing; /* sh_channel_flush_close before OPEN */
+    bool closing; /* sh_channel_flush_close was called */
     bool paused;  /* by SH_FLOW_PAUSE */
-    bool mute;    /* the peer takes nothing any more */
-    bool more;    /* this turn was cut short: take another */
+    bool mute;    /* sending has failed: write no more */
+    bool more;    /* this turn reached its limit: request another */
     bool read_waits_for_write, write_waits;
-    bool reading, writing; /* events that are added */
+    bool reading, writing; /* read_event and write_event are added */
     int fd;
     sh_tls *tls;
     struct event read_event, write_event, queued, again, deadline;
     uint32_t patience_ms;
     sh_inbox inbox;
-    sh_outbox *outbox; /* made when it is first used */
+    sh_outbox *outbox; /* allocated at the first use */
     sh_address local, peer;
-    sh_channel_stats stats; /* the last, after the connection is gone */
+    sh_channel_stats stats; /* the final values, after the connection is closed */
     sh_socket_crawl crawl;
-    /* Of a client: where it wants to go, and whose key it has. */
+    /* Clients only: the target and the key. */
     sh_address found[SH_ADDRESS_FOUND_MAX];
     size_t found_count, tried;
     int connect_error;                /* errno of the last address tried */
-    char not_found[SH_MESSAGE_BYTES]; /* why there is no address at all */
+    char not_found[SH_MESSAGE_BYTES]; /* why no address was found */
     char target[SH_TOKEN_TEXT];       /* "HOST:PORT" as given */
     char identity[SH_IDENTITY_TEXT];
     unsigned char key[SH_KEY_BYTES];
@@ -84,11 +85,12 @@ static bool set_timer(struct event *timer, uint32_t after_ms)
     return event_add(timer, &after) == 0;
 }
 
-/* A turn in the next round of the loop, after the other channels. */
+/* Requests a turn in the next round of the loop, after the other channels. */
 static void ask_for_turn(sh_channel *channel)
 {
     if (!set_timer(&channel->again, 0))
-        event_active(&channel->again, EV_TIMEOUT, 0); /* memory is out: rather unfair than stuck */
+        event_active(&channel->again, EV_TIMEOUT,
+                     0); /* memory is out: run early rather than never */
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *argument)
@@ -152,7 +154,7 @@ static void channel_free(sh_channel *channel)
 static void end(sh_channel *channel, sh_status why, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* In a turn only. */
+/* Closes the channel and calls on_close. In a turn only. */
 static void end(sh_channel *channel, sh_status why, const char *format, ...)
 {
     assert(channel->in_turn);
@@ -168,7 +170,7 @@ static void end(sh_channel *channel, sh_status why, const char *format, ...)
         channel->events->on_close(channel->context, channel, why, reason);
 }
 
-/* What the peer must not do, with the message of the failure that found it. */
+/* Closes the channel because the peer broke the protocol, as the current failure describes. */
 static void violation(sh_channel *channel, sh_status why)
 {
     char peer[SH_ADDRESS_TEXT];
@@ -200,7 +202,7 @@ static void tls_ended(sh_channel *channel)
 
 /* ---- connecting ------------------------------------------------------------------------------ */
 
-/* Events on a socket that is connected or about to be. */
+/* Takes over a connected or connecting socket and prepares its events. */
 static void assign_socket(sh_channel *channel, int fd)
 {
     struct event_base *base = sh_loop_base(channel->loop);
@@ -210,7 +212,7 @@ static void assign_socket(sh_channel *channel, int fd)
     event_assign(&channel->write_event, base, fd, EV_WRITE | EV_PERSIST, on_writable, channel);
 }
 
-/* Tries addresses until one is on its way; ends the channel after the last. */
+/* Starts to connect to the next address; closes the channel after the last one. */
 static void connect_next(sh_channel *channel)
 {
     if (channel->fd >= 0) {
@@ -249,7 +251,7 @@ static void start_handshake(sh_channel *channel)
     set_timer(&channel->deadline, channel->patience_ms);
 }
 
-/* The socket became writable: connected, or not. */
+/* The socket became writable: the connection attempt succeeded or failed. */
 static void check_connected(sh_channel *channel)
 {
     int error = 0;
@@ -344,7 +346,7 @@ static void shake_hands(sh_channel *channel)
         channel->events->on_open(channel->context, channel);
 }
 
-/* What the inbox told; after a callback the channel may be in any later phase. */
+/* Handles an event of the inbox. After a callback the channel may be in any later phase. */
 static void handle(sh_channel *channel, sh_inbox_event event)
 {
     sh_inbox *inbox = &channel->inbox;
@@ -379,7 +381,7 @@ static void handle(sh_channel *channel, sh_inbox_event event)
         sh_inbox_next(inbox);
 }
 
-/* Reads once; false where the turn's reading is over. `*got` bytes came. */
+/* Reads `*got` bytes once. False: nothing more to read in this turn. */
 static bool read_once(sh_channel *channel, void *place, size_t room, size_t *got)
 {
     char peer[SH_ADDRESS_TEXT];
@@ -400,7 +402,7 @@ static bool read_once(sh_channel *channel, void *place, size_t room, size_t *got
         break;
     case SH_TLS_FAILED:
         if (channel->phase == LINGER)
-            end(channel, SH_OK, "closed"); /* the peer did not say goodbye, but is gone */
+            end(channel, SH_OK, "closed"); /* the peer left without a goodbye */
         else
             tls_ended(channel);
         break;
@@ -441,7 +443,7 @@ static void read_frames(sh_channel *channel)
     }
 }
 
-/* In FLUSH and LINGER: what comes is of no interest, but its end is. */
+/* Reads and drops bytes in FLUSH and LINGER, to detect the end of the stream. */
 static void discard(sh_channel *channel)
 {
     unsigned char dropped[DISCARD_BYTES];
@@ -458,7 +460,7 @@ static void discard(sh_channel *channel)
     }
 }
 
-/* A write waits: for room, or for ever if the peer is gone. */
+/* Handles a write that must wait: for room, or without end if sending has failed. */
 static void write_waits(sh_channel *channel)
 {
     const int error = sh_tls_write_error(channel->tls);
@@ -473,7 +475,7 @@ static void write_waits(sh_channel *channel)
         end(channel, SH_PEER_LOST, "%s: the connection ended: %s", peer, strerror(error));
 }
 
-/* Gives frames to TLS; true where all went, false where the turn's writing is over. */
+/* Passes frames to TLS. True: all were passed. False: nothing more to write in this turn. */
 static bool give_frames(sh_channel *channel, size_t *used)
 {
     const unsigned char *bytes;
@@ -498,7 +500,8 @@ static bool give_frames(sh_channel *channel, size_t *used)
     return true;
 }
 
-/* A frame counts as sent when the system has it, because the owner may then close the channel. */
+/* Writes frames. A frame counts as sent when the kernel has it, because the owner may then close
+ * the channel. */
 static void write_frames(sh_channel *channel)
 {
     size_t used = 0;
@@ -558,7 +561,7 @@ static void take_turn(sh_channel *channel, bool may_read)
     if (channel->phase == FLUSH || channel->phase == LINGER)
         discard(channel);
 
-    /* What the next turn waits for. */
+    /* Set the events for the next turn. */
     const bool read = channel->phase > CONNECT && !(channel->phase == OPEN && channel->paused);
     const bool write =
         channel->phase == CONNECT || channel->write_waits || channel->read_waits_for_write;
@@ -654,9 +657,9 @@ static sh_status can_send(sh_channel *channel)
 }
 
 /*
- * Inside a turn, its writing comes still; outside, this makes one in this round of the loop. By an
- * event of its own: libevent takes an event that is active for one that is added, so making the
- * write event active would let a later event_add of it do nothing.
+ * Requests a turn in this round of the loop to write a queued frame. A running turn writes it
+ * anyway. The request needs a separate event, `queued`: libevent treats an active event as added,
+ * so if write_event were made active, a later event_add of it would do nothing.
  */
 static void write_soon(sh_channel *channel)
 {
@@ -696,7 +699,7 @@ void sh_channel_flush_close(sh_channel *channel)
         return;
     channel->closing = true;
     if (channel->phase != OPEN)
-        return; /* after the handshake */
+        return; /* shake_hands continues */
     channel->phase = FLUSH;
     set_timer(&channel->deadline, SH_CHANNEL_GOODBYE_MS);
     ask_for_turn(channel);
@@ -708,10 +711,10 @@ void sh_channel_close(sh_channel *channel)
         return;
     assert(sh_loop_is_current(channel->loop));
     if (channel->phase == CLOSED)
-        return; /* from inside its own on_close: it is freed in a moment */
+        return; /* called from on_close: the end of the turn frees it */
     if (channel->phase == OPEN || channel->phase == FLUSH)
         if (sh_tls_goodbye(channel->tls) == SH_TLS_WAIT)
-            channel->mute = true; /* no room for it; the peer sees an end without a goodbye */
+            channel->mute = true; /* no room: the peer sees an end without a goodbye */
     let_go(channel);
     if (!channel->in_turn)
         channel_free(channel);

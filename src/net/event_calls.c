@@ -6,7 +6,7 @@
 
 #include "base/library.h"
 
-/* What net/ calls of libevent. */
+/* The functions of libevent that src/net calls. */
 #define LIST(VALUE, NOTHING)                                                                       \
     NOTHING(event_active, (struct event * a, int b, short c), (a, b, c))                           \
     VALUE(int, event_add, (struct event * a, const struct timeval *b), (a, b))                     \
@@ -34,7 +34,7 @@ SH_LIBRARY_FUNCTIONS(LIST)
 
 sh_status sh_event_load(void)
 {
-    /* Its libevent_core comes with it. */
+    /* This library also loads libevent_core. */
     static sh_library library =
         SH_LIBRARY("libevent_pthreads-2.1.so.7", "libevent-pthreads-2.1-7", names);
     return sh_library_load_once(&calls, &library);

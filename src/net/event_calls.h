@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libevent, loaded with the first event loop: a device that trains alone has none.
+ * Loads libevent when the first event loop starts. A device that trains alone has no event loop.
  *
  *     SH_TRY(sh_event_load());
  *     struct event_base *base = event_base_new_with_config(config);
@@ -12,7 +12,8 @@
 
 #include "base/fail.h"
 
-/* To be called before any of libevent's functions; SH_UNSUPPORTED says which package is missing. */
+/* Must be called before any function of libevent. SH_UNSUPPORTED: the library is missing; the
+ * message names the package. */
 sh_status sh_event_load(void) SHOAL_CHECKED;
 
 #endif

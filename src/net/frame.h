@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The header of a frame: what every message and every piece of a tensor begins with.
+ * Frame headers. Every message and every piece of a tensor on the wire starts with one.
  *
  *     byte  0        4      6        8      12     16    18        20         24
  *           | bytes  | kind | bucket | view | step | hop | attempt | reserved | body ...
  *
- * Little-endian. `bytes` counts the body alone; `reserved` is zero. A control frame's body is a
- * packed message (net/message.h) and its other fields are zero. The meaning of the fields in raw
- * frames (state, sum, tail: train/transfer.h; segment: reduce/ring.c, reduce/servers.c; update:
- * reduce/exchange.c; manifest, block, network: node/delivery/supply.h) belongs to their senders.
+ * All fields are little-endian. `bytes` is the size of the body without the header. `reserved` is
+ * zero. The body of a control frame is a packed message (net/message.h), and its other fields are
+ * zero. In raw frames, which are all others, the senders define the meaning of the fields:
+ *
+ *     state, sum, tail           train/transfer.h
+ *     segment                    reduce/ring.c, reduce/servers.c
+ *     update                     reduce/exchange.c
+ *     manifest, block, network   node/delivery/supply.h
  *
  *     unsigned char wire[SH_FRAME_BYTES];
  *     sh_frame_encode(wire, &head);
@@ -24,20 +28,20 @@
 #include "base/fail.h"
 
 #define SH_FRAME_BYTES 24
-#define SH_FRAME_CONTROL_MAX (256u * 1024) /* bytes in the body of a control frame */
-#define SH_FRAME_RAW_MAX (1u << 30)        /* bytes in any other body; the receiver expects fewer */
+#define SH_FRAME_CONTROL_MAX (256u * 1024) /* body bytes of a control frame */
+#define SH_FRAME_RAW_MAX (1u << 30)        /* body bytes of a raw frame; receivers expect fewer */
 
-/* Numbers on the wire: never renumber, only append. */
+/* These numbers are sent on the wire: never renumber them, only append. */
 typedef enum sh_frame_kind {
     SH_FRAME_CONTROL = 1,  /* a packed message */
     SH_FRAME_STATE = 2,    /* a piece of the weights and optimiser state */
     SH_FRAME_SEGMENT = 3,  /* a piece of a reduction */
-    SH_FRAME_SUM = 4,      /* a piece of a reduced sum, for a device that follows a training */
-    SH_FRAME_TAIL = 5,     /* a stage of the training has passed */
-    SH_FRAME_MANIFEST = 6, /* what a data set is; without a body: it is asked for */
-    SH_FRAME_BLOCK = 7,    /* a piece of a data set; likewise */
-    SH_FRAME_UPDATE = 8,   /* what devices that train apart tell each other */
-    SH_FRAME_NETWORK = 9,  /* an imported model's skeleton; without a body: it is asked for */
+    SH_FRAME_SUM = 4,      /* a piece of a reduced sum, for a device that follows the training */
+    SH_FRAME_TAIL = 5,     /* a stage of the training is complete */
+    SH_FRAME_MANIFEST = 6, /* the description of a data set; without a body: a request for it */
+    SH_FRAME_BLOCK = 7,    /* a piece of a data set; without a body: a request for it */
+    SH_FRAME_UPDATE = 8,   /* exchanged by devices that train independently between exchanges */
+    SH_FRAME_NETWORK = 9,  /* an imported model's skeleton; without a body: a request for it */
 } sh_frame_kind;
 
 typedef struct sh_frame {
@@ -50,12 +54,12 @@ typedef struct sh_frame {
     uint16_t attempt;
 } sh_frame;
 
-/* SH_FORMAT: unknown kind, a body that is too large, a control frame with raw fields. */
+/* SH_FORMAT: unknown kind, body too large, or a control frame with nonzero raw fields. */
 sh_status sh_frame_check(const sh_frame *head) SHOAL_CHECKED;
 
 void sh_frame_encode(unsigned char wire[SH_FRAME_BYTES], const sh_frame *head);
 
-/* SH_FORMAT as sh_frame_check, or where the reserved bytes are not zero. */
+/* SH_FORMAT: as for sh_frame_check, or the reserved bytes are not zero. */
 sh_status sh_frame_decode(sh_frame *head, const unsigned char wire[SH_FRAME_BYTES]) SHOAL_CHECKED;
 
 #endif

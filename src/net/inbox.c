@@ -9,7 +9,7 @@
 
 static void drop_control(sh_inbox *inbox)
 {
-    sh_key_free(inbox->control, inbox->head.bytes); /* messages may carry keys */
+    sh_key_free(inbox->control, inbox->head.bytes); /* messages may contain keys */
     inbox->control = NULL;
 }
 
@@ -67,7 +67,7 @@ sh_status sh_inbox_filled(sh_inbox *inbox, size_t bytes, sh_inbox_event *event)
             *event = inbox->waits = SH_INBOX_ASK;
             return SH_OK;
         }
-        /* The header was checked: at most SH_FRAME_CONTROL_MAX. */
+        /* sh_frame_decode has checked that this is at most SH_FRAME_CONTROL_MAX. */
         inbox->control = malloc(inbox->head.bytes + 1);
         if (inbox->control == NULL)
             return sh_fail_memory(inbox->head.bytes, "a control message");
@@ -75,8 +75,7 @@ sh_status sh_inbox_filled(sh_inbox *inbox, size_t bytes, sh_inbox_event *event)
         return SH_OK;
     }
     if (adds(inbox)) {
-        /* `filled` counts what was read, so the elements in `piece` start `held` bytes before it.
-         */
+        /* `filled` counts the `held` bytes of an incomplete element, too. */
         const size_t have = inbox->held + bytes;
         const size_t whole = have - have % inbox->sink.adds;
         sh_sink_add(&inbox->sink, inbox->filled - inbox->held, inbox->piece, whole);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames put together from a stream of bytes that comes in pieces of any size. No sockets: it says
- * where the next bytes belong, and is told how many came.
+ * Assembles frames from a byte stream that arrives in pieces of any size. The inbox does not use
+ * sockets: it returns where to put the next bytes, and the caller reports how many arrived.
  *
  *     void *place;
  *     size_t room;
@@ -23,44 +23,45 @@
 #include "net/frame.h"
 #include "net/sink.h"
 
-#define SH_INBOX_PIECE_BYTES 16384 /* what is added at once: a TLS record at most */
+#define SH_INBOX_PIECE_BYTES 16384 /* most bytes added at once; one TLS record */
 
 typedef enum sh_inbox_event {
-    SH_INBOX_MORE = 0, /* bytes are missing */
+    SH_INBOX_MORE = 0, /* more bytes are needed */
     SH_INBOX_ASK,      /* `head` is a raw frame's: sh_inbox_take decides where its body goes */
     SH_INBOX_CONTROL,  /* `control` holds head.bytes bytes of a message */
     SH_INBOX_DONE,     /* the body of a raw frame is in its sink */
 } sh_inbox_event;
 
-/* Zeroed it is empty. Read only outside inbox.c. */
+/* A zeroed inbox is empty. Only inbox.c writes the fields. */
 typedef struct sh_inbox {
-    sh_inbox_event waits; /* what was told last; MORE while bytes are read */
+    sh_inbox_event waits; /* the last event; MORE while bytes are read */
     bool in_body;
-    sh_frame head;          /* of the frame under way */
-    size_t filled;          /* of the header, or of the body */
-    unsigned char *control; /* owned by the inbox: borrowed until sh_inbox_next */
-    unsigned char *piece;   /* SH_INBOX_PIECE_BYTES for adding, made at the first use */
-    size_t held;            /* bytes of an element that a piece split, at the front of `piece` */
+    sh_frame head;          /* of the current frame */
+    size_t filled;          /* bytes read of the header or of the body */
+    unsigned char *control; /* owned by the inbox; callers borrow it until sh_inbox_next */
+    unsigned char *piece; /* SH_INBOX_PIECE_BYTES for sinks that add; allocated at the first use */
+    size_t held;          /* bytes of an incomplete element, at the front of `piece` */
     sh_sink sink;
     unsigned char wire[SH_FRAME_BYTES];
 } sh_inbox;
 
 void sh_inbox_release(sh_inbox *inbox);
 
-/* Where the next bytes belong: at least 1, at most SH_INBOX_PIECE_BYTES when adding. SH_NO_MEMORY.
- */
+/* Returns where to put the next bytes. `*room` is at least 1, and at most SH_INBOX_PIECE_BYTES for
+ * a sink that adds. SH_NO_MEMORY. */
 sh_status sh_inbox_place(sh_inbox *inbox, void **place, size_t *room) SHOAL_CHECKED;
 
-/* `bytes` of the room were filled. SH_FORMAT: the header is bad; the stream is of no use then. */
+/* Reports that `bytes` bytes were written to the place. SH_FORMAT: the header is invalid, and the
+ * stream cannot be read further. */
 sh_status sh_inbox_filled(sh_inbox *inbox, size_t bytes, sh_inbox_event *event) SHOAL_CHECKED;
 
-/* Answers SH_INBOX_ASK; the sink is copied. SH_FORMAT: the frame does not fit the sink. */
+/* Sets the sink of the body after SH_INBOX_ASK; copied. SH_FORMAT: the body does not fit it. */
 sh_status sh_inbox_take(sh_inbox *inbox, const sh_sink *sink, sh_inbox_event *event) SHOAL_CHECKED;
 
-/* After SH_INBOX_CONTROL or SH_INBOX_DONE. */
+/* Starts the next frame after SH_INBOX_CONTROL or SH_INBOX_DONE. */
 void sh_inbox_next(sh_inbox *inbox);
 
-/* Whether the stream may end here: between two frames. */
+/* True between two frames, where the stream may end. */
 bool sh_inbox_is_between(const sh_inbox *inbox);
 
 #endif

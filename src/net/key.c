@@ -34,7 +34,7 @@ sh_status sh_key_derive(unsigned char key[SH_KEY_BYTES], const unsigned char *se
     unsigned char fresh[SH_KEY_BYTES];
     bool good = false;
     if (context != NULL) {
-        /* The parameters are read only, though their type is not const. */
+        /* OpenSSL only reads the parameters, although the type is not const. */
         const OSSL_PARAM params[] = {
             OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, (char *)"SHA256", 0),
             OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, (void *)secret, secret_bytes),
@@ -53,7 +53,7 @@ sh_status sh_key_derive(unsigned char key[SH_KEY_BYTES], const unsigned char *se
 
 void sh_key_wipe(void *secret, size_t bytes)
 {
-    if (bytes > 0) /* then there is a block */
+    if (bytes > 0) /* `secret` may be NULL for 0 bytes */
         explicit_bzero(secret, bytes);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keys of 256 bits: made at random, or derived from a secret for one purpose.
+ * 256-bit keys: random, or derived from a secret for one purpose.
  *
  *     unsigned char key[SH_KEY_BYTES];
  *     SH_TRY(sh_key_derive(key, secret, sizeof secret, "shoal join"));
@@ -18,23 +18,23 @@
 
 #define SH_KEY_BYTES 32
 
-/* At most 256 bytes from the system's cryptographic generator. */
+/* Fills `secret` with random bytes from the system's cryptographic generator; at most 256. */
 sh_status sh_key_random(void *secret, size_t bytes) SHOAL_CHECKED;
 
-/* A fresh key from it. */
+/* Returns a new random key. */
 sh_status sh_key_make(unsigned char key[SH_KEY_BYTES]) SHOAL_CHECKED;
 
 /*
- * HKDF-SHA256 (RFC 5869) of `secret` without salt, with `label` as info: one secret gives
- * independent keys to different labels, and a key does not tell the secret.
+ * Derives a key by HKDF-SHA256 (RFC 5869) of `secret` without salt, with `label` as info. Different
+ * labels give independent keys, and a key does not reveal the secret.
  */
 sh_status sh_key_derive(unsigned char key[SH_KEY_BYTES], const unsigned char *secret,
                         size_t secret_bytes, const char *label) SHOAL_CHECKED;
 
-/* Overwrites with zeros in a way that the compiler keeps. */
+/* Overwrites the bytes with zeros. The compiler cannot remove this. */
 void sh_key_wipe(void *secret, size_t bytes);
 
-/* Wipes and frees a block of the heap. NULL is fine. */
+/* Wipes and frees a heap block. NULL is fine. */
 void sh_key_free(void *secret, size_t bytes);
 
 #endif

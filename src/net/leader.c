@@ -9,12 +9,11 @@
 #include "base/digest.h"
 #include "net/tls_calls.h"
 
-/* What is signed begins with its purpose, so that a signature for one purpose is none for another.
- */
+/* Signed text begins with its purpose, so that a signature is valid for one purpose only. */
 #define CONNECTION_PURPOSE "shoal 1 coordinator"
 #define WARRANT_PURPOSE "shoal 1 may succeed"
 #define PURPOSE_BYTES (sizeof CONNECTION_PURPOSE - 1)
-#define SUBJECT_BYTES 32 /* a connection's binding, or a public key */
+#define SUBJECT_BYTES 32 /* a connection's binding or a public key */
 #define SIGNED_BYTES (PURPOSE_BYTES + SUBJECT_BYTES)
 
 _Static_assert(sizeof CONNECTION_PURPOSE == sizeof WARRANT_PURPOSE, "purposes of one length");
@@ -97,7 +96,7 @@ done:
     return status;
 }
 
-/* False also where the library fails: what is not proved is refused. */
+/* True if the signature is valid. False also if the library fails. */
 static bool is_signed(const sh_leader_signature *by, const char *purpose,
                       const unsigned char subject[SUBJECT_BYTES])
 {

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The proof that a device coordinates a job. A coordinator makes a key pair with the job (Ed25519,
- * RFC 8032). The join token names the pair by its fingerprint, and the coordinator signs each
- * connection that comes in by the token. So a device that only holds the token cannot pose as the
- * coordinator: it lacks the secret key, and what it relays was signed for another connection.
+ * The proof that a device coordinates a job. The coordinator makes a key pair for the job (Ed25519,
+ * RFC 8032). The join token contains the fingerprint of the public key, and the coordinator signs
+ * each connection that was opened with the token. A device that only has the token cannot pose as
+ * the coordinator: it has no secret key, and a signature that it relays belongs to another
+ * connection.
  *
- *     SH_TRY(sh_leader_fingerprint(token.leader, secret));       // once, where the token is made
+ *     SH_TRY(sh_leader_fingerprint(token.leader, secret));       // once, when the token is made
  *     SH_TRY(sh_channel_binding(channel, binding));              // on both sides
  *     SH_TRY(sh_leader_sign(&proof, secret, binding));           // the coordinator sends the proof
  *     SH_TRY(sh_leader_check(&proof, &chain, token.leader, binding)); // the device checks it
  *
- * A successor has a key pair of its own. The coordinator gives each device a warrant: a signature
- * of that device's public key. A device that goes on in the coordinator's place shows its warrants,
- * a chain from the key that the token names to its own.
+ * Every device has its own key pair. The coordinator gives each device a warrant, which is a
+ * signature of that device's public key. A device that succeeds the coordinator shows its warrants:
+ * a chain from the key of the token's fingerprint to its own key.
  *
  *     SH_TRY(sh_leader_warrant(&theirs, &mine, secret, their_key));
  *
- * Threads: any. Nothing is kept.
+ * Threads: any. The functions keep no state.
  */
 #ifndef SHOAL_NET_LEADER_H
 #define SHOAL_NET_LEADER_H
@@ -27,25 +28,25 @@
 #include "net/key.h"
 
 #define SH_LEADER_SIGNATURE_BYTES 64
-#define SH_LEADER_FINGERPRINT_BYTES 16 /* the first of SHA-256 over the public key */
-#define SH_LEADER_BINDING_BYTES 32     /* what only the two ends of a connection know (net/tls.h) */
+#define SH_LEADER_FINGERPRINT_BYTES 16 /* the first bytes of SHA-256 over the public key */
+#define SH_LEADER_BINDING_BYTES 32     /* known to the ends of a connection only (net/tls.h) */
 #define SH_LEADER_WARRANTS_MAX 128
 
 typedef struct sh_leader_signature {
-    unsigned char key[SH_KEY_BYTES]; /* the public one of the pair that signed */
+    unsigned char key[SH_KEY_BYTES]; /* public key of the signer */
     unsigned char signature[SH_LEADER_SIGNATURE_BYTES];
 } sh_leader_signature;
 
-/* Warrants: the first is by the key that the token names, each signs the key of the next, and the
- * last one the holder's. None: the holder's key is the one that the token names. */
+/* A chain of warrants. The key of the token signed the first. Each warrant signs the key of the
+ * next one, and the last signs the holder's key. An empty chain: the holder has the token's key. */
 typedef struct sh_leader_chain {
     uint32_t count;
     sh_leader_signature warrants[SH_LEADER_WARRANTS_MAX];
 } sh_leader_chain;
 
-/* The public key and the fingerprint of the pair with this secret key, which is any 32 random bytes
- * (sh_key_make). SH_UNSUPPORTED: the cryptographic library is missing, or memory is out; so for all
- * functions here. */
+/* Return the public key, and its fingerprint, for a secret key, which is any 32 random bytes
+ * (sh_key_make). All functions here return SH_UNSUPPORTED if the cryptographic library is missing
+ * or memory is out. */
 sh_status sh_leader_public(unsigned char key[SH_KEY_BYTES],
                            const unsigned char secret[SH_KEY_BYTES]) SHOAL_CHECKED;
 sh_status sh_leader_fingerprint(unsigned char fingerprint[SH_LEADER_FINGERPRINT_BYTES],
@@ -55,14 +56,14 @@ sh_status sh_leader_fingerprint(unsigned char fingerprint[SH_LEADER_FINGERPRINT_
 sh_status sh_leader_sign(sh_leader_signature *proof, const unsigned char secret[SH_KEY_BYTES],
                          const unsigned char binding[SH_LEADER_BINDING_BYTES]) SHOAL_CHECKED;
 
-/* Gives the device with the public key `key` the chain of the coordinator, whose own is `chain` and
- * whose secret key is `secret`, with one warrant more. SH_LIMIT: the chain is as long as it can be.
- */
+/* Makes the chain of the device with the public key `key`: the coordinator's `chain` and one more
+ * warrant, signed with the coordinator's `secret`. SH_LIMIT: the chain already has
+ * SH_LEADER_WARRANTS_MAX warrants. */
 sh_status sh_leader_warrant(sh_leader_chain *theirs, const sh_leader_chain *chain,
                             const unsigned char secret[SH_KEY_BYTES],
                             const unsigned char key[SH_KEY_BYTES]) SHOAL_CHECKED;
 
-/* Whether the chain leads from the key of the fingerprint to `key`: else SH_REFUSED. */
+/* SH_REFUSED: the chain does not lead from the key with the fingerprint to `key`. */
 sh_status sh_leader_check_chain(const sh_leader_chain *chain,
                                 const unsigned char fingerprint[SH_LEADER_FINGERPRINT_BYTES],
                                 const unsigned char key[SH_KEY_BYTES]) SHOAL_CHECKED;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stranger is a channel whose owner is the listener. When its handshake succeeds, it is handed
- * over by on_accept; when it fails, the reason goes to the log. A burst of refusals is cut: after
- * SH_LISTENER_REFUSALS_LOGGED lines in a window, the rest of the window is told as one count.
- * Where all places of strangers are taken, or few file descriptors are left, the oldest gives way
- * to the newest, which may be a device: a device needs its place for milliseconds, and a stranger
- * that never speaks holds it for long.
+ * The listener owns the channel of a stranger. If the handshake succeeds, on_accept gets the
+ * channel. If it fails, the reason is logged. After SH_LISTENER_REFUSALS_LOGGED lines in a window,
+ * the other refusals of the window are logged as one count.
+ *
+ * If there are too many strangers, or few file descriptors are left, the oldest stranger is closed
+ * for the newest, which may be a device. A device finishes its handshake in milliseconds, but a
+ * silent client would keep its place for long.
  */
 #include "net/listener.h"
 
@@ -23,7 +24,7 @@
 
 #define BACKLOG 64
 #define ACCEPTS_A_TURN 16
-#define REST_MS 1000 /* without accepting, where open files or memory are out */
+#define REST_MS 1000 /* without accepting, when descriptors or memory are out */
 
 struct allowed {
     char identity[SH_IDENTITY_TEXT];
@@ -48,7 +49,7 @@ struct sh_listener {
     size_t allowed_count, allowed_capacity;
     struct stranger *strangers;
     uint32_t strangers_count;
-    uint32_t refusals; /* in this window; 0: none runs */
+    uint32_t refusals; /* in the current window; 0: no window is running */
 };
 
 /* ---- refusals -------------------------------------------------------------------------------- */
@@ -67,7 +68,7 @@ static void log_refusal(sh_listener *listener, const char *peer, const char *rea
 {
     if (listener->refusals == 0 &&
         sh_timer_start(listener->window, listener->options.window_ms, 0) != SH_OK)
-        return; /* memory is out: without a window there would be no bound */
+        return; /* memory is out: without a window the log would have no bound */
     if (listener->refusals < UINT32_MAX)
         listener->refusals++;
     if (listener->refusals <= SH_LISTENER_REFUSALS_LOGGED)
@@ -131,7 +132,7 @@ sh_status sh_listener_allow(sh_listener *listener, const char *identity,
             return sh_fail(SH_LIMIT, "%d identities are allowed already", SH_LISTENER_KEYS_MAX);
         const size_t count = listener->allowed_count;
         if (count == listener->allowed_capacity) {
-            /* By hand, because realloc would leave keys behind in freed memory. */
+            /* Not by realloc, which would leave keys in freed memory. */
             const size_t capacity = count == 0 ? 4 : 2 * count;
             struct allowed *larger = calloc(capacity, sizeof *larger);
             if (larger == NULL)
@@ -155,7 +156,7 @@ void sh_listener_forbid(sh_listener *listener, const char *identity)
     struct allowed *allowed = find_allowed(listener, identity);
     if (allowed == NULL)
         return;
-    /* The name may lie in the entry that is about to be wiped. */
+    /* Copied, because `identity` may point into the entry that is wiped. */
     struct allowed gone = *allowed;
     struct allowed *last = &listener->allowed[listener->allowed_count - 1];
     *allowed = *last;
@@ -187,7 +188,7 @@ static void stranger_proved(void *context, sh_channel *channel)
     drop_stranger(stranger);
     sh_channel_own(channel, &nobody, NULL);
     options.on_accept(options.context, channel, sh_channel_identity(channel));
-    /* Not freed yet, whatever the callback did: this is the channel's own turn. */
+    /* The channel still exists, even if the callback closed it: this is its own turn. */
     if (sh_channel_owner(channel) == &nobody)
         sh_channel_close(channel);
 }
@@ -205,10 +206,10 @@ static const sh_channel_events stranger_events = {
     .on_close = stranger_failed,
 };
 
-/* The stranger that has had the most time; of those from one host, where `host` is not NULL. */
+/* Returns the oldest stranger, or the oldest from `host` if that is not NULL; NULL: none. */
 static struct stranger *oldest_stranger(const sh_listener *listener, const char *host)
 {
-    struct stranger *oldest = NULL; /* the last in the list */
+    struct stranger *oldest = NULL; /* the list is sorted newest first */
     for (struct stranger *each = listener->strangers; each != NULL; each = each->next) {
         char other[SH_ADDRESS_TEXT];
         sh_channel_peer_host(each->channel, other);
@@ -218,8 +219,8 @@ static struct stranger *oldest_stranger(const sh_listener *listener, const char 
     return oldest;
 }
 
-/* Closes the connection of the oldest stranger from `host`, or of the oldest of all if none is from
- * there or `host` is NULL. False: there are no strangers. */
+/* Closes the oldest stranger from `host`, or the oldest of all if `host` is NULL or has no
+ * stranger. False: there are no strangers. */
 static bool displace(sh_listener *listener, const char *host, const char *reason)
 {
     struct stranger *gone = oldest_stranger(listener, host);
@@ -235,9 +236,9 @@ static bool displace(sh_listener *listener, const char *host, const char *reason
 }
 
 /*
- * Whether there is a place for a newcomer, whose descriptor is `fd`. Strangers that hold all
- * places, or all descriptors, must not keep a device out, so the newcomer stays and the oldest
- * goes. A host that takes more places than there are loses its own first.
+ * Makes room for a new connection with the descriptor `fd`; false if there is none. Strangers must
+ * not keep a device out by holding all places or descriptors, so the oldest is closed for the new
+ * one. A host that opens too many connections loses its own first.
  */
 static bool make_room(sh_listener *listener, const sh_address *address, int fd)
 {
@@ -253,7 +254,7 @@ static bool make_room(sh_listener *listener, const sh_address *address, int fd)
         "few file descriptors are left (ulimit -n): the oldest connections that "
         "have not finished the handshake give way";
     const bool room = displace(listener, host, few);
-    (void)displace(listener, host, few); /* two, so that the reserve fills again */
+    (void)displace(listener, host, few); /* close a second one, so that the reserve is restored */
     return room;
 }
 
@@ -299,12 +300,12 @@ static void accept_some(evutil_socket_t fd, short what, void *argument)
         }
         const bool few = errno == EMFILE || errno == ENFILE;
         if (!few && errno != ENOBUFS && errno != ENOMEM)
-            return; /* none is left, or this one has gone again */
+            return; /* no connection is left, or this one was closed again */
         const int error = errno;
         if (few && displace(listener, NULL, "no file descriptor is left (ulimit -n)"))
             continue;
         sh_log(SH_LOG_WARN, "net.accept_failed", "reason=\"%s\"", strerror(error));
-        /* It would stay readable: without a rest the loop would spin. */
+        /* The socket stays readable, so the loop would spin without a pause. */
         if (sh_timer_start(listener->rest, REST_MS, 0) == SH_OK)
             event_del(listener->readable);
         return;
@@ -321,7 +322,7 @@ static void end_rest(void *context)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-/* Listens on one address; `fd` is untouched on failure, which is an errno. */
+/* Listens on one address. Returns 0 or an errno; `fd` is unchanged on failure. */
 static int listen_on(int *fd, const sh_address *address)
 {
     const int family = address->storage.ss_family;
@@ -368,7 +369,7 @@ sh_status sh_listener_open(sh_listener **listener, sh_loop *loop,
         sh_address_find(found, &count, host == NULL ? "::" : host, options->port), "%s", option));
     int error = listen_on(&fresh->fd, &found[0]);
     if (error != 0 && error != EADDRINUSE && error != EACCES && host == NULL) {
-        /* A system without IPv6. */
+        /* The system has no IPv6. */
         SH_TRY_DONE(sh_address_find(found, &count, "0.0.0.0", options->port));
         error = listen_on(&fresh->fd, &found[0]);
     }
@@ -392,7 +393,7 @@ sh_status sh_listener_open(sh_listener **listener, sh_loop *loop,
         event_new(sh_loop_base(loop), fresh->fd, EV_READ | EV_PERSIST, accept_some, fresh);
     if (fresh->readable == NULL || event_add(fresh->readable, NULL) != 0)
         SH_TRY_DONE(sh_fail_memory(sizeof *fresh, "a listener"));
-    fresh->options.host = fresh->options.option = NULL; /* borrowed for the call */
+    fresh->options.host = fresh->options.option = NULL; /* borrowed only during this call */
     *listener = fresh;
     return SH_OK;
 done:

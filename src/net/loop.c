@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libevent waits for sockets and timers; posted tasks are a list under a mutex and one event that
- * is made active from any thread. A turn takes the whole list and runs it outside the mutex; what a
- * task posts belongs to the next turn. libevent would run an event that is made active again and
- * again without a look at the sockets in between: CALLBACKS_A_LOOK bounds that.
+ * libevent waits for sockets and timers. Posted tasks are kept in a list under a mutex, and one
+ * event
+ * (`wake`) is made active from any thread. Its callback takes the whole list and runs it without
+ * the mutex. Tasks posted meanwhile run in the next round. libevent would run an event that keeps
+ * becoming active without polling the sockets; CALLBACKS_A_LOOK bounds the number of callbacks
+ * between polls.
  */
 #include "net/loop.h"
 
@@ -22,20 +24,20 @@ struct post {
     struct post *next;
     sh_loop_task *task;
     void *context;
-    struct call *call; /* of sh_loop_call, on its stack; NULL: the post is on the heap */
+    struct call *call; /* on the stack of sh_loop_call; NULL: the post is on the heap */
 };
 
 struct call {
     struct post post;
-    pthread_cond_t returned; /* with the loop's lock */
+    pthread_cond_t returned; /* used with the lock of the loop */
     bool done;
 };
 
 struct sh_loop {
     struct event_base *base;
-    struct event *wake; /* made active where there are posts, or the end */
+    struct event *wake; /* active if there are posts or the loop is ending */
     pthread_t thread;
-    pthread_mutex_t lock; /* guards all below, and `thread` while it is started */
+    pthread_mutex_t lock; /* guards all below, and `thread` while the thread starts */
     struct post *first, **last;
     size_t posts;
     bool ending;
@@ -96,7 +98,7 @@ static void run_posts(evutil_socket_t fd, short what, void *argument)
 static void *loop_main(void *argument)
 {
     sh_loop *loop = argument;
-    /* The starter holds the lock until `thread` is written. */
+    /* Wait: sh_loop_start holds the lock until `thread` is written. */
     pthread_mutex_lock(&loop->lock);
     pthread_mutex_unlock(&loop->lock);
     event_base_loop(loop->base, EVLOOP_NO_EXIT_ON_EMPTY);
@@ -226,11 +228,11 @@ static void timer_fired(evutil_socket_t fd, short what, void *argument)
     (void)fd;
     (void)what;
     sh_timer *timer = argument;
-    /* Its slot in libevent's heap is free again just now, so setting it anew cannot fail. */
+    /* Cannot fail: the slot in libevent's heap has just become free. */
     const bool set = timer->period_ms == 0 || arm(timer, timer->period_ms) == SH_OK;
     assert(set && "a timer that fired could not be set again");
     (void)set;
-    timer->task(timer->context); /* last: it may free the timer */
+    timer->task(timer->context); /* last, because the task may free the timer */
 }
 
 sh_status sh_timer_new(sh_timer **timer, sh_loop *loop, sh_loop_task *task, void *context)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One event loop on a thread of its own: sockets, timers and posted tasks take turns on it.
+ * An event loop with its own thread. The thread serves sockets, timers and posted tasks.
  *
  *     sh_loop *loop;
  *     SH_TRY(sh_loop_start(&loop));
  *     SH_TRY(sh_loop_post(loop, say_hello, node));   // runs soon, on the loop's thread
- *     sh_loop_call(loop, close_everything, node);    // runs and waits for it
+ *     sh_loop_call(loop, close_everything, node);    // runs the task and waits for it
  *     sh_loop_stop(loop);
  *
- * Threads: each function says. "Loop only" means: on the loop's thread, where the tasks, the timers
- * and the callbacks of channels and listeners run. Signals are blocked on that thread.
+ * Threads: as stated at each function. "Loop only" means on the loop's thread, which also runs the
+ * tasks, the timers and the callbacks of channels and listeners. Signals are blocked on that
+ * thread.
  */
 #ifndef SHOAL_NET_LOOP_H
 #define SHOAL_NET_LOOP_H
@@ -19,7 +20,7 @@
 
 #include "base/fail.h"
 
-/* Most tasks that wait to be run; more are refused with SH_LIMIT. */
+/* Most waiting tasks; sh_loop_post returns SH_LIMIT for more. */
 #define SH_LOOP_POSTS_MAX 65536
 
 typedef struct sh_loop sh_loop;
@@ -31,38 +32,40 @@ typedef void sh_loop_task(void *context);
 sh_status sh_loop_start(sh_loop **loop) SHOAL_CHECKED;
 
 /*
- * Runs task(context) on the loop's thread soon, in the order of the posts. `context` is borrowed
- * until the task has run. Any thread. SH_NO_MEMORY, SH_LIMIT.
+ * Queues task(context) for the loop's thread. Tasks run in the order of the posts. `context` is
+ * borrowed until the task has run. Any thread. SH_NO_MEMORY, SH_LIMIT.
  */
 sh_status sh_loop_post(sh_loop *loop, sh_loop_task *task, void *context) SHOAL_CHECKED;
 
-/* As sh_loop_post, and returns when the task has returned. Any thread but the loop's. */
+/* Queues a task like sh_loop_post and waits until it has returned. Never fails. Any thread except
+ * the loop's. */
 void sh_loop_call(sh_loop *loop, sh_loop_task *task, void *context);
 
-/* Whether this is the loop's thread; for assertions. Any thread. */
+/* True on the loop's thread; for assertions. Any thread. */
 bool sh_loop_is_current(const sh_loop *loop);
 
 /*
- * Runs what was posted before, ends the thread, joins it and frees the loop. Timers, channels and
- * listeners of this loop must have been freed or closed by their owners, and nothing may be posted
- * any more. NULL is fine. Any thread but the loop's.
+ * Runs the waiting tasks, ends and joins the thread, and frees the loop. The owners must have freed
+ * or closed all timers, channels and listeners of this loop. No task may be posted after this call.
+ * NULL is fine. Any thread except the loop's.
  */
 void sh_loop_stop(sh_loop *loop);
 
-/* A timer that is not running. Owned: sh_timer_free. Loop only, as all below. */
+/* Makes a stopped timer. Owned: sh_timer_free. `context` is borrowed until then. This function and
+ * all below: loop only. */
 sh_status sh_timer_new(sh_timer **timer, sh_loop *loop, sh_loop_task *task,
                        void *context) SHOAL_CHECKED;
 
 /*
- * Runs the task after `after_ms`, then every `period_ms` (0: once). A timer that runs is set anew.
- * The task may start or free its own timer.
+ * Runs the task after `after_ms`, then every `period_ms` (0: once). Restarts a running timer. The
+ * task may start or free its own timer.
  */
 sh_status sh_timer_start(sh_timer *timer, uint32_t after_ms, uint32_t period_ms) SHOAL_CHECKED;
 
-/* The task is not run any more. NULL is fine. */
+/* Stops and frees the timer. NULL is fine. */
 void sh_timer_free(sh_timer *timer);
 
-/* For the other files of this layer: libevent's base. Borrowed until sh_loop_stop. */
+/* Returns libevent's base, for the other files of src/net. Borrowed until sh_loop_stop. */
 struct event_base *sh_loop_base(sh_loop *loop);
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The limits are checked by walking the descriptors that protobuf-c makes of the schema, so a field
- * that is added there is checked without a change here. The schema has no recursion, so its depth
- * is the bound of the walk's.
+ * The checks walk the descriptors that protobuf-c generates from the schema, so new fields are
+ * checked without a change here. The schema is not recursive, so its depth bounds the recursion.
  *
- * A message is taken only if packing it again gives the same bytes. That refuses what the decoder
- * would let pass silently: repeated fields of which the last counts, text cut by a zero byte,
- * numbers in longer forms than needed.
+ * A message is accepted only if packing it again gives the same bytes. This refuses encodings that
+ * the decoder accepts silently: duplicate fields, of which the last one counts, text with a zero
+ * byte, and numbers with more bytes than necessary.
  */
 #include "net/message.h"
 
@@ -77,7 +76,7 @@ static sh_status check_repeated(const ProtobufCFieldDescriptor *field, const uns
                        field->name, SH_MESSAGE_MEMBERS_MAX);
     const bool is_message = field->type == PROTOBUF_C_TYPE_MESSAGE;
     const size_t value_bytes = is_message ? sizeof(ProtobufCMessage *) : sizeof(uint64_t);
-    /* The schema repeats nothing else; another type is refused until it is handled. */
+    /* The schema repeats no other type. Others are refused until they are supported here. */
     if (count > 0 && !is_message && field->type != PROTOBUF_C_TYPE_DOUBLE &&
         field->type != PROTOBUF_C_TYPE_UINT64)
         return sh_fail(SH_FORMAT, "a message whose '%s' is repeated", field->name);
@@ -137,7 +136,7 @@ sh_status sh_message_pack(uint8_t **bytes, size_t *count, const Shoal__Message *
     return SH_OK;
 }
 
-/* Memory that one message may still take. */
+/* The memory that unpacking one message may still allocate. */
 struct budget {
     size_t left;
     bool exceeded, out;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Control messages: packed, and unpacked with limits. The types are made from net/message.proto by
- * protobuf-c; what this adds is that nothing which passes can surprise its reader.
+ * Packs control messages, and unpacks them with limits. protobuf-c generates the types from
+ * net/message.proto. This file adds the checks, so that readers can rely on what they get.
  *
  *     Shoal__Hello hello = SHOAL__HELLO__INIT;
  *     Shoal__Message message = SH_MESSAGE_INIT(HELLO, hello, &hello);
@@ -12,11 +12,17 @@
  *         prepare(received->welcome);
  *     sh_message_free(received);
  *
- * A message that was unpacked has: the protocol's number, a body; strings that are UTF-8 without
- * control characters, of at most SH_MESSAGE_STRING_MAX bytes and never NULL; finite numbers; at
- * most SH_MESSAGE_MEMBERS_MAX members; keys of 32 bytes or none; padding of at most
- * SH_MESSAGE_PADDING_MAX bytes; a job inside a welcome; no field that this version does not know.
- * There is one encoding of a message, and only it is taken.
+ * An unpacked message is known to have:
+ *
+ * - the protocol number SH_MESSAGE_PROTOCOL, and a body;
+ * - strings that are not NULL, in UTF-8 without control characters, of at most
+ *   SH_MESSAGE_STRING_MAX bytes (a job: SH_MESSAGE_JOB_MAX);
+ * - finite numbers, and repeated fields of at most SH_MESSAGE_MEMBERS_MAX members;
+ * - byte fields of 0 or 32 bytes, except padding of at most SH_MESSAGE_PADDING_MAX bytes;
+ * - a nonempty job in a welcome;
+ * - no unknown field.
+ *
+ * Only the canonical encoding of a message is accepted.
  *
  * Threads: any.
  */
@@ -32,13 +38,13 @@
 
 #define SH_MESSAGE_PROTOCOL 9
 #define SH_MESSAGE_STRING_MAX 4096
-#define SH_MESSAGE_JOB_MAX 16384             /* of the job in a welcome */
-#define SH_MESSAGE_ORIGIN_BYTES SH_KEY_BYTES /* as all bytes in messages */
-#define SH_MESSAGE_PADDING_MAX 131072        /* bytes that say nothing, in a probe or an echo */
+#define SH_MESSAGE_JOB_MAX 16384             /* bytes of the job in a welcome */
+#define SH_MESSAGE_ORIGIN_BYTES SH_KEY_BYTES /* as all byte fields except padding */
+#define SH_MESSAGE_PADDING_MAX 131072        /* filler bytes in a probe or an echo */
 #define SH_MESSAGE_MEMBERS_MAX 1024
-#define SH_MESSAGE_MEMORY_MAX (4u * 1024 * 1024) /* that unpacking may take */
+#define SH_MESSAGE_MEMORY_MAX (4u * 1024 * 1024) /* bytes that unpacking may allocate */
 
-/* A message with a body: SH_MESSAGE_INIT(END, end, &end). Its `job` and `view` are 0. */
+/* Initialises a message with a body: SH_MESSAGE_INIT(END, end, &end). `job` and `view` are 0. */
 #define SH_MESSAGE_INIT(BODY, field, pointer)                                                      \
     {                                                                                              \
         .base = PROTOBUF_C_MESSAGE_INIT(&shoal__message__descriptor),                              \
@@ -47,24 +53,25 @@
     }
 
 /*
- * `bytes` is owned: free(). A NULL string is an empty one. SH_INVALID: the message would not be
- * taken by sh_message_unpack, with what is wrong. SH_LIMIT: larger than a control frame.
+ * Packs a message. `*bytes` is owned: free(). A NULL string is packed as an empty one. SH_INVALID:
+ * sh_message_unpack would not accept the message. SH_LIMIT: it is larger than a control frame.
  */
 sh_status sh_message_pack(uint8_t **bytes, size_t *count,
                           const Shoal__Message *message) SHOAL_CHECKED;
 
-/* Packs a message, hands it to the channel, and wipes what was packed. The failures are those of
- * sh_message_pack and sh_channel_send_control. */
+/* Packs a message, queues it on the channel, and wipes the packed bytes. Fails like sh_message_pack
+ * and sh_channel_send_control. */
 sh_status sh_message_send(sh_channel *channel, const Shoal__Message *message) SHOAL_CHECKED;
 
 /*
- * `message` is owned: sh_message_free. SH_FORMAT: malformed, or outside the limits. SH_VERSION:
- * another protocol, or a field that is not known here. SH_LIMIT: more memory than allowed.
+ * Unpacks and checks a message. `*message` is owned: sh_message_free. SH_FORMAT: malformed, or
+ * beyond a limit. SH_VERSION: another protocol, or an unknown field. SH_LIMIT: it needs more than
+ * SH_MESSAGE_MEMORY_MAX bytes.
  */
 sh_status sh_message_unpack(Shoal__Message **message, const uint8_t *bytes,
                             size_t count) SHOAL_CHECKED;
 
-/* Wipes keys. NULL is fine. Only for messages from sh_message_unpack. */
+/* Wipes the keys in a message from sh_message_unpack and frees it. NULL is fine. */
 void sh_message_free(Shoal__Message *message);
 
 #endif

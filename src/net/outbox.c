@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small frames share a TLS record, and so do the end of a large body, the header behind it and the
- * first part of its body: they go through one scratch buffer of a record's size. The rest of a
- * large body is written from where it lies, without a copy. So all records are full but the last.
+ * Frames are collected in a scratch buffer of the size of a TLS record. Small frames share a
+ * record, and so do the end of a large body, the next header and the start of its body. The middle
+ * of a large body is written directly from the caller's buffer, without a copy. All records but the
+ * last are therefore full.
  *
  *     queue:    [head|small body] [head|large body .............................] [head|body ...
  *     written:  <------- scratch, one record -------><- direct -><- direct -><--- scratch --->
  *
- * The queue is a ring of entries; counters move over it: frames before `popped` are gone,
- * before `written` are written. It grows to what has ever waited: most links need little, but in a
- * ring of N devices N - 1 frames of each span may wait for one that is late.
+ * The queue is a ring of entries with counters. Frames before `popped` are removed, and frames
+ * before `written` are written. The ring grows to the largest number of waiting frames. Most links
+ * need few entries, but in a ring of N devices, N - 1 frames of each span may wait for a late
+ * device.
  */
 #include "net/outbox.h"
 
@@ -24,17 +26,17 @@
 struct entry {
     sh_frame head;
     const unsigned char *body;
-    unsigned char *copy; /* owned: of a control message */
+    unsigned char *copy; /* owned copy of a control message, or NULL */
 };
 
 struct sh_outbox {
-    struct entry *ring;               /* owned; NULL before the first frame */
-    uint32_t room;                    /* entries of it, 0 or a power of two as the most is */
-    uint32_t popped, written, pushed; /* count frames since ever: popped <= written <= pushed */
+    struct entry *ring; /* owned; NULL before the first frame */
+    uint32_t room;      /* entries in the ring: 0 or a power of two, which divides 2^32 */
+    uint32_t popped, written, pushed; /* frames in total: popped <= written <= pushed */
     size_t offset;                    /* written bytes of frame `written`, header included */
     size_t control_bytes;
     size_t scratch_used, scratch_filled;
-    size_t direct; /* bytes that were peeked at where they lie; 0: none */
+    size_t direct; /* bytes that were peeked directly in a body; 0: none */
     unsigned char scratch[SH_OUTBOX_PIECE_BYTES];
 };
 
@@ -50,7 +52,7 @@ static size_t frame_bytes(const struct entry *entry)
 
 static void drop_copy(struct entry *entry)
 {
-    sh_key_free(entry->copy, entry->head.bytes); /* messages may carry keys */
+    sh_key_free(entry->copy, entry->head.bytes); /* messages may contain keys */
     entry->copy = NULL;
 }
 
@@ -131,8 +133,8 @@ sh_status sh_outbox_push_control(sh_outbox *outbox, const void *message, size_t 
     return SH_OK;
 }
 
-/* Copies frame after frame, the first from where it was left, until the scratch is full or a body
- * does not fit. */
+/* Copies frames, starting at `offset` of the first one, until the scratch is full or a body does
+ * not fit. */
 static void fill_scratch(sh_outbox *outbox)
 {
     size_t used = 0, done = outbox->offset;
@@ -164,7 +166,7 @@ bool sh_outbox_peek(sh_outbox *outbox, const unsigned char **bytes, size_t *coun
     const struct entry *entry = entry_at(outbox, outbox->written);
     const size_t left = frame_bytes(entry) - outbox->offset;
     if (outbox->scratch_used == outbox->scratch_filled && outbox->direct == 0) {
-        /* The end of a body is written from where it lies only where nothing is behind it. */
+        /* The end of a body is written directly only if no frame follows it. */
         if (outbox->offset > 0 && left >= SH_OUTBOX_PIECE_BYTES)
             outbox->direct = SH_OUTBOX_PIECE_BYTES;
         else if (outbox->offset > 0 && outbox->written + 1 == outbox->pushed)

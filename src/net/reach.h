@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * By which addresses other devices are likely to reach this one: those of its network interfaces.
+ * The addresses of this device's network interfaces, and the choice of those by which other devices
+ * are likely to reach it.
  *
  *     sh_reach list[SH_REACH_MAX];
  *     size_t count = sh_reach_read(list);
@@ -23,23 +24,23 @@
 /* One address of one interface. */
 typedef struct sh_reach {
     char name[IF_NAMESIZE];
-    bool running; /* up, and with a carrier */
+    bool running; /* up and with a carrier */
     bool loopback;
-    bool bridge;  /* its folder in /sys says so */
-    bool outward; /* the system sends from this address to hosts far away */
+    bool bridge;  /* by its folder in /sys */
+    bool outward; /* the source address of packets to remote hosts */
     sh_address address;
 } sh_reach;
 
-/* The system's interfaces with an address, one entry an address. Returns how many; those beyond the
- * room are left out. */
+/* Lists the addresses of the system's interfaces, one entry per address. Returns their number, at
+ * most SH_REACH_MAX. */
 size_t sh_reach_read(sh_reach list[SH_REACH_MAX]);
 
 /*
- * Keeps the entries by which other devices are likely to reach this one, best first, and returns
- * how many: IPv4 before IPv6, and what is outward before what is not. Left out are loopbacks,
- * interfaces without a carrier, and bridges of containers and virtual machines (by their names, or
- * by `bridge`) unless they are outward. Link-local addresses stay only if there is no other.
- * `v4_only`: IPv6 is left out too.
+ * Keeps the entries by which other devices are likely to reach this one, sorted best first, and
+ * returns their number. IPv4 comes before IPv6, and outward addresses before others. Removes
+ * loopbacks, interfaces without a carrier, and the bridges of containers and virtual machines
+ * (recognised by name or `bridge`) unless they are outward. Removes link-local addresses if there
+ * are others, and IPv6 if `v4_only`.
  */
 size_t sh_reach_choose(sh_reach *list, size_t count, bool v4_only);
 

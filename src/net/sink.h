@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the body of a raw frame goes: stored, added to what is there, or the sum of it and of other
- * integers (the base), which stay as they are.
+ * The destination of a raw frame's body. The body is either stored, or added to integers: those in
+ * the destination itself, or those of a separate, unchanged array (the base).
  *
  *     *sink = (sh_sink){.adds = sizeof *total,
  *                       .data = total,
  *                       .bytes = count * sizeof *total,
  *                       .base = own};                       // total[i] = own[i] + what arrives
  *
- * Integers on the wire are little-endian and are added modulo 2 to the number of their bits,
- * element by element.
+ * Integers on the wire are little-endian. They are added element by element and wrap around.
  *
- * Threads: caller locks; a sink's data is written on the loop's thread, piece by piece, until the
- * frame is done. Where a channel closes in the middle of a body, a part of it has been written or
- * added already.
+ * Threads: caller locks. The loop's thread writes the data piece by piece until the frame is done.
+ * If the channel closes in the middle of a body, a part of it was already stored or added.
  */
 #ifndef SHOAL_NET_SINK_H
 #define SHOAL_NET_SINK_H
@@ -24,21 +22,22 @@
 #include "base/fail.h"
 
 typedef struct sh_sink {
-    size_t adds; /* the body is integers of 1, 2, 4 or 8 bytes to be added; 0: it is stored */
-    /* Borrowed until the frame is done or the channel closed; NULL for 0 bytes. Integers to be
-     * added to are aligned, and signed or not. */
+    size_t adds; /* bytes of each integer to add: 1, 2, 4 or 8; 0: the body is stored */
+    /* The destination, borrowed until the frame is done or the channel closed. NULL for 0 bytes.
+     * If `adds` is not 0, aligned to an integer; the integers may be signed or unsigned. */
     void *data;
-    size_t bytes; /* room in data: a frame may have fewer, one with more is refused */
-    /* What is added to, as long and aligned as data and apart from it; NULL: data itself. Borrowed
-     * as data is. What is stored has none. */
+    size_t bytes; /* room in data; a larger frame is refused, a smaller one is accepted */
+    /* The integers to add to, with the size and alignment of data and not overlapping it. NULL:
+     * data itself. Borrowed like data. Unused if `adds` is 0. */
     const void *base;
 } sh_sink;
 
-/* SH_FORMAT: a body of `bytes` does not fit or is no whole number of elements. */
+/* SH_FORMAT: a body of `bytes` does not fit, or is not a whole number of elements. */
 sh_status sh_sink_check(const sh_sink *sink, size_t bytes) SHOAL_CHECKED;
 
-/* Adds the whole integers in `bytes` bytes at `wire` to those at `offset` bytes into the base, and
- * puts the sums at the same place of the data. The sink is one that adds. */
+/* Adds the integers in the `bytes` bytes at `wire` to those at the byte `offset` of the base, and
+ * stores the sums at the same offset of the data. `adds` is not 0, and `offset` and `bytes` are
+ * multiples of it. */
 void sh_sink_add(const sh_sink *sink, size_t offset, const unsigned char *wire, size_t bytes);
 
 #endif

@@ -2,7 +2,7 @@
 #include "net/socket.h"
 
 #include <linux/sockios.h>
-#include <linux/tcp.h> /* the C library's knows fewer counters */
+#include <linux/tcp.h> /* the header of the C library has fewer counters */
 #include <netinet/in.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
@@ -22,8 +22,7 @@ void sh_socket_settle(int fd)
     set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
 }
 
-/* Segments are sent again, and a window that was closed is probed; both counts end with an answer.
- */
+/* TCP counts retransmitted segments and probes of a closed window. An answer resets both counts. */
 bool sh_socket_is_cut_off(int fd)
 {
     struct tcp_info info;
@@ -40,7 +39,7 @@ void sh_socket_look(int fd, sh_socket_crawl *crawl)
     socklen_t bytes = sizeof info;
     int unacknowledged = 0;
     const bool known = getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0 &&
-                       bytes >= ACKED_END && /* an emulator, or an old kernel, tells less */
+                       bytes >= ACKED_END && /* emulators and old kernels return less */
                        ioctl(fd, SIOCOUTQ, &unacknowledged) == 0;
     const bool crawls = known && unacknowledged > 0 &&
                         info.tcpi_bytes_acked - crawl->acknowledged < SH_SOCKET_CRUMB;
@@ -52,7 +51,7 @@ void sh_socket_look(int fd, sh_socket_crawl *crawl)
 
 void sh_socket_traffic_get(int fd, sh_socket_traffic *traffic)
 {
-    struct tcp_info info = {0}; /* an older kernel fills less */
+    struct tcp_info info = {0}; /* older kernels fill in less */
     socklen_t bytes = sizeof info;
     *traffic = (sh_socket_traffic){0};
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a channel asks of a TCP socket beyond bytes.
+ * Options and statistics of the TCP sockets of channels.
  *
  *     sh_socket_settle(fd);
  *     ... from time to time: if (sh_socket_is_cut_off(fd)) close(fd);
  *
- * Threads: any, one at a time for a socket.
+ * Threads: any; one at a time for each socket.
  */
 #ifndef SHOAL_NET_SOCKET_H
 #define SHOAL_NET_SOCKET_H
@@ -13,38 +13,38 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SH_SOCKET_TRIES 3         /* in vain, until a peer is cut off: 1.4 s where it was near */
-#define SH_SOCKET_PROBE_SECONDS 1 /* without a byte, until the peer is asked, and asked again */
+#define SH_SOCKET_TRIES 3 /* unanswered tries until a peer is cut off: 1.4 s if it is near */
+#define SH_SOCKET_PROBE_SECONDS 1 /* of silence before each keepalive probe */
 
-/* Has small messages go at once, and a peer that is silent asked whether it is there. What the
- * system refuses of it is left out: it only serves to be faster. */
+/* Disables the delay of small messages (Nagle) and enables keepalive probes. Ignores errors:
+ * these options only make the channel faster. */
 void sh_socket_settle(int fd);
 
 /*
- * Whether what was sent, or asked, SH_SOCKET_TRIES times has got no answer: the peer's system is
- * cut off from this one, or gone. It answers for a process that takes nothing, so that is not cut
- * off. Nor is one that is far away: TCP waits for twice as long each time, beginning with what the
- * way there and back has taken so far, 200 ms at least (RFC 6298).
+ * True if SH_SOCKET_TRIES retransmissions or probes in a row got no answer, so the peer's system is
+ * gone or cut off. The peer's system answers even if its process reads nothing, so a slow process
+ * does not count as cut off. Neither does a distant peer: the first timeout follows from the
+ * measured round-trip time, at least 200 ms, and each further timeout is twice as long (RFC 6298).
  */
 bool sh_socket_is_cut_off(int fd);
 
-#define SH_SOCKET_CRUMB 16384 /* bytes: hardly anything */
+#define SH_SOCKET_CRUMB 16384 /* bytes; fewer are not progress */
 
-/* Counts looks in a row that found unacknowledged bytes, while the peer acknowledged less than
- * SH_SOCKET_CRUMB bytes in all of them. Zeroed to begin with. */
+/* Counts consecutive looks that found unacknowledged bytes while the peer acknowledged fewer than
+ * SH_SOCKET_CRUMB bytes since the count began. Initially zero. */
 typedef struct sh_socket_crawl {
-    uint64_t acknowledged; /* bytes, when the count began */
+    uint64_t acknowledged; /* bytes when the count began */
     uint32_t looks;
 } sh_socket_crawl;
 
-/* One look. A peer that takes nothing looks like a link that carries nothing. */
+/* Updates the count. A peer that reads nothing is counted like a link that carries nothing. */
 void sh_socket_look(int fd, sh_socket_crawl *crawl);
 
-/* What TCP counts of a connection; zero where nobody can tell. */
+/* TCP statistics of a connection; zero if they are not available. */
 typedef struct sh_socket_traffic {
     uint64_t sent_segments, received_segments;
-    /* How long something waited to be sent, or for its acknowledgement, while the peer had room: a
-     * peer that computes long and reads late makes no link look slow. */
+    /* Time with bytes to send or unacknowledged while the peer had room in its window. A peer that
+     * reads late therefore does not make the link look slow. */
     uint64_t busy_ns;
 } sh_socket_traffic;
 

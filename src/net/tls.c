@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each setting is for:
+ * The reasons for the settings:
  *
- * - A client that offers a pre-shared key still accepts a server that ignores it and shows a
- *   certificate instead, because that is TLS. So the client demands a certificate that verifies,
- *   trusts no authority, and looks again after the handshake that the key was used.
- * - A server has no certificate, so a handshake without a known key finds no way to authenticate.
- * - Only psk_dhe_ke: OpenSSL uses the mode without Diffie-Hellman only where asked to. So recorded
- *   traffic stays secret when a token leaks later.
- * - Both suites use SHA-256, which a pre-shared key is tied to. A side whose processor has no AES
- *   instructions (Raspberry Pi up to 4) gets ChaCha20: as client by naming it first, as server by
- *   choosing it.
- * - The socket is reached through a BIO of our own, because OpenSSL's uses write(2), which raises
- *   SIGPIPE. A failed send is told to OpenSSL as "not now" and kept in `write_error`, so that what
- *   the peer sent before it left (often the reason) can still be read.
- * - A record can be opened only when it is whole. Over a slow link it comes in a dozen packets, and
- *   each would wake the loop in vain; so a side that waits in the middle of a record asks the
- *   kernel to be woken for the rest of it (SO_RCVLOWAT). An end or an error wakes all the same.
+ * - In TLS, a client that offers a pre-shared key also accepts a server that ignores the key and
+ *   shows a certificate. Therefore the client requires a verified certificate, trusts no authority,
+ *   and checks after the handshake that the key was used.
+ * - A server has no certificate, so a handshake without a known key cannot authenticate.
+ * - The only key exchange mode is psk_dhe_ke. OpenSSL uses the mode without Diffie-Hellman only on
+ *   request. Recorded traffic therefore stays secret if a token leaks later.
+ * - Both suites use SHA-256, to which a pre-shared key is bound. If the processor of a side has no
+ *   AES instructions (Raspberry Pi up to 4), the side prefers ChaCha20: a client lists it first, a
+ *   server selects it.
+ * - The socket is used through a custom BIO, because OpenSSL's BIO uses write(2), which raises
+ *   SIGPIPE. The BIO reports a failed send to OpenSSL as a retry and stores it in `write_error`.
+ *   Bytes that the peer sent before it left, often the reason, can then still be read.
+ * - Only a complete record can be decrypted. On a slow link a record arrives in a dozen packets,
+ * and each packet would wake the loop for nothing. A side that waits in the middle of a record
+ * therefore sets SO_RCVLOWAT to the rest of the record. The end of the stream and errors wake it,
+ * too.
  */
 #include "net/tls.h"
 
@@ -36,10 +37,10 @@
 #include "net/tls_calls.h"
 
 #define READ_AHEAD_BYTES 65536
-#define GATHER_BYTES (4 * 16640) /* as many full records, encrypted (RFC 8446, section 5.2) */
+#define GATHER_BYTES (4 * 16640) /* 4 full encrypted records (RFC 8446, section 5.2) */
 #define REASON_BYTES 256
-#define HEAD_BYTES 5             /* of a record: its type, version and length */
-#define LEAST_WORTH_WAITING 4096 /* bytes; a call more is not */
+#define HEAD_BYTES 5             /* record header: type, version and length */
+#define LEAST_WORTH_WAITING 4096 /* bytes; for fewer, a system call is not worth it */
 #define AES_FIRST "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"
 #define CHACHA_FIRST "TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256"
 
@@ -54,20 +55,20 @@ struct sh_tls {
     BIO_METHOD *method; /* outlives the BIO in `ssl` */
     int fd;
     bool is_server, wants_write, finished;
-    bool hello_seen, key_offered, key_known; /* server: how far the client came */
+    bool hello_seen, key_offered, key_known; /* server: progress of the handshake */
     int write_error, read_error;             /* errno */
     uint64_t sent_bytes, received_bytes;
     uint64_t records, records_per_key, key_changes;
     bool gathers;
-    unsigned char *kept;       /* owned: written, but not to the socket; NULL: nothing */
-    size_t kept_from, kept_to; /* of GATHER_BYTES */
-    /* The record that is being received, as the socket sees it. */
+    unsigned char *kept;       /* owned: buffered writes; NULL: none */
+    size_t kept_from, kept_to; /* valid range, within GATHER_BYTES */
+    /* The record that is being received from the socket. */
     unsigned char head[HEAD_BYTES];
     size_t head_filled, body_left;
-    int wakes_at;          /* SO_RCVLOWAT */
+    int wakes_at;          /* current SO_RCVLOWAT */
     sh_tls_server *server; /* NULL after the handshake and on the client's side */
     char identity[SH_IDENTITY_TEXT];
-    unsigned char key[SH_KEY_BYTES]; /* client, until the handshake is done */
+    unsigned char key[SH_KEY_BYTES]; /* client only, until the handshake is done */
     sh_status why;
     char reason[REASON_BYTES];
 };
@@ -79,7 +80,7 @@ static bool is_later(int error)
     return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
 
-/* How many bytes the socket took; 0: none for now, or ever (`write_error`). */
+/* Sends bytes; returns how many were sent. 0: try later, or sending has failed (`write_error`). */
 static size_t put_on_wire(sh_tls *tls, const void *bytes, size_t count)
 {
     const ssize_t put = tls->write_error != 0 ? -1 : send(tls->fd, bytes, count, MSG_NOSIGNAL);
@@ -92,7 +93,7 @@ static size_t put_on_wire(sh_tls *tls, const void *bytes, size_t count)
     return 0;
 }
 
-/* Whether nothing is kept any more. */
+/* Sends the buffered bytes. True: the buffer is empty. */
 static bool put_kept(sh_tls *tls)
 {
     if (tls->kept == NULL)
@@ -106,7 +107,7 @@ static bool put_kept(sh_tls *tls)
     return true;
 }
 
-/* Whether it is kept: there is room for it, and memory. */
+/* Buffers bytes. False: not gathering, no room, or no memory. */
 static bool keep(sh_tls *tls, const void *bytes, size_t count)
 {
     if (!tls->gathers || tls->kept_to + count > GATHER_BYTES)
@@ -136,7 +137,7 @@ static int socket_write(BIO *bio, const char *bytes, int count)
     return -1;
 }
 
-/* Keeps `head_filled` and `body_left` true of what has come. */
+/* Updates `head_filled` and `body_left` for received bytes. */
 static void follow_records(sh_tls *tls, const char *bytes, size_t count)
 {
     while (count > 0) {
@@ -168,7 +169,7 @@ static int socket_read(BIO *bio, char *place, int room)
         return (int)got;
     }
     if (got < 0 && is_later(errno)) {
-        /* How much has to come before a read makes sense; the kernel is told only what changes. */
+        /* The bytes that the next read needs. Set only if changed. */
         const bool waits = tls->head_filled == HEAD_BYTES && tls->body_left >= LEAST_WORTH_WAITING;
         const int bytes = waits ? (int)tls->body_left : 1;
         if (bytes != tls->wakes_at &&
@@ -248,10 +249,10 @@ bool sh_identity_is_valid(const char *identity)
     return true;
 }
 
-/* The key as the session that OpenSSL wants to resume; NULL where memory is out. */
+/* Returns the key as a session to resume, which is the form that OpenSSL needs; NULL on failure. */
 static SSL_SESSION *session_of(SSL *ssl, const unsigned char key[SH_KEY_BYTES])
 {
-    static const unsigned char aes_128_gcm_sha256[2] = {0x13, 0x01}; /* stands for its hash */
+    static const unsigned char aes_128_gcm_sha256[2] = {0x13, 0x01}; /* selects SHA-256 */
     const SSL_CIPHER *cipher = SSL_CIPHER_find(ssl, aes_128_gcm_sha256);
     SSL_SESSION *session = SSL_SESSION_new();
     if (session == NULL || cipher == NULL ||
@@ -261,7 +262,8 @@ static SSL_SESSION *session_of(SSL *ssl, const unsigned char key[SH_KEY_BYTES])
         SSL_SESSION_free(session);
         return NULL;
     }
-    SSL_SESSION_set_timeout(session, INT32_MAX); /* the key does not expire, however dates jump */
+    SSL_SESSION_set_timeout(session,
+                            INT32_MAX); /* the key does not expire, even if the clock jumps */
     return session;
 }
 
@@ -334,7 +336,7 @@ void sh_tls_server_free(sh_tls_server *server)
     free(server);
 }
 
-/* Takes over `context`. */
+/* Takes over `context`, also on failure. */
 static sh_status tls_new(sh_tls **tls, SSL_CTX *context, int fd)
 {
     sh_tls *fresh = calloc(1, sizeof *fresh);
@@ -426,7 +428,7 @@ static sh_tls_flow set_failure(sh_tls *tls, sh_status why, const char *format, .
     return SH_TLS_FAILED;
 }
 
-/* A server's reasons end up in its log, where they tell why a device cannot join. */
+/* The reasons appear in the server's log and explain why a device cannot join. */
 static sh_tls_flow server_failure(sh_tls *tls, int reason, const char *text)
 {
     if (reason == SSL_R_HTTP_REQUEST || reason == SSL_R_HTTPS_PROXY_REQUEST)
@@ -473,7 +475,9 @@ static sh_tls_flow failed(sh_tls *tls, int error)
     const unsigned long code = ERR_peek_error();
     const int reason = ERR_GET_REASON(code);
     const char *text = ERR_reason_error_string(code);
-    text = text != NULL ? text : "no details"; /* static, unlike the queue of errors */
+    text = text != NULL
+               ? text
+               : "no details"; /* static text: it stays valid when the error queue is cleared */
     ERR_clear_error();
     const bool end = reason == SSL_R_UNEXPECTED_EOF_WHILE_READING && code != 0;
     if (error == SSL_ERROR_SYSCALL || end || tls->read_error != 0) {
@@ -489,7 +493,7 @@ static sh_tls_flow failed(sh_tls *tls, int error)
     return tls->is_server ? server_failure(tls, reason, text) : client_failure(tls, reason, text);
 }
 
-/* What a call of OpenSSL that did not succeed means. */
+/* Translates the failed result of a call of OpenSSL. */
 static sh_tls_flow flow_of(sh_tls *tls, int result)
 {
     const int error = SSL_get_error(tls->ssl, result);
@@ -540,7 +544,7 @@ sh_tls_flow sh_tls_write(sh_tls *tls, const void *bytes, size_t count, size_t *p
         return flow_of(tls, result);
     if (++tls->records < tls->records_per_key)
         return SH_TLS_DONE;
-    /* Between two records, where no write is under way: OpenSSL refuses it elsewhere. */
+    /* OpenSSL allows a key update only between two records. */
     if (SSL_key_update(tls->ssl, SSL_KEY_UPDATE_NOT_REQUESTED) != 1)
         return failed(tls, SSL_ERROR_SSL);
     tls->records = 0;

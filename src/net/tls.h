@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TLS 1.3 (RFC 8446) with external pre-shared keys and Diffie-Hellman over a non-blocking socket.
- * A side that finishes the handshake has proved that it knows the key of an identity; nothing else
- * gets in: no certificates, tickets, early data or older versions.
+ * A side that finishes the handshake has proved that it knows the key of an identity. Certificates,
+ * tickets, early data and older versions are not accepted.
  *
  *     sh_tls *tls;
  *     SH_TRY(sh_tls_connect(&tls, fd, "join", key));
  *     while ((flow = sh_tls_handshake(tls)) == SH_TLS_WAIT)
  *         wait for the socket;
  *
- * Threads: caller locks. Tested on its own; its user is net/channel.h.
+ * Threads: caller locks. Used by net/channel.h.
  */
 #ifndef SHOAL_NET_TLS_H
 #define SHOAL_NET_TLS_H
@@ -22,38 +22,39 @@
 #include "net/key.h"
 #include "net/leader.h"
 
-#define SH_IDENTITY_TEXT 64 /* an identity is 1 .. 63 printable ASCII characters, and the end */
+#define SH_IDENTITY_TEXT 64 /* 1 .. 63 printable ASCII characters and the final zero */
 
 /*
- * Records under one key before a sender changes it. RFC 8446, section 5.5, allows 2^24.5 full ones
- * for AES-GCM; a long training sends more.
+ * Records that a side sends with one key before it changes the key. RFC 8446, section 5.5, allows
+ * 2^24.5 full records for AES-GCM. A long training sends more.
  */
 #define SH_TLS_RECORDS_PER_KEY (UINT64_C(1) << 23)
 
-typedef struct sh_tls_server sh_tls_server; /* what the server sides of one listener share */
+typedef struct sh_tls_server sh_tls_server; /* shared by the server sides of one listener */
 typedef struct sh_tls sh_tls;               /* one side of one connection */
 
-/* Looks a key up: false for an unknown identity. Called inside sh_tls_handshake. */
+/* Looks up a key. False: unknown identity. Called inside sh_tls_handshake. */
 typedef bool sh_tls_find(void *context, const char *identity, unsigned char key[SH_KEY_BYTES]);
 
 typedef enum sh_tls_flow {
-    SH_TLS_DONE,   /* finished; for reads and writes: at least one byte went */
+    SH_TLS_DONE,   /* finished; for reads and writes: at least one byte was moved */
     SH_TLS_WAIT,   /* try again when the socket is ready (sh_tls_wants_write) */
-    SH_TLS_END,    /* the peer said goodbye: nothing more will come */
-    SH_TLS_FAILED, /* over: sh_tls_failure */
+    SH_TLS_END,    /* the peer closed its side: no more bytes will arrive */
+    SH_TLS_FAILED, /* the connection failed: see sh_tls_failure */
 } sh_tls_flow;
 
-/* Whether `identity` could be one. */
+/* True if `identity` has the length and characters of an identity. */
 bool sh_identity_is_valid(const char *identity);
 
 /* `context` is borrowed until the server is freed and its handshakes have ended. */
 sh_status sh_tls_server_new(sh_tls_server **server, sh_tls_find *find, void *context) SHOAL_CHECKED;
 void sh_tls_server_free(sh_tls_server *server);
 
-/* The server's side. `fd` is borrowed until sh_tls_free; the server may be freed before. */
+/* Makes the server's side. `fd` is borrowed until sh_tls_free, `server` until the handshake ends.
+ */
 sh_status sh_tls_accept(sh_tls **tls, sh_tls_server *server, int fd) SHOAL_CHECKED;
 
-/* The client's side. `fd` as above, identity and key are copied. */
+/* Makes the client's side. `fd` is borrowed until sh_tls_free; identity and key are copied. */
 sh_status sh_tls_connect(sh_tls **tls, int fd, const char *identity,
                          const unsigned char key[SH_KEY_BYTES]) SHOAL_CHECKED;
 
@@ -62,52 +63,53 @@ void sh_tls_free(sh_tls *tls);
 
 sh_tls_flow sh_tls_handshake(sh_tls *tls);
 
-/* Only after SH_TLS_WAIT wait for the socket: it may be silent until the record under way is whole.
- */
+/* Wait for the socket only after SH_TLS_WAIT. The socket may then stay silent until the current
+ * record is complete. */
 sh_tls_flow sh_tls_read(sh_tls *tls, void *place, size_t room, size_t *got);
 
-/* After SH_TLS_WAIT, call it again with the same bytes, at any address. */
+/* After SH_TLS_WAIT, call it again with the same bytes; their address may differ. */
 sh_tls_flow sh_tls_write(sh_tls *tls, const void *bytes, size_t count, size_t *put);
 
 /*
- * From `gather` to `flush` what is written is kept and goes to the socket in larger pieces, because
- * each costs a system call and a way through the network's stack. Flush: SH_TLS_DONE, or
- * SH_TLS_WAIT: some is kept, call again.
+ * Between `gather` and `flush`, writes are buffered and reach the socket in larger pieces, because
+ * each piece costs a system call. sh_tls_flush returns SH_TLS_WAIT while bytes are still buffered:
+ * call it again.
  */
 void sh_tls_gather(sh_tls *tls);
 sh_tls_flow sh_tls_flush(sh_tls *tls);
 
-/* Tells the peer that nothing more will come. SH_TLS_WAIT: call again. */
+/* Tells the peer that no more bytes will follow. SH_TLS_WAIT: call it again. */
 sh_tls_flow sh_tls_goodbye(sh_tls *tls);
 
-/* Whether the last SH_TLS_WAIT was for room to write, not for bytes to read. */
+/* True if the last SH_TLS_WAIT waits until the socket is writable, false if readable. */
 bool sh_tls_wants_write(const sh_tls *tls);
 
 /*
- * The errno with which the socket refused to take bytes, else 0. Writes wait from then on; what the
- * peer had sent before can still be read.
+ * Returns the errno of a failed send to the socket, or 0. After a failed send all writes return
+ * SH_TLS_WAIT, but bytes that the peer sent before can still be read.
  */
 int sh_tls_write_error(const sh_tls *tls);
 
-/* Why SH_TLS_FAILED was told, without saying which peer: code and text. Borrowed as tls is. */
+/* Returns the status and the reason of SH_TLS_FAILED. The reason does not name the peer; it is
+ * borrowed until sh_tls_free. */
 sh_status sh_tls_failure(const sh_tls *tls, const char **reason);
 
-/* The identity that the client claims; "" before it did. */
+/* Returns the identity that the client claims, or "" before that. Borrowed until sh_tls_free. */
 const char *sh_tls_identity(const sh_tls *tls);
 
-/* After the handshake: 32 bytes that both ends of this connection know and nobody else, other ones
- * for each connection (the channel binding of RFC 9266). SH_INVALID: there is none yet. */
+/* Returns 32 bytes that only the two ends of this connection know and that differ for each
+ * connection (the channel binding of RFC 9266). SH_INVALID: the handshake is not finished. */
 sh_status sh_tls_binding(const sh_tls *tls,
                          unsigned char binding[SH_LEADER_BINDING_BYTES]) SHOAL_CHECKED;
 
-/* Name of the cipher suite after the handshake. Static storage. */
+/* Returns the name of the cipher suite after the handshake. Static storage. */
 const char *sh_tls_cipher(const sh_tls *tls);
 
-/* Bytes that went over the socket, everything included. */
+/* Bytes sent and received on the socket, with all overhead. */
 uint64_t sh_tls_bytes_sent(const sh_tls *tls);
 uint64_t sh_tls_bytes_received(const sh_tls *tls);
 
-/* For tests: another number than SH_TLS_RECORDS_PER_KEY, and how often the key was changed. */
+/* For tests: replaces SH_TLS_RECORDS_PER_KEY, and returns how often the key was changed. */
 void sh_tls_limit_records(sh_tls *tls, uint64_t records_per_key);
 uint64_t sh_tls_key_changes(const sh_tls *tls);
 

@@ -13,7 +13,7 @@ typedef int tls_write(BIO *, const char *, int);
 typedef int tls_read(BIO *, char *, int);
 typedef long tls_control(BIO *, int, long, void *);
 
-/* What net/ calls of OpenSSL; its macros lead to these. */
+/* The functions of OpenSSL that src/net calls, directly or by macros. */
 #define LIST(VALUE, NOTHING)                                                                       \
     NOTHING(BIO_clear_flags, (BIO * a, int b), (a, b))                                             \
     VALUE(void *, BIO_get_data, (BIO * a), (a))                                                    \
@@ -112,7 +112,7 @@ SH_LIBRARY_FUNCTIONS(LIST)
 
 sh_status sh_tls_load(void)
 {
-    /* Its libcrypto comes with it. */
+    /* This library also loads libcrypto. */
     static sh_library library = SH_LIBRARY("libssl.so.3", "libssl3", names);
     return sh_library_load_once(&calls, &library);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OpenSSL, loaded when a device has company: one that trains alone has nobody to be secret from.
+ * Loads OpenSSL when it is first used. A device that trains alone does not need it.
  *
  *     SH_TRY(sh_tls_load());
  *     SSL_CTX *context = SSL_CTX_new(TLS_server_method());
@@ -12,7 +12,8 @@
 
 #include "base/fail.h"
 
-/* To be called before any of OpenSSL's functions; SH_UNSUPPORTED says which package is missing. */
+/* Must be called before any function of OpenSSL. SH_UNSUPPORTED: the library is missing; the
+ * message names the package. */
 sh_status sh_tls_load(void) SHOAL_CHECKED;
 
 #endif

@@ -15,14 +15,14 @@
 #define TOLD_BYTES (SH_TOKEN_SECRET_BYTES + SH_LEADER_FINGERPRINT_BYTES)
 #define PACKED_BYTES (TOLD_BYTES + CHECK_BYTES)
 #define CODED_BYTES (PACKED_BYTES * 8 / 6) /* 6 bits a character */
-#define FORMER_CODED_BYTES 27              /* of tokens without a fingerprint */
+#define FORMER_CODED_BYTES 27              /* of older tokens without a fingerprint */
 _Static_assert(PACKED_BYTES % 3 == 0, "no character has bits to spare: a token has one text");
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-"
 
 static const char alphabet[] = LETTERS "_";
 
-/* An IPv6 address is recognised by its colons; it may carry a zone ("fe80::1%eth0"). */
+/* True for a valid host. A colon marks an IPv6 address, which may have a zone ("fe80::1%eth0"). */
 static bool is_host(const char *host, size_t bytes)
 {
     if (bytes == 0 || bytes >= SH_TOKEN_HOST)
@@ -34,7 +34,7 @@ static bool is_host(const char *host, size_t bytes)
     return true;
 }
 
-/* "HOST:PORT", with brackets around IPv6; returns its length. */
+/* Prints "HOST:PORT", with brackets around IPv6; returns the length. */
 static size_t print_place(char place[PLACE_TEXT], const sh_token *token)
 {
     const bool v6 = strchr(token->host, ':') != NULL;
@@ -107,7 +107,7 @@ static sh_status altered(void)
     return sh_fail(SH_FORMAT, "the join token was altered or cut: copy it again, whole");
 }
 
-/* Splits "HOST:PORT" or "[HOST]:PORT", which a slash follows. A port has no leading zeros. */
+/* Parses "HOST:PORT" or "[HOST]:PORT". A port has no leading zeros. */
 static sh_status read_place(sh_token *token, const char *place, size_t bytes)
 {
     size_t colon = bytes; /* the last one */

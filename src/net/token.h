@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The join token: where a job is, the secret that lets a device in, and how the device knows the
- * coordinator, as one line to paste.
+ * The join token is one line of text to paste. It contains the address of a job, the secret that
+ * admits a device, and the fingerprint of the coordinator's key.
  *
  *     shoal://192.168.1.20:7077/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh9uNu4B
  *
@@ -11,10 +11,10 @@
  *     sh_token_wipe(&token);
  *
  * HOST is a name, an IPv4 address, or an IPv6 address in brackets. The last part is base64url
- * (RFC 4648, without padding) of 36 bytes: a secret of 16 random bytes, 16 bytes of fingerprint
- * (net/leader.h), and 4 check bytes, which are the first of SHA-256 over "HOST:PORT" as written and
- * the 32 bytes before. So this file notices a token that was altered or cut, before anything is
- * sent.
+ * (RFC 4648, without padding) of 36 bytes: a secret of 16 random bytes, a fingerprint of 16 bytes
+ * (net/leader.h), and 4 check bytes. The check bytes are the first bytes of SHA-256 over
+ * "HOST:PORT" as written and the 32 bytes before. They detect an altered or cut token before
+ * anything is sent.
  *
  * Threads: any. Nothing is allocated.
  */
@@ -30,9 +30,9 @@
 
 #define SH_TOKEN_SECRET_BYTES 16
 #define SH_TOKEN_HOST 254 /* a name has at most 253 characters (RFC 1035) */
-#define SH_TOKEN_TEXT 320 /* enough for every token and the end */
+#define SH_TOKEN_TEXT 320 /* the longest token and the final zero */
 
-/* The identity that a device with a token gives in its handshake. */
+/* The identity in the handshake of a device with a token. */
 #define SH_TOKEN_IDENTITY "join"
 
 typedef struct sh_token {
@@ -42,21 +42,21 @@ typedef struct sh_token {
     unsigned char leader[SH_LEADER_FINGERPRINT_BYTES]; /* of the coordinator's key */
 } sh_token;
 
-/* A token with a fresh secret. SH_INVALID: the host is no host, or the port is 0. */
+/* Makes a token with a new secret. SH_INVALID: the host is malformed, or the port is 0. */
 sh_status sh_token_make(sh_token *token, const char *host, uint16_t port,
                         const unsigned char leader[SH_LEADER_FINGERPRINT_BYTES]) SHOAL_CHECKED;
 
-/* Writes the token as text. SH_INVALID as above. The text is as secret as the token. */
+/* Prints the token as text. The text is secret, too. SH_INVALID as above. */
 sh_status sh_token_print(char text[SH_TOKEN_TEXT], const sh_token *token) SHOAL_CHECKED;
 
 /*
- * Reads `bytes` characters; white space around them is fine. SH_FORMAT: what is wrong, and the
- * remedy. SH_VERSION: the token is from a version that had no fingerprint. No message has the
- * secret in it.
+ * Parses `bytes` characters, ignoring white space around them. SH_FORMAT: the token is malformed;
+ * the message has the remedy. SH_VERSION: the token is from a version without fingerprints.
+ * Messages never contain the secret.
  */
 sh_status sh_token_parse(sh_token *token, const char *text, size_t bytes) SHOAL_CHECKED;
 
-/* The key that both sides of a handshake use for SH_TOKEN_IDENTITY. */
+/* Derives the key of SH_TOKEN_IDENTITY, for both sides of a handshake. */
 sh_status sh_token_key(unsigned char key[SH_KEY_BYTES], const sh_token *token) SHOAL_CHECKED;
 
 void sh_token_wipe(sh_token *token);
