@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A database in a file (SQLite), of a known kind and version, and the queries on it.
+ * SQLite databases of a known kind and version, and queries on them.
  *
  *     SH_TRY(sh_database_open(&database, "runs/a/run.db", &kind, SH_DATABASE_READ));
  *     SH_TRY(sh_query_new(&query, database, "SELECT step, loss FROM steps WHERE step > ?1"));
@@ -10,22 +10,22 @@
  *     status = sh_query_end(query, SH_OK);
  *     sh_database_close(database);
  *
- * A program that is killed, or a machine that loses power, leaves a database as it was after some
- * earlier transaction. One writes while others read (write-ahead log).
+ * After a crash or power failure a database is in the state after some earlier transaction. One
+ * process can write while others read (write-ahead log).
  *
- * A database may have come from somebody else, so what is in it cannot act: it is opened through no
- * symbolic link, its schema has to be that of its kind, word for word, without triggers or views of
- * others, functions in it are not trusted, and a query ends after a number of SQLite's
- * instructions.
+ * A database may come from an untrusted source and must not run anything. Therefore it is not
+ * opened through a symbolic link, its schema must equal that of its kind word for word, without
+ * additional triggers or views, SQLite does not trust functions in the schema, and a query ends
+ * after a number of SQLite's instructions.
  *
- * Failures: SH_NOT_FOUND without the file, or with an empty one to read; SH_FORMAT where it is no
- * database, or of another kind or with another schema;
- * SH_VERSION where its version is not known here; SH_CORRUPT where it
- * is damaged; SH_NO_SPACE; SH_PERMISSION where it cannot be written; SH_REFUSED where somebody else
- * holds it for too long, or where it is a symbolic link; SH_LIMIT where a query takes too many
- * instructions; SH_IO. Each names the file.
+ * Errors; each message names the file:
+ * - SH_NOT_FOUND: the file does not exist, or is opened for reading and empty.
+ * - SH_FORMAT: not a database, or another kind or schema. SH_VERSION: unknown version.
+ * - SH_CORRUPT: damaged. SH_NO_SPACE. SH_PERMISSION: not writable. SH_IO.
+ * - SH_REFUSED: locked for too long by another process, or a symbolic link.
+ * - SH_LIMIT: a query took too many instructions.
  *
- * Threads: the caller locks each database; several may be open on one file.
+ * Threads: caller locks each database. One file may be open more than once.
  */
 #ifndef SHOAL_STORE_DATABASE_H
 #define SHOAL_STORE_DATABASE_H
@@ -38,62 +38,62 @@
 typedef struct sh_database sh_database;
 typedef struct sh_query sh_query;
 
-/* The longest query of ours takes 0.15e9, over a million rows. */
+/* Default limit of a query. The longest known query takes 0.15e9 on a million rows. */
 #define SH_DATABASE_INSTRUCTIONS UINT64_C(2000000000)
 
 typedef struct sh_database_kind {
     const char *what;      /* for messages: "a run's database" */
     uint32_t application;  /* PRAGMA application_id */
-    uint32_t version;      /* PRAGMA user_version; the only one that is taken */
-    const char *schema;    /* statements that make it in an empty file, but for the two above */
-    const char *grows;     /* a table that other versions have more or fewer columns of, or NULL */
-    const char *spare;     /* how the names of those begin; they are TEXT */
-    uint64_t instructions; /* that a query may take; 0: SH_DATABASE_INSTRUCTIONS */
+    uint32_t version;      /* PRAGMA user_version; others are refused */
+    const char *schema;    /* statements that make the tables in an empty file */
+    const char *grows;     /* table with more or fewer columns in other versions, or NULL */
+    const char *spare;     /* prefix of the names of these columns, which are TEXT */
+    uint64_t instructions; /* limit of a query; 0: SH_DATABASE_INSTRUCTIONS */
 } sh_database_kind;
 
 typedef enum sh_database_mode {
-    SH_DATABASE_READ,  /* must be there; also from a folder that cannot be written */
-    SH_DATABASE_WRITE, /* made where it is missing */
+    SH_DATABASE_READ,  /* the file must exist; its folder may be read-only */
+    SH_DATABASE_WRITE, /* makes the file if it is missing */
 } sh_database_mode;
 
 /* `path` and `kind` are borrowed during the call; `*database` is owned: close it. */
 sh_status sh_database_open(sh_database **database, const char *path, const sh_database_kind *kind,
                            sh_database_mode mode) SHOAL_CHECKED;
 
-/* NULL is fine. Queries must be freed before. */
+/* Closes and frees the database, after its queries. NULL is fine. */
 void sh_database_close(sh_database *database);
 
-/* Runs statements that have no result. */
+/* Runs statements without results. */
 sh_status sh_database_run(sh_database *database, const char *sql) SHOAL_CHECKED;
 
-/* The first number of a query's first row; NaN where that is NULL, or there is no row. */
+/* Returns the first number of a query's first row; NaN if it is NULL or there is no row. */
 sh_status sh_database_ask(double *value, sh_database *database, const char *sql) SHOAL_CHECKED;
 
-/* One statement, made ready to be run often. `*query` is owned; its database must stay open. */
+/* Prepares a statement. `*query` is owned: free it before the database is closed. */
 sh_status sh_query_new(sh_query **query, sh_database *database, const char *sql) SHOAL_CHECKED;
 void sh_query_free(sh_query *query); /* NULL is fine */
 
-/* Values of the parameters ?1, ?2, ...: they stay until bound again. A real that is NaN, and a text
- * that is NULL, are bound as NULL; text is copied. */
+/* Bind the parameters ?1, ?2, ... A value stays until bound again. NaN and a NULL text are bound as
+ * NULL. Text is copied. */
 void sh_query_bind_integer(sh_query *query, int parameter, int64_t value);
 void sh_query_bind_real(sh_query *query, int parameter, double value);
 void sh_query_bind_text(sh_query *query, int parameter, const char *value);
 
-/* Goes to the next row. False behind the last one, and where it failed, which the functions below
- * tell; the query then begins again with the next call. */
+/* Moves to the next row. False after the last row and on failure, which the functions below return.
+ * The next call then starts the query again. */
 bool sh_query_row(sh_query *query);
 
-/* Makes a query ready to begin again. Fails as its last row did. */
+/* Resets the query to its start. Returns the failure of its last row, if any. */
 sh_status sh_query_reset(sh_query *query) SHOAL_CHECKED;
 
-/* Runs a query that has no rows, and makes it ready again. */
+/* Runs a query without rows and resets it. */
 sh_status sh_query_run(sh_query *query) SHOAL_CHECKED;
 
-/* Frees a query. Returns `status`, or where that is SH_OK the failure of its last row. */
+/* Frees a query. Returns `status`, or if that is SH_OK the failure of its last row. */
 sh_status sh_query_end(sh_query *query, sh_status status) SHOAL_CHECKED;
 
-/* Columns of the row, from 0. NULL is 0, NaN and "". Text is borrowed until the next call for this
- * query. */
+/* The columns of the current row, from 0. NULL is returned as 0, NaN or "". Text is borrowed until
+ * the next call for this query. */
 typedef enum sh_value_kind {
     SH_VALUE_NULL,
     SH_VALUE_INTEGER,

@@ -8,24 +8,23 @@
  *     sh_journal_end(journal, "complete", hash);
  *     sh_journal_close(journal);
  *
- * Nobody waits for the disk: records are copied into a queue of SH_JOURNAL_QUEUE, and a thread of
- * the journal's own writes what has come, in a transaction about once a second of `clock`, and
- * after an epoch. What the queue cannot take is dropped, counted, and told by an event of kind
- * `journal.dropped`.
+ * Callers do not wait for the disk. Records are copied into a queue of SH_JOURNAL_QUEUE, and the
+ * journal's thread writes them in a transaction about once per second of `clock` and after an
+ * epoch. Records that do not fit into the queue are dropped and counted, and an event of the kind
+ * `journal.dropped` is recorded.
  *
- * Trouble with the database never ends a training: it is told once by `on_trouble`. Where it may
- * pass (a full disk) the journal tries again every SH_JOURNAL_RETRY_NS, with all that the queue
- * still holds. A database that is damaged or another program's is moved aside, to
- * run.db.damaged-N, and a new one begun; one of an unknown version stays as it is, and nothing is
- * written.
+ * An error of the database never ends a training; `on_trouble` reports it once. After a temporary
+ * error (a full disk) the journal retries every SH_JOURNAL_RETRY_NS with the records in the queue.
+ * A database that is damaged or belongs to another program is renamed to run.db.damaged-N, and a
+ * new one is made. A database of an unknown version is not changed, and nothing is recorded.
  *
- * A session that begins at an earlier step than the last one ended removes what is about to be done
- * again. Thinning (schema.h) takes means of times and gauges and the last of counters, by
- * `merged`; of grains and samples the mean, rounded.
+ * A session that begins at an earlier step than the last one ended removes the rows of the steps to
+ * repeat. Thinning (store/schema.h) keeps the weighted means of times and gauges (weight:
+ * `merged`), the rounded means of grains and samples, and the last values of counters.
  *
- * Moments are of `clock`, in ns; those of other devices are the caller's to move.
+ * Times are of `clock`, in ns. The caller converts times of other devices.
  *
- * Threads: any; close and flush are the caller's who opened it. The thread's name is "journal".
+ * Threads: any; only the opener calls close and flush. The name of the thread is "journal".
  */
 #ifndef SHOAL_STORE_JOURNAL_H
 #define SHOAL_STORE_JOURNAL_H
@@ -36,11 +35,11 @@
 #include "store/run.h"
 #include "store/schema.h"
 
-#define SH_JOURNAL_QUEUE 4096                    /* records */
-#define SH_JOURNAL_PERIOD_NS 1000000000ULL       /* between transactions */
-#define SH_JOURNAL_SOON 512                      /* records that do not wait for the period's end */
-#define SH_JOURNAL_RETRY_NS (10 * 1000000000ULL) /* after trouble that may pass */
-#define SH_JOURNAL_NAME_BYTES 72                 /* of names, reasons; longer ones are cut */
+#define SH_JOURNAL_QUEUE 4096              /* records */
+#define SH_JOURNAL_PERIOD_NS 1000000000ULL /* between transactions */
+#define SH_JOURNAL_SOON 512                /* waiting records that start a transaction early */
+#define SH_JOURNAL_RETRY_NS (10 * 1000000000ULL) /* after a temporary error */
+#define SH_JOURNAL_NAME_BYTES 72                 /* of names and reasons; longer ones are cut */
 #define SH_JOURNAL_NO_DEVICE UINT32_MAX
 
 typedef struct sh_journal sh_journal;
@@ -56,13 +55,13 @@ typedef struct sh_journal_options {
     const char *folder;    /* of the run; copied */
     const char *version;   /* of the program; copied */
     sh_journal_run run;    /* copied */
-    uint64_t start_step;   /* applied when the session begins */
-    const sh_clock *clock; /* borrowed until it is closed */
-    double date;           /* seconds since 1970 now, by the system's clock */
-    void (*on_trouble)(void *context, const char *text); /* the journal's thread; optional */
-    void *context;                                       /* borrowed until it is closed */
-    uint64_t reserve_bytes; /* of the disk, which are left to checkpoints: SH_NO_SPACE below */
-    uint64_t rows_max;      /* of `work` and of `samples`; 0: SH_SCHEMA_ROWS_MAX */
+    uint64_t start_step;   /* steps applied before the session */
+    const sh_clock *clock; /* borrowed until sh_journal_close */
+    double date;           /* the current time by the system's clock, in seconds since 1970 */
+    void (*on_trouble)(void *context, const char *text); /* on the journal's thread; optional */
+    void *context;                                       /* borrowed until sh_journal_close */
+    uint64_t reserve_bytes; /* disk space reserved for checkpoints: SH_NO_SPACE below it */
+    uint64_t rows_max;      /* of each thinned table; 0: SH_SCHEMA_ROWS_MAX */
 } sh_journal_options;
 
 typedef struct sh_journal_device_row {
@@ -81,7 +80,7 @@ typedef struct sh_journal_view_row {
 
 typedef struct sh_journal_step_row {
     uint64_t step, at_ns;
-    uint32_t merged;                       /* steps that it stands for: those of a lap; 0: 1 */
+    uint32_t merged;                       /* number of steps in this row: those of a lap; 0: 1 */
     uint32_t view, epoch, samples, redone; /* epoch from 1 */
     double loss, accuracy;
 } sh_journal_step_row;
@@ -92,11 +91,11 @@ typedef struct sh_journal_epoch_row {
     double loss, accuracy, val_loss, val_accuracy, seconds;
 } sh_journal_epoch_row;
 
-/* Begins a session. Fails for want of memory or threads alone; `*journal` is owned: close it. */
+/* Begins a session. `*journal` is owned: close it. Fails only without memory or threads. */
 sh_status sh_journal_open(sh_journal **journal, const sh_journal_options *options) SHOAL_CHECKED;
 
-/* Writes what the queue holds, tries a last time where there was trouble, and ends the thread. NULL
- * is fine. */
+/* Writes the queue, once more after an error, ends the thread and frees the journal. NULL is fine.
+ */
 void sh_journal_close(sh_journal *journal);
 
 void sh_journal_device(sh_journal *journal, const sh_journal_device_row *row);
@@ -106,8 +105,8 @@ void sh_journal_view(sh_journal *journal, const sh_journal_view_row *row);
 void sh_journal_step(sh_journal *journal, const sh_journal_step_row *row);
 void sh_journal_epoch(sh_journal *journal, const sh_journal_epoch_row *row);
 
-/* A step's times, of `ends_ns`; a sample, of `at_ns`: moved to this clock. Of two samples of one
- * device and moment the later one stays. */
+/* Record the times of a step and a sample. Their `ends_ns` and `at_ns` are converted to this clock.
+ * If two samples have the same device and time, the later record replaces the earlier. */
 void sh_journal_work(sh_journal *journal, uint32_t device, const sh_step_times *times);
 void sh_journal_sample(sh_journal *journal, uint32_t device, const sh_sample *sample);
 
@@ -115,17 +114,17 @@ void sh_journal_sample(sh_journal *journal, uint32_t device, const sh_sample *sa
 void sh_journal_event(sh_journal *journal, uint64_t at_ns, uint32_t device, const char *kind,
                       const char *text);
 
-/* A line of the log (base/log.h) as an event: of the device that its first key names, as in
- * "device=2 reason=...", which is then not in the text; else of none. */
+/* Records a line of the log (base/log.h) as an event. If its first key is "device", as in "device=2
+ * reason=...", the event belongs to that device, and the key is removed from the text. */
 void sh_journal_line(sh_journal *journal, uint64_t at_ns, const char *line);
 
-/* How the session ends; `weights_hash` NULL: the run is not complete. */
+/* Records how the session ends. `weights_hash` NULL: the run is not complete. */
 void sh_journal_end(sh_journal *journal, const char *status, const char *weights_hash);
 
-/* Waits until all that was put before is written, and thinned, or has failed to be. */
+/* Waits until all earlier records are written and thinned, or have failed. */
 void sh_journal_flush(sh_journal *journal);
 
-/* Records that were dropped so far. */
+/* The number of dropped records. */
 uint64_t sh_journal_dropped(sh_journal *journal);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The journal's side of the database: a session, its records, and what is thinned.
+ * Writes the sessions and records of the journal to the database, and thins its tables.
  *
  *     SH_TRY(sh_journal_database_open(&database, &options, start_ns, path, &session));
  *     SH_TRY(sh_journal_database_begin(database));
@@ -8,10 +8,10 @@
  *     SH_TRY(sh_journal_database_commit(database));
  *     sh_journal_database_close(database);
  *
- * After a failure only close is of use; it takes back what was not committed. Failures as
+ * After a failure only close may follow; it rolls back the transaction. Errors as in
  * store/database.h.
  *
- * Threads: the journal's.
+ * Threads: the journal's thread only.
  */
 #ifndef SHOAL_STORE_JOURNAL_DATABASE_H
 #define SHOAL_STORE_JOURNAL_DATABASE_H
@@ -31,7 +31,7 @@ typedef enum sh_journal_record_kind {
     SH_JOURNAL_KINDS,
 } sh_journal_record_kind;
 
-/* One record; texts are copies. */
+/* One record, with copies of all texts. */
 typedef struct sh_journal_record {
     sh_journal_record_kind kind;
     uint32_t device; /* SH_JOURNAL_NO_DEVICE: none */
@@ -49,9 +49,9 @@ typedef struct sh_journal_record {
         struct {
             uint32_t lanes, cores;
             char name[SH_JOURNAL_NAME_BYTES];
-        } member; /* DEVICE; GONE with the reason as its name */
+        } member; /* DEVICE; GONE: `name` is the reason */
         struct {
-            char *kind, *text; /* owned by the journal; text NULL: none. END: status, hash */
+            char *kind, *text; /* owned by the journal; text may be NULL. END: status, hash */
         } event;
     };
 } sh_journal_record;
@@ -59,21 +59,22 @@ typedef struct sh_journal_record {
 typedef struct sh_journal_database sh_journal_database;
 
 /*
- * `options` is borrowed until it is closed; `options->date` was at `start_ns` of the journal's
- * clock. `*session` is the session's number, or 0 to begin one, whose number it then is.
+ * Opens the database. `options` is borrowed until close. `start_ns` is the time of `options->date`
+ * on the journal's clock. `*session` is the number of the session; if it is 0, a session begins and
+ * its number is returned there. `*database` is owned: close it.
  */
 sh_status sh_journal_database_open(sh_journal_database **database,
                                    const sh_journal_options *options, uint64_t start_ns,
                                    const char *path, int64_t *session) SHOAL_CHECKED;
 void sh_journal_database_close(sh_journal_database *database); /* NULL is fine */
 
-/* A transaction; commit also thins a piece of what is too much. */
+/* A transaction. commit also thins a slice if a table has too many rows. */
 sh_status sh_journal_database_begin(sh_journal_database *database) SHOAL_CHECKED;
 sh_status sh_journal_database_write(sh_journal_database *database,
                                     const sh_journal_record *record) SHOAL_CHECKED;
 sh_status sh_journal_database_commit(sh_journal_database *database) SHOAL_CHECKED;
 
-/* Whether there is more to thin. */
+/* True if there are more rows to thin. */
 bool sh_journal_database_is_thinning(const sh_journal_database *database);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the checksum lies in a file of ours: first in the header, so at a fixed offset. For the
- * reader and the writer of store/safetensors.h only.
+ * The position of the checksum in files that shoal writes. It is first in the header, so its offset
+ * is fixed. Only for the reader and the writer of store/safetensors.h.
  *
  *     8 bytes | {"__metadata__":{"shoal.sha256":" | 64 digits | ","next key":...
  *

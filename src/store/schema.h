@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of a run's database, run.db: what the journal writes and the history reads.
+ * The tables of a run's database, run.db. The journal writes them, and the history reads them.
  *
  *     SH_TRY(sh_database_open(&database, path, sh_schema_run(), SH_DATABASE_READ));
  *
- * Time is `at`: seconds since 1970, of the coordinator's clock; another device's moments are moved
- * by the difference of the clocks when they arrived. A column that is NULL was not available.
- * Tables `steps`, `work` and `samples` stay bounded: beyond SH_SCHEMA_ROWS_MAX rows the older half
- * is thinned, two neighbours of a view or device become one, the later, with the means of what is
- * not counted on; `merged` says how many a row stands for.
+ * `at` is the time in seconds since 1970 on the coordinator's clock. Times of other devices are
+ * converted with the clock difference at their arrival. A value that was not available is NULL.
  *
- * - run: one row, what was started, and how it ended.
- * - sessions: one row for each process that was its coordinator: a training, each resume.
- * - devices: who took part, in any session; 0 is the coordinator.
- * - views: which devices, from which step on, and why; `grains` is a device's share.
- * - epochs: one row a validated epoch.
- * - steps: one row an applied step, as all devices know it; done again after a resume, it is
- *   replaced.
- * - work: one row a step and device, how long each part took there (monitor/parts.def).
- * - samples: one row a device and tenth of a second (monitor/figures.def); counters as they stood.
- * - events: what happened, once each; `device` is whom it happened to, NULL where that is no one.
+ * The tables `steps`, `work` and `samples` are bounded. If one has more than SH_SCHEMA_ROWS_MAX
+ * rows, its older half is thinned: two neighbours of the same view or device become one row with
+ * the later time, the means of the values, and the last values of counters. `merged` is the number
+ * of rows that a row replaces.
  *
- * step_parts (a view) is `work` with the time that a device spent in exchanges parted in two:
- * `wait`, until the device that computed longest had computed, and `network`, the rest.
+ * - run: one row; what was started, and how it ended.
+ * - sessions: one row per process that was the coordinator: the first start and each resume.
+ * - devices: the devices of all sessions; 0 is the coordinator.
+ * - views: the devices of a view, its first step and its reason; `grains` is a device's share.
+ * - epochs: one row per validated epoch.
+ * - steps: one row per applied step. If a step is repeated after a resume, its row is replaced.
+ * - work: one row per step and device; the time of each part (monitor/parts.def).
+ * - samples: one row per device and tenth of a second (monitor/figures.def); counters are totals.
+ * - events: one row per event; `device` is the affected device, or NULL.
+ *
+ * step_parts (an SQL view) is `work` with the exchange time split in two: `wait_us`, until the
+ * device with the longest computation was ready, and `network_us`, the rest.
  *
  * Threads: any.
  */
@@ -33,7 +34,7 @@
 
 #define SH_SCHEMA_ROWS_MAX 1000000
 
-/* Static storage. */
+/* The kind of a run's database. Static storage. */
 const sh_database_kind *sh_schema_run(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Event files for TensorBoard: named numbers against steps and time.
+ * Event files for TensorBoard: named numbers by step and time.
  *
  *     SH_TRY(sh_tensorboard_open(&board, &(sh_tensorboard_options){"runs/a", "pi1", now, 0}));
  *     SH_TRY(sh_tensorboard_add(board, now, 100, (sh_scalar[]){{"train/loss", 0.3}}, 1));
@@ -23,13 +23,13 @@
  *     Value       1 tag (string)        2 simple_value (float)
  *     SessionLog  1 status (enum; 1: start)
  *
- * The first event has the file_version "brain.Event:2"; the second one the first step that is to
- * come and a session_log that starts: what files that began earlier hold from there on is left out
- * by whoever reads the folder. So few fields are written by hand.
+ * The first event has the file_version "brain.Event:2". The second event has the next step and a
+ * session_log with the status start: readers of the folder then ignore later steps in older files.
+ * The few fields are encoded here without a library.
  *
- * Threads: caller locks. Failures: those of writing a file; they name it. After one the file ends
- * with a whole record; what is in the buffer waits, what finds no room there is dropped, and the
- * next attempt comes 5 seconds later.
+ * Threads: caller locks. Errors are those of writing the file; messages name it. After an error the
+ * file ends with a whole record. The buffer is kept, events that do not fit into it are dropped,
+ * and the next write is tried after 5 seconds.
  */
 #ifndef SHOAL_STORE_TENSORBOARD_H
 #define SHOAL_STORE_TENSORBOARD_H
@@ -39,39 +39,38 @@
 
 #include "base/fail.h"
 
-/* How names of such files begin. */
+/* The prefix of the file names. */
 #define SH_TENSORBOARD_PREFIX "events.out.tfevents."
 
 typedef struct sh_tensorboard sh_tensorboard;
 
 typedef struct sh_tensorboard_options {
-    const char *folder; /* must be there */
+    const char *folder; /* must exist */
     const char *host;
     double at;           /* seconds since 1970 */
-    uint64_t start_step; /* applied before */
+    uint64_t start_step; /* steps applied before */
 } sh_tensorboard_options;
 
 typedef struct sh_scalar {
     const char *tag;
-    double value; /* one that is not finite is left out */
+    double value; /* not written if it is not finite */
 } sh_scalar;
 
-/* Options are borrowed during the call; `*board` is owned: close it. */
+/* Makes an event file. Options are borrowed during the call. `*board` is owned: close it. */
 sh_status sh_tensorboard_open(sh_tensorboard **board,
                               const sh_tensorboard_options *options) SHOAL_CHECKED;
 
-/* Adds an event. It reaches the file 5 seconds (by `at`) after the one before it at the latest,
- * or with close. */
+/* Adds an event to the buffer. Writes the buffer if the last write was 5 seconds (by `at`) ago. */
 sh_status sh_tensorboard_add(sh_tensorboard *board, double at, uint64_t step,
                              const sh_scalar *scalars, size_t count) SHOAL_CHECKED;
 
-/* Brings what was added to the file. */
+/* Writes the buffer to the file. */
 sh_status sh_tensorboard_flush(sh_tensorboard *board) SHOAL_CHECKED;
 
-/* Whether the last write failed. NULL is not failing. */
+/* True if the last write failed. False for NULL. */
 bool sh_tensorboard_is_failing(const sh_tensorboard *board);
 
-/* Flushes and closes; a failure is lost. NULL is fine. */
+/* Flushes and frees it; an error is ignored. NULL is fine. */
 void sh_tensorboard_close(sh_tensorboard *board);
 
 #endif
