@@ -227,7 +227,7 @@ static void send_piece(struct side *side, uint32_t step)
     loop_ok(side->meeting, sh_channel_send(side->channel, &head, sent_words + step));
 }
 
-/* Keeps ten on the way. */
+/* Sends the next piece; ten are in flight. */
 static void send_next_piece(struct side *side, const sh_frame *head)
 {
     if (head->step + 10 < PIECES)
@@ -284,7 +284,7 @@ static sh_flow ignore_frame(void *context, sh_channel *channel, const sh_frame *
     return SH_FLOW_TAKE;
 }
 
-/* Takes longer than sending a frame does, so that there is always something to read. */
+/* Takes longer than sending a frame, so that there are always bytes to read. */
 static void work_on_frame(void *context, sh_channel *channel, const sh_frame *head)
 {
     (void)context;
@@ -308,7 +308,7 @@ static const sh_channel_events flooded_events = {
     .on_close = flood_ended,
 };
 
-/* The first to come in is the flood, the second is served as usual. */
+/* The first connection is the flood; the second is served normally. */
 static void accept_flood(struct side *side)
 {
     if (side->meeting->accepted == 1) {
@@ -333,7 +333,7 @@ static void start_flood(struct side *side)
 static void connect_flood(void *context)
 {
     struct invitation *invitation = context;
-    struct meeting *other = invitation->meeting; /* on a loop of its own */
+    struct meeting *other = invitation->meeting; /* on another loop */
     loop_ok(other, sh_channel_connect(&other->client.channel, other->loop, &invitation->target,
                                       &side_events, &other->client));
 }
@@ -416,8 +416,8 @@ static void flushing_sends_everything_and_says_goodbye(void **state)
 }
 
 /*
- * The server says why and closes, while the client is writing and does not read: the last word lies
- * in the server's socket, which a close would empty as long as there are unread bytes.
+ * The server sends its reason and closes while the client writes and does not read. The reason is
+ * still in the server's socket. A close with unread bytes would discard it.
  */
 #define WORD_BYTES 200000
 
@@ -462,7 +462,7 @@ static void the_last_word_is_heard_while_writing(void **state)
     close_meeting(meeting);
 }
 
-/* As above, but the server is gone at once; what came before lies in the paused client's socket. */
+/* As above, but the server closes at once; its bytes are in the paused client's socket. */
 #define SHORT_WORD_BYTES 30000
 
 static void say_why(struct side *side)
@@ -484,7 +484,7 @@ static void close_server(void *context)
     meeting->server.channel = NULL;
 }
 
-/* Rounds of the loop, each with a look at the sockets: timers of 0 ms are that. */
+/* Counts rounds of the loop by timers of 0 ms; each round polls the sockets. */
 #define ROUNDS 5
 
 struct rounds {
@@ -523,7 +523,7 @@ static void a_paused_channel_keeps_what_came_before_its_peer_was_gone(void **sta
     (void)state;
     struct meeting *meeting = new_meeting();
     open_both(meeting);
-    meeting->server.pauses = 1; /* so that the client has more to write than there is room */
+    meeting->server.pauses = 1; /* so that the client has more to write than fits */
     meeting->server.at_frame = say_why;
     meeting->client.pauses = 1;
     meeting->client.sink = (sh_sink){.data = got_words, .bytes = SHORT_WORD_BYTES};
@@ -532,7 +532,7 @@ static void a_paused_channel_keeps_what_came_before_its_peer_was_gone(void **sta
     on_loop(meeting, close_server);
     struct rounds rounds = {.meeting = meeting, .left = ROUNDS};
     sh_loop_call(meeting->loop, start_rounds, &rounds);
-    await(meeting, no_rounds_left); /* the client has found that it cannot write */
+    await(meeting, no_rounds_left); /* the client has detected that it cannot write */
     assert_int_equal(meeting->client.closes, 0);
     on_loop(meeting, resume_client);
     await(meeting, client_closed);
@@ -637,7 +637,7 @@ static void what_is_sent_before_it_is_open_arrives(void **state)
 
 /* ---- peers that break the rules -------------------------------------------------------------- */
 
-/* A client that speaks TLS by the book and then sends any bytes; the socket is waited for. */
+/* A client with correct TLS that then sends arbitrary bytes. Waits for the socket. */
 static void wait_for_socket(int fd, const sh_tls *tls)
 {
     struct pollfd wait = {.fd = fd, .events = (short)(sh_tls_wants_write(tls) ? POLLOUT : POLLIN)};

@@ -6,7 +6,7 @@
 static void derives_what_rfc_5869_says(void **state)
 {
     (void)state;
-    /* Test case 3: no salt, no info; the first 32 of its 42 bytes. */
+    /* Test case 3 of RFC 5869: no salt, no info; the first 32 of 42 bytes. */
     const unsigned char expected[SH_KEY_BYTES] = {
         0x8d, 0xa4, 0xe7, 0x75, 0xa5, 0x63, 0xc1, 0x8f, 0x71, 0x5f, 0x80,
         0x2a, 0x06, 0x3c, 0x5a, 0x31, 0xb8, 0xa1, 0x1f, 0x5c, 0x5e, 0xe1,

@@ -12,7 +12,7 @@ static const unsigned char public_key[SH_KEY_BYTES] = {
     0xd7, 0x5a, 0x98, 0x01, 0x82, 0xb1, 0x0a, 0xb7, 0xd5, 0x4b, 0xfe, 0xd3, 0xc9, 0x64, 0x07, 0x3a,
     0x0e, 0xe1, 0x72, 0xf3, 0xda, 0xa6, 0x23, 0x25, 0xaf, 0x02, 0x1a, 0x68, 0xf7, 0x07, 0x51, 0x1a,
 };
-/* The first half of what sha256sum says of the public key. */
+/* The first half of the output of sha256sum for the public key. */
 static const unsigned char fingerprint[SH_LEADER_FINGERPRINT_BYTES] = {
     0x21, 0xfe, 0x31, 0xdf, 0xa1, 0x54, 0xa2, 0x61, 0x62, 0x6b, 0xf8, 0x54, 0x04, 0x6f, 0xd2, 0x27,
 };
@@ -60,7 +60,7 @@ static void an_altered_proof_is_refused(void **state)
     assert_ok(sh_leader_check(&proof, &none, fingerprint, binding));
 }
 
-/* A pair of one's own signs well; the token names another. */
+/* The signature is valid, but the key pair is not that of the token. */
 static void another_key_pair_is_refused(void **state)
 {
     (void)state;
@@ -73,7 +73,7 @@ static void another_key_pair_is_refused(void **state)
     assert_fails(sh_leader_check(&proof, &none, fingerprint, binding), SH_REFUSED, "did not prove");
 }
 
-/* Coordinators that follow each other, each with a warrant of the one before. */
+/* Successive coordinators, each with a warrant of its predecessor. */
 #define FOLLOWERS 3
 
 typedef struct follower {
@@ -138,7 +138,7 @@ static void an_altered_or_shortened_chain_is_refused(void **state)
                  "did not prove that it may");
 }
 
-/* A signature of a connection whose binding looks like a key is no warrant for it. */
+/* A signed connection whose binding equals a public key is not a warrant for that key. */
 static void a_proof_is_no_warrant(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strangers at the door: each is refused, with a reason in the log, and costs little. */
+/* Strangers are refused with a reason in the log, at a bounded cost. */
 #include "net/listener.h"
 
 #include <event2/util.h>
@@ -32,7 +32,7 @@ static int dial(uint16_t port)
     return dial_from("127.0.0.1", port);
 }
 
-/* Whether the other side closes, with or without having said something. */
+/* Waits until the other side closes, with or without sending bytes first. */
 static void await_end(int fd)
 {
     char bytes[4096];
@@ -121,7 +121,7 @@ static void forbid_join(void *context)
     sh_listener_forbid(((struct meeting *)context)->listener, "join");
 }
 
-/* A client's first half of a handshake, to be sent by hand: the second half never follows. */
+/* Makes the first half of a client's handshake; the second half never follows. */
 static size_t first_flight(unsigned char *bytes, size_t room)
 {
     int ends[2];
@@ -147,7 +147,7 @@ static void a_key_that_is_withdrawn_ends_handshakes_with_it(void **state)
     const size_t count = first_flight(hello, sizeof hello);
     const int fd = dial(meeting->port);
     assert_int_equal(send(fd, hello, count, MSG_NOSIGNAL), count);
-    struct pollfd wait = {.fd = fd, .events = POLLIN}; /* for the server's half */
+    struct pollfd wait = {.fd = fd, .events = POLLIN}; /* wait for the server's half */
     assert_int_equal(poll(&wait, 1, 1000 * MEETING_DEADLINE_S), 1);
     on_loop(meeting, forbid_join);
     await_log(meeting, "the key was withdrawn during the handshake", 1);
@@ -211,7 +211,7 @@ static void what_is_not_tls_is_refused(void **state)
         if (strstr(line, talkers[i].reason) == NULL)
             fail_msg("case %zu: '%s' lacks '%s'", i, line, talkers[i].reason);
     }
-    /* And the door still opens. */
+    /* A device is still admitted. */
     connect_client(meeting, "join", good_key);
     await(meeting, both_open);
     close_meeting(meeting);
@@ -266,7 +266,7 @@ static void the_oldest_stranger_gives_way(void **state)
     await_end(fds[0]);
     assert_non_null(strstr(await_log(meeting, "net.refused", 1),
                            "too many connections that have not finished the handshake"));
-    /* All places are held by strangers who say nothing; a device gets in. */
+    /* Silent strangers hold all places; a device is still admitted. */
     connect_client(meeting, "join", good_key);
     await(meeting, both_open);
     await_end(fds[1]);
@@ -275,7 +275,7 @@ static void the_oldest_stranger_gives_way(void **state)
     close_meeting(meeting);
 }
 
-/* Strangers take no descriptor that the program's own files need. */
+/* Strangers do not take descriptors that the program's own files need. */
 static void strangers_leave_a_reserve_of_descriptors(void **state)
 {
     (void)state;
@@ -287,9 +287,9 @@ static void strangers_leave_a_reserve_of_descriptors(void **state)
     int top = 0, next;
     for (int fd = 0; fd < 1024; fd++)
         top = fcntl(fd, F_GETFD) >= 0 ? fd : top;
-    while ((next = dup(STDIN_FILENO)) < top) /* so that the next one is behind all others */
+    while ((next = dup(STDIN_FILENO)) < top) /* so that the next descriptor is above all others */
         continue;
-    /* Here each takes two, because this process is at both ends: room for DOOR of them all. */
+    /* Each connection takes two descriptors, because this process has both ends. */
     const rlim_t most = (rlim_t)(next + 1 + STRANGERS + DOOR + SH_DESCRIPTORS_RESERVE);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){most, before.rlim_max}), 0);
@@ -360,7 +360,7 @@ static int count_lines(struct meeting *meeting, const char *part)
     return count;
 }
 
-/* However slow this runs, some window will see more than it may log. */
+/* Even on a slow machine, some window has more refusals than the limit. */
 static void a_window_of_refusals_ends_by_itself(void **state)
 {
     (void)state;
@@ -403,7 +403,7 @@ static void open_relay(struct relay *relay, uint16_t to)
     relay->server = dial(to);
 }
 
-/* Copies both ways and keeps everything, until one side ends. */
+/* Relays both directions and records all bytes until one side closes. */
 static void run_relay(struct relay *relay)
 {
     relay->client = accept(relay->listening, NULL, NULL);
@@ -465,7 +465,7 @@ static void a_recorded_session_is_unreadable_and_cannot_be_replayed(void **state
     assert_int_equal(meeting->server.controls, 1);
     assert_string_equal((const char *)meeting->server.last_control, MARKER);
     assert_true(relay.count[0] > sizeof MARKER && relay.count[1] > 0);
-    assert_true(contains(relay.heard[0], relay.count[0], "join")); /* the identity is no secret */
+    assert_true(contains(relay.heard[0], relay.count[0], "join")); /* the identity is not secret */
     for (int i = 0; i < 2; i++) {
         assert_false(contains(relay.heard[i], relay.count[i], "a marker"));
         assert_false(contains(relay.heard[i], relay.count[i], (const char *)good_key));
@@ -491,7 +491,7 @@ static void who_is_not_there_is_told_apart(void **state)
     const int fd = dial(meeting->port);
     sh_address mine;
     sh_address_of_socket(&mine, fd);
-    close(fd); /* its port is free of listeners */
+    close(fd); /* no listener uses this port */
     meeting->port = sh_address_port(&mine);
     connect_client(meeting, "join", good_key);
     await(meeting, client_closed);
@@ -521,7 +521,7 @@ static void a_name_without_an_address_is_told(void **state)
     close_meeting(meeting);
 }
 
-/* A listener that never shakes hands, and one that speaks something else. */
+/* One server never answers the handshake; another uses a different protocol. */
 static void a_server_that_is_no_job_is_told_apart(void **state)
 {
     (void)state;
@@ -566,7 +566,7 @@ static void open_taken_port(void *context)
     if (sh_listener_open(&second, meeting->loop, &options) != SH_NETWORK ||
         strcmp(sh_message(), expected) != 0)
         fail_meeting(meeting, "a taken port was not told");
-    options.host = "192.0.2.1"; /* for documentation: no device has it */
+    options.host = "192.0.2.1"; /* reserved for documentation: no device has it */
     options.port = 0;
     if (sh_listener_open(&second, meeting->loop, &options) != SH_NETWORK ||
         strstr(sh_message(), "192.0.2.1 is not an address of this device") == NULL)

@@ -211,7 +211,7 @@ static void start_rally(void *context)
     post_again(rally);
 }
 
-/* Stopping runs what is posted, so without a look at the timer this would never end. */
+/* sh_loop_stop runs posted tasks, so this would never end if timers were not polled. */
 static void a_task_that_posts_itself_lets_others_run(void **state)
 {
     (void)state;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests of this layer: a listener and a client that meet over loopback, on one event loop.
+ * For tests of src/net: a listener and a client on one event loop, connected over loopback.
  *
  *     struct meeting *meeting = new_meeting();
  *     open_meeting(meeting, NULL);
  *     connect_client(meeting, "join", good_key);
- *     await(meeting, both_open);                   // until this holds, checked after each callback
+ *     await(meeting, both_open);                   // until true; checked after each callback
  *     close_meeting(meeting);
  *
- * It is on the heap, so that a test which fails in the middle leaves its loop something to work on.
- * Everything in the meeting but `lock` belongs to the loop's thread; tests reach it by sh_loop_call
- * (`on_loop`) or after `await`, while nothing is under way.
+ * The meeting is on the heap, so that the loop can still use it after a test has failed. Its fields
+ * belong to the loop's thread, except those that `lock` guards. Tests access them by sh_loop_call
+ * (`on_loop`), or after `await` while the loop is idle.
  */
 #ifndef SHOAL_NET_MEETING_H
 #define SHOAL_NET_MEETING_H
@@ -33,22 +33,22 @@ static const unsigned char bad_key[SH_KEY_BYTES] = {7, 7, 8};
 
 struct meeting;
 
-/* One side: what it does is set by the test, what it saw is counted. */
+/* One side of the connection. The test sets its actions; the counters record its events. */
 struct side {
     struct meeting *meeting;
-    sh_channel *channel; /* NULL before and after */
+    sh_channel *channel; /* NULL before and after the connection */
     int opens, closes, controls, asked, done, sent;
     sh_status why;
     char reason[512];
     char identity[SH_IDENTITY_TEXT];
     uint64_t control_bytes;
-    uint8_t last_control[64]; /* its beginning */
+    uint8_t last_control[64]; /* the first bytes */
     sh_frame last_head;
     sh_sink sink; /* for every raw frame */
-    int pauses;   /* how often on_frame says PAUSE first */
+    int pauses;   /* number of times that on_frame returns PAUSE first */
     bool echo;    /* control frames are sent back */
     void (*at_open)(struct side *side);
-    void (*at_frame)(struct side *side); /* before it is answered */
+    void (*at_frame)(struct side *side); /* before on_frame returns */
     void (*at_control)(struct side *side);
     void (*at_done)(struct side *side, const sh_frame *head);
     void (*at_sent)(struct side *side, const sh_frame *head);
@@ -61,10 +61,10 @@ struct meeting {
     uint16_t port;
     struct side client, server;
     int accepted;
-    sh_channel *another; /* a server's side that a test keeps besides */
+    sh_channel *another; /* an additional server's side of a test */
     int rounds_left;     /* for tests that count rounds of the loop */
     bool (*holds)(struct meeting *meeting);
-    bool failed; /* a call on the loop did not succeed */
+    bool failed; /* a call on the loop failed */
     char failure[SH_MESSAGE_BYTES];
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t changed;
@@ -269,7 +269,7 @@ static inline void close_meeting(struct meeting *meeting)
     free(meeting);
 }
 
-/* Waits with the lock held; false when the deadline has passed. */
+/* Waits with the lock held. False: the deadline has passed. */
 static inline bool wait_for_change(struct meeting *meeting, const struct timespec *until)
 {
     return pthread_cond_timedwait(&meeting->changed, &meeting->lock, until) == 0;
@@ -317,7 +317,7 @@ static inline void await(struct meeting *meeting, bool (*holds)(struct meeting *
                  meeting->server.reason);
 }
 
-/* Waits for `count` log lines with `part` in them; returns the last of those. */
+/* Waits for `count` log lines that contain `part`; returns the last of them. */
 static inline const char *await_log(struct meeting *meeting, const char *part, int count)
 {
     const struct timespec until = deadline();

@@ -12,7 +12,7 @@
 
 /* ---- there and back -------------------------------------------------------------------------- */
 
-/* Unpacks what it packs; the result is the caller's. */
+/* Packs and unpacks a message; the result is owned by the caller. */
 static Shoal__Message *there_and_back(const Shoal__Message *message)
 {
     uint8_t *bytes = NULL;
@@ -252,7 +252,7 @@ static void long_strings_are_refused(void **state)
     sh_message_free(there_and_back(&message));
 }
 
-/* 256 KiB of empty members would become many times that in memory. */
+/* 256 KiB of empty members would take many times as much memory. */
 static void a_small_message_cannot_take_much_memory(void **state)
 {
     (void)state;
@@ -278,7 +278,7 @@ static void a_small_message_cannot_take_much_memory(void **state)
     free(bytes);
 }
 
-/* Every cut of a good message is refused, and every flipped bit is harmless. */
+/* Every truncation of a valid message is refused, and every flipped bit is harmless. */
 static void cut_and_flipped_messages_are_harmless(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A peer that is cut off needs a network of its own: test/e2e/network_test.py. */
+/* A peer that is cut off needs a separate network: see test/e2e/network_test.py. */
 #include "base/test.h"
 #include "net/socket.h"
 
@@ -78,7 +78,7 @@ static void take(int fd, size_t count)
     }
 }
 
-/* A look counts while something waits and no more than a crumb of it goes. */
+/* A look counts while bytes wait and fewer than SH_SOCKET_CRUMB are acknowledged. */
 static void a_connection_crawls_where_hardly_anything_is_taken(void **state)
 {
     (void)state;
@@ -100,7 +100,7 @@ static void a_connection_crawls_where_hardly_anything_is_taken(void **state)
         sh_socket_look(ends[0], &crawl);
         assert_int_equal(crawl.looks, i);
     }
-    for (int i = 0; i < 1000 && crawl.looks > 0; i++) { /* the system tells of room late */
+    for (int i = 0; i < 1000 && crawl.looks > 0; i++) { /* the system reports free space late */
         take(ends[1], 65536);
         sh_socket_look(ends[0], &crawl);
         fill(ends[0]);

@@ -58,7 +58,7 @@ static void close_pair(struct pair *pair)
     sh_tls_server_free(pair->server);
 }
 
-/* Alternates the sides until neither waits for the other; flows[i] is how side i ended. */
+/* Runs both sides alternately until neither waits; flows[i] is the last result of side i. */
 static void shake_hands(struct pair *pair, sh_tls_flow flows[2])
 {
     flows[0] = flows[1] = SH_TLS_WAIT;
@@ -120,7 +120,7 @@ static const struct {
     {"link/3/1>2", good, "unknown identity 'link/3/1>2'"},
 };
 
-/* Both ends have the same, other connections another one, also under the same key. */
+/* Both ends have the same binding. Other connections differ, even with the same key. */
 static void a_connection_has_a_binding_of_its_own(void **state)
 {
     (void)state;
@@ -190,7 +190,7 @@ static void what_is_not_tls_is_told_apart(void **state)
     }
 }
 
-/* A client by OpenSSL alone, with the versions and without any key of ours. */
+/* A plain OpenSSL client with the given version and without a pre-shared key. */
 static void run_foreign_client(int version, const char *reason)
 {
     struct pair pair;
@@ -221,7 +221,7 @@ static void clients_without_a_key_are_refused(void **state)
     run_foreign_client(TLS1_2_VERSION, "a TLS version older than 1.3");
 }
 
-/* A server by OpenSSL alone that shows a certificate of its own making. */
+/* A plain OpenSSL server with a self-signed certificate. */
 static SSL_CTX *certified_server(void)
 {
     EVP_PKEY *pkey = EVP_EC_gen("P-256");
@@ -334,7 +334,7 @@ static void what_was_sent_before_a_loss_can_be_read(void **state)
     close_pair(&pair);
 }
 
-/* Until the socket is full, and then until it has room: whole, in order, and once. */
+/* Fills the socket, then waits for room: all bytes arrive in order and once. */
 static void gathered_records_go_at_the_flush(void **state)
 {
     (void)state;
@@ -377,7 +377,7 @@ static void gathered_records_go_at_the_flush(void **state)
     close_pair(&pair);
 }
 
-/* Two ends of a TCP connection, which can be told how much to wait for, as a socket pair cannot. */
+/* Opens a TCP connection, because a socket pair does not support SO_RCVLOWAT. */
 static void open_connection(int fds[2])
 {
     struct sockaddr_in place = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -395,7 +395,7 @@ static void open_connection(int fds[2])
         assert_int_equal(fcntl(fds[i], F_SETFL, O_NONBLOCK), 0);
 }
 
-/* Whether a wait for something to read ends; what does not come is not waited for. */
+/* True if the socket becomes readable within `patience_ms`. */
 static bool wakes(int fd, int patience_ms)
 {
     struct pollfd wait = {.fd = fd, .events = POLLIN};
@@ -416,7 +416,7 @@ static void a_record_wakes_its_reader_when_it_is_whole(void **state)
     enum { RECORD = 16384, FIRST = 6000, SECOND = 5000 };
     static char body[RECORD];
     struct pair pair;
-    int wire[2]; /* the server's end is pair.fds[1]; what the client sends is passed on here */
+    int wire[2]; /* the server's end is pair.fds[1]; the client's bytes are forwarded here */
     size_t count;
     open_pair(&pair, "join", good);
     open_connection(wire);
@@ -438,7 +438,7 @@ static void a_record_wakes_its_reader_when_it_is_whole(void **state)
         pass_on(pair.fds[1], wire[0], SECOND);
         assert_false(wakes(wire[1], 0));
         if (round == 1)
-            shutdown(wire[0], SHUT_WR); /* an end wakes all the same */
+            shutdown(wire[0], SHUT_WR); /* the end of the stream wakes the reader, too */
         else
             pass_on(pair.fds[1], wire[0], SIZE_MAX);
         assert_true(wakes(wire[1], 5000));

@@ -61,7 +61,7 @@ static void the_longest_host_fits(void **state)
     assert_fails(make(&token, host, 1), SH_INVALID, "needs a host name or address");
 }
 
-/* A token of known bytes: the format is fixed, tokens live in chats and scripts. */
+/* A token of known bytes. The format is fixed, because tokens are stored in chats and scripts. */
 static void the_text_is_what_it_was(void **state)
 {
     (void)state;

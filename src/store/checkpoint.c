@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A save, with N the new checkpoint, L and P the last and the previous one before it:
+ * The steps of a save. N is the new checkpoint, L the old last one, P the old previous one:
  *
  *     written and synced    last = L         previous = P    last...tmp = N
  *     link                  last = L         previous = P    last...tmp = N    previous...tmp = L
  *     rename                last = N         previous = P                      previous...tmp = L
  *     rename                last = N         previous = L
  *
- * So both names hold a checkpoint all the time, and a damaged L never displaces a whole P before N
- * has its name. File systems without hard links (FAT) go the shorter way: rename last to previous,
- * then the temporary to last; in between only previous is there, which open accepts.
+ * So both names always have a checkpoint, and a damaged L replaces a whole P only after N has its
+ * name. On file systems without hard links (FAT), last is renamed to previous and then the
+ * temporary file to last. Between the two renames only previous exists, which sh_checkpoint_open
+ * accepts.
  */
 #include "store/checkpoint.h"
 
@@ -31,7 +32,7 @@
 #define EPOCH_PREFIX "epoch-"
 #define NAME_BYTES 64 /* of a checkpoint that is kept */
 
-/* Ends `writer`: its file becomes the last checkpoint, the last one the previous one. */
+/* Ends `writer`. Its file becomes the last checkpoint, and the old last one the previous one. */
 static sh_status promote(sh_file_writer *writer, const char *folder)
 {
     char last[SH_PATH_BYTES], previous[SH_PATH_BYTES], kept[SH_PATH_BYTES];
@@ -39,7 +40,7 @@ static sh_status promote(sh_file_writer *writer, const char *folder)
     SH_TRY_DONE(sh_path_join(last, folder, SH_CHECKPOINT_LAST));
     SH_TRY_DONE(sh_path_join(previous, folder, SH_CHECKPOINT_PREVIOUS));
     SH_TRY_DONE(sh_path_join(kept, folder, SH_CHECKPOINT_PREVIOUS SH_TEMPORARY_MARK "kept"));
-    unlink(kept); /* of a save that was stopped */
+    unlink(kept); /* may be left by an interrupted save */
     const bool linked = link(last, kept) == 0;
     if (!linked && errno != ENOENT && rename(last, previous) != 0)
         SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot be renamed to %s", last, previous));
@@ -73,7 +74,7 @@ sh_status sh_checkpoint_save(const char *folder, const sh_stored_tensor *tensors
     all[0] = (sh_metadata){.key = SH_CHECKPOINT_FORMAT_KEY, .text = format};
     for (size_t i = 0; i < pair_count; i++)
         all[i + 1] = pairs[i];
-    /* Written and synced beside the old ones, before they are touched. */
+    /* Write and sync the new file before the old ones change. */
     SH_TRY_DONE(sh_path_join(last, folder, SH_CHECKPOINT_LAST));
     SH_TRY_DONE(sh_file_writer_open(&writer, last));
     SH_TRY_DONE(sh_safetensors_write_to(writer, tensors, count, all, pair_count + 1));
@@ -86,7 +87,7 @@ done:
     return status;
 }
 
-/* Where there are no hard links. */
+/* Replaces a hard link on file systems without them. */
 static sh_status copy_file(const char *path, const char *from)
 {
     sh_file_writer *writer;
@@ -124,13 +125,13 @@ sh_status sh_checkpoint_keep(const char *folder, const char *name)
     SH_TRY(sh_path_join(last, folder, SH_CHECKPOINT_LAST));
     SH_TRY(sh_path_join(path, folder, name));
     SH_TRY(sh_path_join(linked, folder, temporary));
-    unlink(linked); /* of one that was stopped */
+    unlink(linked); /* may be left by an interrupted call */
     if (link(last, linked) != 0)
         return errno == ENOENT ? sh_fail(SH_NOT_FOUND, "%s: there is none to keep", last)
                                : copy_file(path, last);
     if (rename(linked, path) != 0)
         return sh_fail_errno(errno, "%s: cannot be replaced", path);
-    unlink(linked); /* is still there where both were the same file */
+    unlink(linked); /* rename does nothing if both names are the same file */
     return sh_folder_sync(folder);
 }
 
@@ -139,7 +140,7 @@ static void epoch_name(char name[NAME_BYTES], uint32_t epoch)
     snprintf(name, NAME_BYTES, EPOCH_PREFIX "%" PRIu32 ".safetensors", epoch);
 }
 
-/* The epoch of a name that epoch_name gives; 0 for any other. */
+/* Returns the epoch in a name from epoch_name; 0 for other names. */
 static uint32_t epoch_of(const char *name)
 {
     char again[NAME_BYTES];
@@ -161,7 +162,7 @@ static int newest_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* The epochs that the folder has, newest first; owned. */
+/* Lists the epochs in the folder, newest first; owned. */
 static sh_status list_epochs(uint32_t **epochs, size_t *count, const char *folder)
 {
     size_t room = 0, found = 0;
@@ -213,7 +214,7 @@ done:
     return status;
 }
 
-/* `own`: it lies in a run's folder; else the user named it. */
+/* Opens and verifies a checkpoint. `own`: the file is in a run's folder; else the user named it. */
 static sh_status open_whole(sh_safetensors **file, const char *path, bool own)
 {
     char *end;
@@ -243,7 +244,7 @@ done:
     return status;
 }
 
-/* Whether a failure lies in the file, so that the one before it may do; others need the user. */
+/* True if the file is missing or damaged, so the previous checkpoint may be used instead. */
 static bool is_damage(sh_status status)
 {
     return status == SH_NOT_FOUND || status == SH_FORMAT || status == SH_CORRUPT ||
@@ -262,7 +263,7 @@ static sh_status open_in_folder(sh_safetensors **file, char path_used[SH_PATH_BY
     if (of_last == SH_OK || !is_damage(of_last))
         return of_last;
 
-    /* Half a message each, so that both fit where both are needed. */
+    /* Half a message each, so that one message can have both. */
     char reason[SH_MESSAGE_BYTES / 2];
     snprintf(reason, sizeof reason, "%s", sh_message());
     const sh_status of_previous = open_whole(file, previous, true);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SQLite keeps the newest transactions of a database in the write-ahead log beside it and needs a
- * third file to read it, so a reader in a folder that cannot be written is told to take the
- * database as immutable: it then sees what a checkpoint has brought into the main file, which is
- * all of it once the writer has closed.
+ * SQLite stores the newest transactions in a write-ahead log and needs a third file to read it. If
+ * the folder is read-only, the database is therefore opened as immutable. The reader then sees only
+ * the main file, which is complete after the writer has closed the database.
  *
- * Statements in the file's schema (views, triggers, checks, defaults) run inside queries of ours,
- * so the schema is compared with our own, made in memory by the same statements, before the first
- * query. SQLite itself is told not to trust it either. What is left to a hostile file is its size.
+ * Statements in the schema of a file (views, triggers, checks, defaults) would run inside shoal's
+ * queries. Therefore the schema is compared with the expected one, which the same statements make
+ * in memory, before the first query. SQLite is also set not to trust the schema. A hostile file can
+ * then only be large.
  */
 #include "store/database.h"
 
@@ -25,14 +25,14 @@
 #include "store/file.h"
 
 #define BUSY_MS 5000
-#define LOOK_EVERY 10000   /* instructions: some microseconds */
-#define WRITER_CACHE "-64" /* KiB of pages: rows are added at the end of tables */
+#define LOOK_EVERY 10000   /* instructions; some microseconds */
+#define WRITER_CACHE "-64" /* KiB of pages; enough, because rows are appended */
 
 struct sh_database {
     sqlite3 *handle;
-    uint64_t instructions;  /* that a query may take */
-    uint64_t *taken;        /* by what runs now */
-    uint64_t taken_by_runs; /* the same, of sh_database_run */
+    uint64_t instructions;  /* limit of a query */
+    uint64_t *taken;        /* instructions of the running statement */
+    uint64_t taken_by_runs; /* instructions of sh_database_run */
     char path[SH_PATH_BYTES];
 };
 
@@ -90,7 +90,7 @@ static SHOAL_CHECKED sh_status failure(const sh_database *database, int code)
     return sh_fail(status, "%s: %s", database->path, text);
 }
 
-/* Ends a query that takes too long. Called by SQLite now and then while it works. */
+/* Ends a query that takes too many instructions. SQLite calls this every LOOK_EVERY of them. */
 static int look(void *context)
 {
     const sh_database *database = context;
@@ -98,7 +98,7 @@ static int look(void *context)
     return *database->taken > database->instructions;
 }
 
-/* What a file's schema and rows may ask of SQLite: more than any of ours has. */
+/* Limits the schema and rows of a file to more than any valid one needs. */
 static void set_limits(sqlite3 *handle)
 {
     static const struct {
@@ -135,9 +135,9 @@ static size_t count_brackets(const char *statement)
 }
 
 /*
- * Whether the table that grows has columns that it may have. No more brackets open in its statement
- * than in ours, so it holds no expression: no check, no default that computes, no column that is
- * generated.
+ * True if the table that grows has only expected or spare columns. The caller has checked that its
+ * statement has no more opening brackets than the expected one, so it contains no expression: no
+ * check, no computed default and no generated column.
  */
 static bool has_grown(sqlite3 *theirs, sqlite3 *ours, const sh_database_kind *kind)
 {
@@ -181,7 +181,7 @@ static SHOAL_CHECKED sh_status other_schema(const sh_database *database,
                    sh_utf8_clean(name, sizeof name, text_of(row, 1)));
 }
 
-/* Walks both lists, which are in one order, side by side. */
+/* Compares the two lists, which have the same order, row by row. */
 static sh_status compare(const sh_database *database, const sh_database_kind *kind, sqlite3 *ours,
                          sqlite3_stmt *their_row, sqlite3_stmt *our_row)
 {
@@ -245,12 +245,12 @@ done:
     return status;
 }
 
-/* That it is of the kind; an empty file becomes one where it is to be written. */
+/* Checks the kind, version and schema. Makes the tables in an empty file opened for writing. */
 static sh_status check(sh_database *database, const sh_database_kind *kind, sh_database_mode mode)
 {
     double application, version, tables;
     sh_status status;
-    /* One transaction: another process may be making the database between two of these. */
+    /* In one transaction, because another process may be making the database. */
     SH_TRY(sh_database_run(database, "BEGIN"));
     SH_TRY_DONE(sh_database_ask(&application, database, "PRAGMA application_id"));
     SH_TRY_DONE(sh_database_ask(&version, database, "PRAGMA user_version"));
@@ -278,8 +278,8 @@ done:
     return SH_OK;
 }
 
-/* The path with its folder's links followed, because SQLite refuses those too where it is told to
- * follow none: the folder itself may be one. */
+/* Resolves the links in the path of the folder, which are allowed. SQLite would refuse these as
+ * well when set to follow no links. */
 static sh_status resolve(char resolved[SH_PATH_BYTES], const char *path)
 {
     char folder[SH_PATH_BYTES];
@@ -329,7 +329,7 @@ static sh_status open_as(sh_database *database, const sh_database_kind *kind, sh
 sh_status sh_database_open(sh_database **database, const char *path, const sh_database_kind *kind,
                            sh_database_mode mode)
 {
-    /* The system says better than SQLite why a file cannot be opened. */
+    /* The system's error describes better than SQLite's why a file cannot be opened. */
     const bool reads = mode == SH_DATABASE_READ;
     int file;
     SH_TRY(sh_file_open_own(&file, path, reads ? O_RDONLY : O_RDWR | O_CREAT));
@@ -404,7 +404,7 @@ void sh_query_free(sh_query *query)
     free(query);
 }
 
-/* Binding fails only without such a parameter, or without memory; then the value is NULL. */
+/* Binding fails only for an unknown parameter or without memory. The value is then NULL. */
 void sh_query_bind_integer(sh_query *query, int parameter, int64_t value)
 {
     sqlite3_bind_int64(query->statement, parameter, value);
@@ -412,7 +412,7 @@ void sh_query_bind_integer(sh_query *query, int parameter, int64_t value)
 
 void sh_query_bind_real(sh_query *query, int parameter, double value)
 {
-    sqlite3_bind_double(query->statement, parameter, value); /* SQLite itself takes NaN as NULL */
+    sqlite3_bind_double(query->statement, parameter, value); /* SQLite binds NaN as NULL */
 }
 
 void sh_query_bind_text(sh_query *query, int parameter, const char *value)

@@ -227,12 +227,12 @@ static void makes_a_runs_tables(void **state)
     sh_database_close(database);
 }
 
-/* What never ends. */
+/* A query that never ends. */
 #define COUNT_FOR_EVER                                                                             \
     "WITH RECURSIVE c (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM c) SELECT n AS name, n AS "   \
     "weight, n AS year FROM c"
 
-/* A file of the right kind and version in which something of its own would act when it is read or
+/* Files of the right kind and version with statements that would run when the file is read or
  * written. */
 static void takes_no_schema_of_others(void **state)
 {
@@ -280,7 +280,7 @@ static void takes_no_view_of_others_for_a_runs(void **state)
                  "\"step_parts\". Use only one that you trust, and the shoal that wrote it");
 }
 
-/* A sweep of an older or newer shoal has fewer or more settings. */
+/* Sweeps of older or newer versions have fewer or more settings. */
 static void a_table_may_grow(void **state)
 {
     (void)state;
@@ -317,7 +317,7 @@ static void a_table_may_grow(void **state)
     }
 }
 
-/* What a file holds may take long, even if nothing in it acts. */
+/* The content of a file can make a query slow, even without statements in the schema. */
 static void ends_a_query_that_takes_too_long(void **state)
 {
     (void)state;
@@ -335,12 +335,12 @@ static void ends_a_query_that_takes_too_long(void **state)
                                                "FROM fish a, fish b, fish c, fish d)"),
                      SH_LIMIT, "takes longer");
     }
-    /* Each is counted by itself: many that take long together go through. */
+    /* Each query is counted separately: many queries together may take longer. */
     for (int i = 0; i < 100; i++) {
         assert_ok(sh_database_ask(&found, database, "SELECT count(*) FROM fish a, fish b"));
         assert_true(found == 10000);
     }
-    /* All rows of a query together are not. */
+    /* The rows of one query are counted together. */
     sh_query *query;
     int64_t rows = 0;
     assert_ok(sh_query_new(&query, database, "SELECT 1 FROM fish a, fish b, fish c, fish d"));
@@ -364,7 +364,7 @@ static void follows_no_link(void **state)
                      "link.db: is a symbolic link");
     assert_int_equal(unlink(link), 0);
 
-    /* Its folder may be one. */
+    /* The folder may be a link. */
     assert_int_equal(symlink(".", link), 0);
     assert_ok(sh_path_join(inner, link, "a 100%?.db"));
     assert_ok(sh_database_open(&database, inner, &fish, SH_DATABASE_WRITE));
@@ -372,7 +372,7 @@ static void follows_no_link(void **state)
     sh_database_close(database);
     assert_int_equal(unlink(link), 0);
 
-    /* Nor is its log. */
+    /* The write-ahead log must not be a link either. */
     char log[SH_PATH_BYTES + 8], victim[SH_PATH_BYTES];
     snprintf(log, sizeof log, "%s-wal", path);
     assert_ok(sh_path_join(victim, folder, "victim"));
@@ -394,8 +394,7 @@ static void waits_for_no_pipe(void **state)
     alarm(0);
 }
 
-/* A reader sees no database, an empty one or a whole one while another process makes it: never
- * another program's. */
+/* While another process makes the database, a reader finds none, an empty one or a whole one. */
 static void is_whole_or_absent_while_it_is_made(void **state)
 {
     (void)state;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A new content is written to NAME.tmp-<process>-<number> in the folder of NAME, because a rename
- * is atomic only inside one file system. The order is: write, fsync the file, rename, fsync the
- * folder. Without the first fsync some file systems make the rename durable before the bytes, which
- * leaves an empty file after a power cut.
+ * The new content of NAME is written to NAME.tmp-<process>-<number> in the same folder, because a
+ * rename is atomic only within a file system. The steps are: write, fsync the file, rename, fsync
+ * the folder. Without the first fsync, some file systems make the rename durable before the bytes,
+ * so a power failure leaves an empty file.
  *
- * The temporary is made with O_EXCL and mode 0666, so the kernel applies the umask; reading the
- * umask would change it for the other threads. A name that is taken (a process of the same number
- * that was stopped before) is passed over.
+ * The temporary file is made with O_EXCL and mode 0666, and the kernel applies the umask. The
+ * program cannot read the umask without changing it for other threads. Names that exist, left by a
+ * stopped process with the same number, are skipped.
  */
 #include "store/file.h"
 
@@ -21,12 +21,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Names tried for one temporary: more than a program ever leaves behind. */
+/* Names to try for a temporary file. */
 #define TEMPORARY_TRIES 1000
 
 struct sh_file_writer {
     int fd;         /* -1 once synced */
-    uint64_t bytes; /* added so far */
+    uint64_t bytes; /* written so far */
     char path[SH_PATH_BYTES];
     char temporary[SH_PATH_BYTES];
 };
@@ -130,7 +130,7 @@ sh_status sh_file_writer_sync(sh_file_writer *writer)
         return sh_fail_errno(errno, "%s: cannot bring it to the disk", writer->path);
     const int fd = writer->fd;
     writer->fd = -1;
-    /* Network file systems tell of a full disk only here. An interrupted close has closed. */
+    /* Network file systems report a full disk only here. After EINTR the file is closed, too. */
     if (close(fd) != 0 && errno != EINTR)
         return sh_fail_errno(errno, "%s: cannot close", writer->path);
     return SH_OK;
@@ -206,7 +206,7 @@ sh_status sh_file_open_own(int *fd, const char *path, int flags)
 {
     struct stat about;
     sh_status status;
-    /* Nonblocking, or a pipe would wait for its other end. */
+    /* Nonblocking, because a pipe would wait for its other end. */
     const int fresh = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     if (fresh < 0) {
         const int error = errno;
@@ -250,7 +250,7 @@ static sh_status read_whole(char **text, size_t *bytes, int fd, const char *path
     if (size > limit_bytes)
         SH_TRY_DONE(sh_fail(SH_LIMIT, "%s: %llu bytes, at most %zu are expected here", path,
                             (unsigned long long)size, limit_bytes));
-    /* One byte more than it had, to see that it did not grow since. */
+    /* One byte more than the size, to detect that the file has grown. */
     buffer = malloc((size_t)size + 1);
     if (buffer == NULL)
         SH_TRY_DONE(sh_fail_memory((size_t)size + 1, path));
@@ -279,7 +279,7 @@ done:
 
 sh_status sh_file_read(char **text, size_t *bytes, const char *path, size_t limit_bytes)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* waits for no pipe */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* does not block on a pipe */
     if (fd < 0)
         return sh_fail_errno(errno, "%s: cannot open", path);
     return read_whole(text, bytes, fd, path, limit_bytes);
@@ -316,7 +316,7 @@ sh_status sh_file_append_line(const char *path, const char *line)
         wrote = writev(fd, parts, 3);
     while (wrote < 0 && errno == EINTR);
     if (wrote < 0 || (size_t)wrote != bytes) {
-        /* A line that was written in part has no room for its rest: it is taken back. */
+        /* Remove an incomplete line: there is no space for the rest. */
         const int error = wrote < 0 ? errno : ENOSPC;
         const char *kept = ftruncate(fd, about.st_size) == 0 ? "" : " (and its last line is cut)";
         status = sh_fail_errno(error, "%s: cannot append%s", path, kept);
@@ -344,7 +344,8 @@ sh_status sh_folder_make(const char *path)
             continue;
         part[i] = '\0';
         const int error = sh_folder_exists(part) || mkdir(part, 0777) == 0 ? 0 : errno;
-        if (error != 0 && !sh_folder_exists(part)) /* else another process was faster */
+        if (error != 0 &&
+            !sh_folder_exists(part)) /* EEXIST: another process made the folder first */
             return error == EEXIST
                        ? sh_fail(SH_INVALID, "%s: is a file, not a folder: choose another path",
                                  part)
@@ -364,7 +365,7 @@ sh_status sh_folder_sync(const char *path)
     const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return sh_fail_errno(errno, "%s: cannot open the folder", path);
-    /* EINVAL: this file system has no such operation, so nothing more can be done. */
+    /* EINVAL: this file system cannot sync folders. */
     const int error = sync_descriptor(fd) == 0 || errno == EINVAL ? 0 : errno;
     close(fd);
     return error == 0 ? SH_OK : sh_fail_errno(error, "%s: cannot bring it to the disk", path);

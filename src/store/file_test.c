@@ -190,7 +190,7 @@ static void sweeps_temporaries_only(void **state)
     scratch_expect(path, "x");
 }
 
-/* What lies in a folder of ours is opened through no link, what the user names is. */
+/* Files in a folder of ours are not opened through links; files from the user are. */
 static void follows_no_link_of_others(void **state)
 {
     (void)state;
@@ -216,13 +216,13 @@ static void follows_no_link_of_others(void **state)
     assert_ok(sh_folder_check_own(path));
     assert_ok(sh_folder_check_own(none));
 
-    /* Nor is anything made where a link leads to nothing. */
+    /* A dangling link does not create a file either. */
     assert_int_equal(unlink(path), 0);
     assert_fails(sh_file_append_line(link, "x"), SH_REFUSED, "/link: is a symbolic link");
     assert_int_equal(scratch_count(folder), 1);
 }
 
-/* Nobody writes to the pipe: to open it as a file is opened would wait for ever. */
+/* The pipe has no writer: a blocking open would never return. */
 static void waits_for_no_pipe(void **state)
 {
     (void)state;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A ring of records between those who put them and the thread. The thread takes the records at the
- * head while others add at the tail, and removes them when they are committed: what fails is still
- * there to be tried again. Nothing waits by time: who puts a record looks at the clock and wakes
- * the thread where a period has passed, so an idle run costs nothing.
+ * The queue is a ring of records. The thread writes the records at the head while callers add at
+ * the tail. It removes records only after their commit, so they can be written again after an
+ * error. The thread has no timer: a caller that adds a record checks the clock and wakes the thread
+ * when a period has passed. An idle run therefore costs nothing.
  *
- *     queue [ - - - t t t t p p p - - ]     t taken: being written, p put meanwhile
+ *     queue [ - - - t t t t p p p - - ]     t: being written, p: added meanwhile
  *                   ^head   ^head + taken
  *
- * What is left behind a transaction moves to the front: the queue touches only as many pages as
- * records wait at a time.
+ * After a transaction the remaining records move to the front, so the queue uses only as much
+ * memory as the waiting records need.
  */
 #include "store/journal.h"
 
@@ -27,35 +27,35 @@
 #include "store/file.h"
 #include "store/journal_database.h"
 
-#define DAMAGED_MOST 1000    /* files moved aside in one folder */
-#define DAMAGED_IN_SESSION 3 /* then the disk is to blame, and the journal stops */
+#define DAMAGED_MOST 1000    /* damaged databases in one folder */
+#define DAMAGED_IN_SESSION 3 /* then the disk is faulty, and the journal stops */
 
 struct sh_journal {
     char path[SH_PATH_BYTES];
-    sh_journal_options options; /* with its texts in the arena */
+    sh_journal_options options; /* its texts are in `texts` */
     sh_arena texts;
-    uint64_t start_ns; /* when `options.date` was */
+    uint64_t start_ns; /* the time of `options.date` */
     pthread_t thread;
     bool runs;
 
-    /* The thread's own. */
+    /* Used only by the thread. */
     sh_journal_database *database; /* NULL: not open */
     int64_t session;
     uint32_t damaged;
-    bool told;     /* trouble that may pass */
-    bool troubled; /* it lasts */
-    bool begun;    /* a transaction came through */
+    bool told;     /* a temporary error was reported */
+    bool troubled; /* a temporary error persists */
+    bool begun;    /* a transaction was committed */
 
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t wake, done;
     sh_journal_record *queue;
     uint32_t head, count;
-    uint64_t put, written; /* records ever; written ones may have failed for good */
+    uint64_t put, written; /* total records; `written` includes those that failed */
     uint64_t attempts;
     uint64_t dropped, dropped_told;
-    uint64_t last_ns, retry_ns; /* the last transaction; not before, after trouble */
+    uint64_t last_ns, retry_ns; /* the last attempt; the earliest retry after an error */
     bool due, ending, off;
-    bool thinning; /* there is more to thin */
+    bool thinning; /* more rows must be thinned */
 };
 
 static void forget(sh_journal_record *record)
@@ -66,7 +66,8 @@ static void forget(sh_journal_record *record)
     free(record->event.text);
 }
 
-/* ---- trouble (the thread's) ------------------------------------------------------------------ */
+/* ---- errors (on the thread) -------------------------------------------------------------------
+ */
 
 static sh_status move_file(const char *from, const char *to)
 {
@@ -75,7 +76,7 @@ static sh_status move_file(const char *from, const char *to)
     return SH_OK;
 }
 
-/* The database and its log, under a name that is free. */
+/* Renames the database and its write-ahead log to a free name. */
 static sh_status move_aside(const sh_journal *journal, char to[SH_PATH_BYTES])
 {
     char name[64], from_log[SH_PATH_BYTES + 8], to_log[SH_PATH_BYTES + 8];
@@ -94,11 +95,11 @@ static sh_status move_aside(const sh_journal *journal, char to[SH_PATH_BYTES])
     snprintf(to_log, sizeof to_log, "%s-wal", to);
     SH_TRY(move_file(from_log, to_log));
     snprintf(from_log, sizeof from_log, "%s-shm", journal->path);
-    unlink(from_log); /* made anew by whoever opens it */
+    unlink(from_log); /* SQLite makes it again */
     return SH_OK;
 }
 
-/* What is done about a failure: begin a new database, wait until it passes, or stop for good. */
+/* Handles a failure: makes a new database, schedules a retry, or stops the journal. */
 static void judge(sh_journal *journal, sh_status status)
 {
     char why[SH_MESSAGE_BYTES], to[SH_PATH_BYTES], text[SH_MESSAGE_BYTES];
@@ -139,7 +140,8 @@ static void judge(sh_journal *journal, sh_status status)
         journal->options.on_trouble(journal->options.context, text);
 }
 
-/* ---- writing (the thread's) ------------------------------------------------------------------ */
+/* ---- writing (on the thread) ------------------------------------------------------------------
+ */
 
 static sh_status write_records(sh_journal *journal, uint32_t head, uint32_t count, uint64_t dropped)
 {
@@ -186,7 +188,7 @@ static void remove_records(sh_journal *journal, uint32_t count)
     journal->head = 0;
 }
 
-/* One transaction, or an attempt at one; caller locks. */
+/* Tries to write the queue in one transaction. Caller locks; unlocked meanwhile. */
 static void attempt(sh_journal *journal)
 {
     const uint32_t head = journal->head, count = journal->count;
@@ -194,7 +196,7 @@ static void attempt(sh_journal *journal)
     pthread_mutex_unlock(&journal->lock);
     const sh_status status = write_records(journal, head, count, untold);
     if (status == SH_OK && !journal->begun)
-        sh_memory_trim(); /* of what only the making of the database has used */
+        sh_memory_trim(); /* release memory that only making the database needed */
     journal->begun = journal->begun || status == SH_OK;
     if (status != SH_OK) {
         judge(journal, status);
@@ -231,16 +233,16 @@ static void *journal_main(void *argument)
         journal->due = false;
         if (!journal->off)
             attempt(journal);
-        last = last && !journal->due; /* a database that is begun anew gets the records yet */
+        last = last && !journal->due; /* due: write to the new database */
     }
     pthread_mutex_unlock(&journal->lock);
     sh_journal_database_close(journal->database);
     return NULL;
 }
 
-/* ---- putting --------------------------------------------------------------------------------- */
+/* ---- adding ---------------------------------------------------------------------------------- */
 
-/* Whether the thread has something to do now; caller locks. */
+/* True if the thread should write now. Caller locks. */
 static bool is_due(const sh_journal *journal)
 {
     const uint64_t now = sh_clock_now_ns(journal->options.clock);
@@ -337,7 +339,7 @@ void sh_journal_event(sh_journal *journal, uint64_t at_ns, uint32_t device, cons
         forget(&record);
 }
 
-/* What stands behind the first `words` words; the end where there are no more. */
+/* Returns the text after the first `words` words; the end of the line if there are fewer. */
 static const char *skip_words(const char *line, int words)
 {
     for (; words > 0; words--) {

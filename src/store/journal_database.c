@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Thinning goes a slice at a time, one in each transaction, so that records never wait long for it.
- * A round begins where a table has more rows than it may and goes over groups: `work` and `steps`
- * are one each, each device of `samples` is one. Of a group the older half, as it is when the round
- * comes to it, is walked in slices by the table's key; within a slice two neighbours of a device
- * (of `steps`: of a view) become one row, the later one's. Rows that stand for more than the median
- * of that half are left alone, so what is old is evenly coarse however long a run is. A round takes
- * at least an eighth of the rows away.
+ * Thinning processes one slice per transaction, so that records never wait long. A round begins
+ * when a table has too many rows. It processes the groups of the table: `work` and `steps` are one
+ * group each, and in `samples` each device is a group.
+ *
+ * The older half of a group, as of the start of the group, is processed in slices by the table's
+ * key. In a slice, two neighbours of a device (in `steps`: of a view) become one row with the later
+ * key. Rows whose `merged` is above the median of the half are not changed, so old rows keep an
+ * even resolution in long runs. A round removes at least an eighth of the rows.
  */
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@
 #define SQL_BYTES 6144
 #define CACHE_KIB "256" /* rows are appended, and hardly read */
 
-/* ?1, ?2 and ?3 are the record's device, the session and the moment. */
+/* ?1, ?2 and ?3 are the record's device, the session and the time. */
 static const char *const statements[SH_JOURNAL_KINDS] = {
     [SH_JOURNAL_SAMPLE] = "INSERT OR REPLACE INTO samples VALUES (?1, ?3, 1"
 #define SH_FIGURE(name, kind, what) ", ?"
@@ -46,17 +47,17 @@ static const char *const statements[SH_JOURNAL_KINDS] = {
     [SH_JOURNAL_END] = "UPDATE sessions SET ended = ?3, status = ?4 WHERE session = ?2",
 };
 
-/* A table that is thinned. */
+/* A table to thin. */
 typedef struct thinned {
     const char *name, *key, *apart;
-    const char *columns; /* what two neighbours, equal in `apart`, become; in the table's order */
-    sh_journal_record_kind kind; /* that is a row of it */
+    const char *columns;         /* of the merged row of two neighbours with equal `apart` */
+    sh_journal_record_kind kind; /* the records in this table */
     bool by_device;
 } thinned;
 
 #define MEAN(name) "sum(" #name " * merged) / sum(merged * (" #name " IS NOT NULL))"
 
-/* Columns without an aggregate are those of the row with the greatest key. */
+/* Columns without an aggregate have the value of the row with the greatest key (SQLite's max). */
 static const thinned tables[] = {
     {"work", "step", "device",
      "max(step), device, at, sum(merged), CAST(round(1.0 * " MEAN(
@@ -91,11 +92,11 @@ struct sh_journal_database {
     sh_query *queries[SH_JOURNAL_KINDS];
     double rows[TABLES];
 
-    /* The round of thinning under way. */
+    /* The current round of thinning. */
     const thinned *thinning; /* NULL: none */
-    int64_t device;          /* the group */
-    double cursor, cutoff;   /* the keys after the first and up to the second are still to do */
-    double merged;           /* rows that stand for more stay as they are */
+    int64_t device;          /* the current group */
+    double cursor, cutoff;   /* remaining keys: after `cursor`, up to `cutoff` */
+    double merged;           /* rows with a larger `merged` are not changed */
 };
 
 static double moment(const sh_journal_database *database, uint64_t at_ns)
@@ -107,7 +108,7 @@ static double moment(const sh_journal_database *database, uint64_t at_ns)
 
 /* ---- the session ----------------------------------------------------------------------------- */
 
-/* Writes the row of `run` and one of `sessions`; removes the steps that will be done again. */
+/* Writes the row of `run` and one of `sessions`; removes the steps that will be repeated. */
 static sh_status begin_session(sh_journal_database *database)
 {
     const sh_journal_options *options = database->options;
@@ -192,7 +193,7 @@ sh_status sh_journal_database_begin(sh_journal_database *database)
     return sh_database_run(database->handle, "BEGIN IMMEDIATE");
 }
 
-/* A statement's values in their order. */
+/* Binds the values of a statement in order. */
 typedef struct values {
     sh_query *query;
     int count;
@@ -293,7 +294,7 @@ sh_status sh_journal_database_write(sh_journal_database *database, const sh_jour
 
 /* ---- thinning -------------------------------------------------------------------------------- */
 
-/* The condition that a row is of the group under way. */
+/* Prints the condition for rows of the current group. */
 static const char *of_group(const sh_journal_database *database, char sql[64])
 {
     sql[0] = '\0';
@@ -304,7 +305,7 @@ static const char *of_group(const sh_journal_database *database, char sql[64])
 
 static sh_status next_group(sh_journal_database *database);
 
-/* Of the first table from this one on that has too many rows. */
+/* Begins a round for the first table, from index `table` on, that has too many rows. */
 static sh_status begin_round(sh_journal_database *database, size_t table)
 {
     while (table < TABLES && database->rows[table] <= (double)database->options->rows_max)
@@ -314,7 +315,7 @@ static sh_status begin_round(sh_journal_database *database, size_t table)
     return database->thinning == NULL ? SH_OK : next_group(database);
 }
 
-/* Begins with the next group, or ends the round. */
+/* Begins the next group, or ends the round. */
 static sh_status next_group(sh_journal_database *database)
 {
     const thinned *table = database->thinning;
@@ -353,7 +354,7 @@ static sh_status thin_slice(sh_journal_database *database)
     char sql[SQL_BYTES], group[64], range[192];
     const uint64_t part = database->options->rows_max / SLICES;
     const uint64_t rows = part < SLICE_LEAST ? SLICE_LEAST : part > SLICE_MOST ? SLICE_MOST : part;
-    double end; /* the key up to which the slice goes */
+    double end; /* the last key of the slice */
     double before, after;
     of_group(database, group);
     snprintf(sql, sizeof sql,

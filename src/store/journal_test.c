@@ -161,7 +161,7 @@ static void writes_every_table(void **state)
                 DATE + 2);
 }
 
-/* Whose event a line of the log is. */
+/* The device and text of an event from a line of the log. */
 static void reads_lines_of_the_log(void **state)
 {
     (void)state;
@@ -284,7 +284,7 @@ static void leaves_what_it_does_not_know(void **state)
     assert_int_equal(scratch_count(folder), 1);
 }
 
-/* Builds of before wrote the devices' arithmetic there. */
+/* Older builds stored the devices' arithmetic in an additional column. */
 static void goes_on_where_devices_have_a_column_more(void **state)
 {
     (void)state;

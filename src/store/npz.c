@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PKWARE's APPNOTE.TXT defines the archive, NumPy's documentation ("numpy.lib.format") the arrays.
+ * PKWARE's APPNOTE.TXT defines the archive. NumPy's documentation ("numpy.lib.format") defines the
+ * arrays.
  *
- *     local header, name, array | ... | directory: an entry and a name each | end of the directory
+ *     local header, name, array | ... | directory: entries with names | end of the directory
  */
 #include "store/npz.h"
 
@@ -20,15 +21,15 @@
 #define ARCHIVE_MOST UINT32_MAX
 #define NPY_ALIGNMENT 64
 #define NPY_BYTES 512                   /* of an array's header, at most */
-#define PIECE ((size_t)1 << 30)         /* bytes that zlib is given at a time */
-#define VERSION 20                      /* of the archive, that a reader needs */
-#define UTF8 0x800                      /* the flag of names in UTF-8 */
+#define PIECE ((size_t)1 << 30)         /* bytes per call of zlib */
+#define VERSION 20                      /* required of readers */
+#define UTF8 0x800                      /* flag: names are UTF-8 */
 #define DATE 0x21                       /* 1 January 1980 */
-#define MEMBER_MORE (sizeof ".npy" - 1) /* that a member's name is longer than its tensor's */
+#define MEMBER_MORE (sizeof ".npy" - 1) /* extra bytes of a member's name */
 
 typedef struct archive {
     sh_file_writer *writer;
-    uint64_t at; /* bytes that are written */
+    uint64_t at; /* bytes written */
     uint8_t *directory;
     size_t used, capacity;
 } archive;
@@ -46,7 +47,7 @@ static sh_status add(archive *a, const void *data, size_t bytes)
     return sh_file_writer_add(a->writer, data, bytes);
 }
 
-/* The header of an array, with its end aligned. */
+/* Prints the header of an array, padded to the alignment. */
 static size_t print_head(char text[NPY_BYTES], const sh_type *type)
 {
     static const char *const descriptions[] = {[SH_F32] = "<f4", [SH_I32] = "<i4", [SH_U8] = "|u1"};
@@ -77,7 +78,7 @@ static uint32_t add_crc(uLong crc, const void *data, size_t bytes)
     return (uint32_t)crc;
 }
 
-/* What a local header and an entry of the directory have in common. */
+/* Writes the fields that a local header and a directory entry share. */
 static uint8_t *put_figures(uint8_t *at, uint32_t crc, uint64_t bytes, size_t name_bytes)
 {
     at = put(at, VERSION, 2);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two programs may start on one folder at the same instant, and the folder may belong to something
- * else altogether. So: look at what it holds before anything is written into it, then lock, then
- * look again, since the program that held the lock before may have made it a run meanwhile.
+ * Two programs may start on one folder at the same time, and the folder may belong to another
+ * program. Therefore sh_run_open checks the content before it writes anything, takes the lock, and
+ * checks again, because the former holder of the lock may have made a run meanwhile.
  *
- * The lock file is never removed: a third program could lock a new file of that name while a second
- * still holds the removed one. The kernel drops the lock when its holder dies, however it dies.
+ * The lock file is never removed. Otherwise a third program could lock a new file of this name
+ * while a second one holds the removed file. The kernel releases the lock when its holder ends.
  *
- * Whoever asks for the lock has it for a moment, in which another one fails to get it. So there is
- * a second lock on the file, which can be asked about without taking it.
+ * To test the first lock (flock) means to take it for a moment, in which another program would fail
+ * to get it. Therefore the file has a second lock (fcntl), which can be tested without taking it.
  */
 #include "store/run.h"
 
@@ -25,10 +25,10 @@
 
 #include "store/tensorboard.h"
 
-/* Runs that may begin in one second under one name. */
+/* Most runs that begin in the same second with the same name. */
 #define NAME_TRIES 1000
 
-/* Characters of a model's or data's name in a folder's name. */
+/* Most characters of a model's or data's name in the folder's name. */
 #define NAME_CHARACTERS 40
 
 struct sh_run {
@@ -37,8 +37,8 @@ struct sh_run {
     char checkpoints[SH_PATH_BYTES];
 };
 
-/* Letters, digits, '.' and '_' stay; anything else between them becomes one '-'. Nothing from `end`
- * on is used, unless that is '\0'. */
+/* Copies letters, digits, '.' and '_', and replaces each run of other characters by one '-'. Stops
+ * at the character `end`. */
 static void make_safe(char safe[NAME_CHARACTERS + 1], const char *name, char end)
 {
     size_t used = 0;
@@ -48,7 +48,7 @@ static void make_safe(char safe[NAME_CHARACTERS + 1], const char *name, char end
         const bool letter =
             (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
         if (!letter && ((c != '.' && c != '_') || used == 0)) {
-            gap = used > 0; /* none in front, so that no name begins with a dot or a dash */
+            gap = used > 0; /* not at the front: no name begins with a dot or dash */
             continue;
         }
         if (gap && used < NAME_CHARACTERS - 1)
@@ -61,7 +61,7 @@ static void make_safe(char safe[NAME_CHARACTERS + 1], const char *name, char end
         memcpy(safe, "unnamed", sizeof "unnamed");
 }
 
-/* Makes a folder that was not there before. */
+/* Makes a new folder. */
 static sh_status make_named(char folder[SH_PATH_BYTES], const sh_run_options *options)
 {
     const char *root = options->root == NULL ? "runs" : options->root;
@@ -100,7 +100,7 @@ static bool begins_with(const char *name, const char *start)
     return strncmp(name, start, strlen(start)) == 0;
 }
 
-/* Whether a run's folder may have an item of this name beside those that check_content knows. */
+/* True if a run's folder may contain this name; check_content handles some more itself. */
 static bool is_of_run(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, SH_RUN_EVENTS) == 0 ||
@@ -112,10 +112,9 @@ static bool is_of_run(const char *name)
 }
 
 /*
- * Whether the folder may be used as the options say. It counts as empty where only the beginnings
- * of a run lie in it, which a program leaves that was stopped, or could not start, before its first
- * checkpoint: nothing could be resumed there, so nothing is lost. A job without a lock is
- * another's.
+ * Checks that the folder may be used according to the options. A folder with an incomplete run
+ * counts as empty: the program stopped before its first checkpoint, so there is nothing to resume
+ * and nothing is lost. A job without a lock file belongs to another program.
  */
 static sh_status check_content(const char *folder, bool resume)
 {
@@ -161,10 +160,10 @@ static sh_status check_content(const char *folder, bool resume)
 }
 
 /*
- * That nothing of a run in the folder is a symbolic link. Who made the folder may have been
- * somebody else, and a link could have this user's program write to any file of the user's. Files
- * are opened in a way that follows no link either (sh_file_open_own); this refuses before anything
- * is written, and names folders and those files that SQLite opens.
+ * Checks that no file of the run is a symbolic link. Another user may have made the folder, and a
+ * link could redirect writes to any file of this user. sh_file_open_own does not follow links
+ * either. This check fails before anything is written, and it covers folders and the files that
+ * SQLite opens.
  */
 static sh_status check_links(const char *folder)
 {
@@ -202,7 +201,7 @@ static sh_status fail_locked(const char *folder, int fd)
                    folder);
 }
 
-/* Of a folder that cannot be used anyway: whether that is because another program uses it. */
+/* Fails if another program uses the folder. Called for a folder that cannot be used anyway. */
 static sh_status check_free(const char *folder)
 {
     char path[SH_PATH_BYTES];
@@ -227,11 +226,11 @@ static sh_status take_lock(int *lock, const char *folder)
     if (flock(fd, LOCK_EX | LOCK_NB) != 0)
         SH_TRY_DONE(errno == EWOULDBLOCK ? fail_locked(folder, fd)
                                          : sh_fail_errno(errno, "%s: cannot lock", path));
-    /* Where a file system has no such locks, the run looks as if nobody had it open. */
+    /* On file systems without these locks, sh_run_is_open returns false. */
     (void)fcntl(fd, F_OFD_SETLK, &(struct flock){.l_type = F_WRLCK});
-    /* For the message that others get. */
+    /* Store the process number for the messages of other programs. */
     const int bytes = snprintf(process, sizeof process, "%ld\n", (long)getpid());
-    errno = ENOSPC; /* for the case of too few bytes written, which sets none */
+    errno = ENOSPC; /* a short write does not set errno */
     if (ftruncate(fd, 0) != 0 || pwrite(fd, process, (size_t)bytes, 0) != bytes)
         SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot write", path));
     *lock = fd;
@@ -244,10 +243,10 @@ done:
 bool sh_run_is_open(const char *folder)
 {
     char path[SH_PATH_BYTES];
-    struct flock lock = {.l_type = F_WRLCK}; /* of the whole file */
+    struct flock lock = {.l_type = F_WRLCK}; /* on the whole file */
     if (sh_path_join(path, folder, SH_RUN_LOCK) != SH_OK)
         return false;
-    /* As sh_file_open_own, but no failure, whose message would replace the caller's. */
+    /* Not by sh_file_open_own, whose error would replace the caller's message. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return false;
@@ -272,7 +271,7 @@ static sh_status choose_folder(char folder[SH_PATH_BYTES], const sh_run_options 
 
 sh_status sh_run_open(sh_run **run, const sh_run_options *options)
 {
-    /* Of a training that nobody can continue: what it recorded, its token, its network. */
+    /* The files of an incomplete run: its records, token and network. */
     static const char *const beginnings[] = {
         SH_RUN_METRICS,  SH_RUN_TOKEN,           SH_RUN_TOKEN_KEY,      SH_RUN_NETWORK,
         SH_RUN_DATABASE, SH_RUN_DATABASE "-wal", SH_RUN_DATABASE "-shm"};
@@ -340,7 +339,7 @@ sh_status sh_run_write_json(const sh_run *run, const char *name, const json_t *j
     if (text == NULL)
         return sh_fail(SH_INVALID, "%s: what to write is no JSON object or list", path);
     const size_t bytes = strlen(text);
-    text[bytes] = '\n'; /* in the place of the end */
+    text[bytes] = '\n'; /* instead of the final zero */
     const sh_status status = sh_file_replace(path, text, bytes + 1);
     free(text);
     return status;
@@ -356,7 +355,7 @@ sh_status sh_run_append_line(const sh_run *run, const char *name, const char *li
 void sh_run_log_sink(void *run, sh_log_level level, const char *line)
 {
     (void)level;
-    /* Whoever logs may be on the way out with a failure, whose message this must not replace. */
+    /* Keep the current error message: the caller may be about to return it. */
     char message[SH_MESSAGE_BYTES];
     snprintf(message, sizeof message, "%s", sh_message());
     sh_status status = sh_run_append_line(run, SH_RUN_EVENTS, line);

@@ -121,7 +121,7 @@ static void keeps_out_of_folders_of_others(void **state)
                  "/a: is not empty and not a shoal run: choose another folder with --run");
     assert_fails(open_path(&run, file, false), SH_INVALID, "thesis.tex: is a file, not a folder");
     assert_fails(open_path(&run, file, true), SH_INVALID, "thesis.tex: is a file, not the folder");
-    assert_int_equal(scratch_count(path), 1); /* nothing of ours was left there */
+    assert_int_equal(scratch_count(path), 1); /* no files were left there */
     assert_ptr_equal(run, untouched);
 }
 
@@ -145,7 +145,7 @@ static void tells_new_runs_from_old_ones(void **state)
     sh_run_close(run);
 }
 
-/* A program that was stopped before it wrote a checkpoint does not block its folder. */
+/* A program that stopped before its first checkpoint does not block the folder. */
 static void a_beginning_counts_as_empty(void **state)
 {
     (void)state;
@@ -176,7 +176,7 @@ static void take_away(const char *name)
     assert_int_equal(unlink(file), 0);
 }
 
-/* Files of another program, and checkpoints of which the job was lost, are not overwritten. */
+/* Files of other programs, and checkpoints without a job, are not overwritten. */
 static void what_only_looks_like_a_beginning_is_kept(void **state)
 {
     (void)state;
@@ -217,14 +217,14 @@ static void one_at_a_time(void **state)
     assert_ok(open_path(&other, path, true));
     sh_run_close(other);
 
-    /* Also while neither has written its job. */
+    /* Even before a job is written. */
     assert_ok(sh_path_join(path, folder, "b"));
     assert_ok(open_path(&run, path, false));
     assert_fails(open_path(&other, path, false), SH_REFUSED, expected + strlen("/a"));
     sh_run_close(run);
 }
 
-/* A run that somebody else has made: a link in it would have shoal write to another file. */
+/* A run from an untrusted source: a link in it would redirect writes to another file. */
 static void opens_nothing_through_a_link(void **state)
 {
     (void)state;
@@ -248,7 +248,7 @@ static void opens_nothing_through_a_link(void **state)
         put("metrics.jsonl");
         assert_ok(sh_path_join(link, path, names[i]));
         scratch_remove(link);
-        /* A victim for each kind: a folder with a file that a sweep would remove. */
+        /* The victim: a folder with a file that sh_folder_sweep would remove. */
         assert_ok(sh_folder_make(victim));
         assert_ok(sh_path_join(inner, victim, "last.safetensors.tmp-1-0"));
         scratch_write(inner, "keep", 4);
@@ -266,14 +266,14 @@ static void opens_nothing_through_a_link(void **state)
         scratch_remove(path);
     }
 
-    /* The folder itself is the user's to name. */
+    /* The folder itself may be a link. */
     sh_run *run;
     make_run(path);
     assert_ok(sh_path_join(link, folder, "link"));
     assert_int_equal(symlink("a", link), 0);
     assert_ok(open_path(&run, link, true));
     assert_true(sh_run_is_open(path));
-    /* A link that is put there later is not followed either. */
+    /* A link made later is not followed either. */
     assert_ok(sh_path_join(link, path, SH_RUN_EVENTS));
     assert_int_equal(symlink("../victim/last.safetensors.tmp-1-0", link), 0);
     assert_fails(sh_run_append_line(run, SH_RUN_EVENTS, "x"), SH_REFUSED, "is a symbolic link");
@@ -281,7 +281,7 @@ static void opens_nothing_through_a_link(void **state)
     sh_run_close(run);
 }
 
-/* Nor does a pipe in the place of the lock hold up whoever lists runs. */
+/* A pipe instead of the lock file does not block sh_run_is_open. */
 static void waits_for_no_pipe(void **state)
 {
     (void)state;
@@ -312,7 +312,7 @@ static void logs_events(void **state)
     assert_non_null(strstr(text, "Z WARN net.refused peer=x\n"));
     free(text);
 
-    /* A line that cannot be written is dropped, and the message of a failure stays. */
+    /* A line that cannot be written is dropped, and the current error message stays. */
     assert_int_equal(unlink(file), 0);
     assert_int_equal(mkdir(file, 0700), 0);
     assert_fails(sh_fail(SH_PEER_LOST, "pi was lost"), SH_PEER_LOST, "pi was lost");

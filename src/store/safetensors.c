@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader. It trusts nothing: the length of the header is bounded before it is read, its values
- * are counted before they are parsed, because each takes memory, duplicate keys are refused, each
- * tensor's bytes are counted from its shape with overflow checked, and the tensors, sorted by
- * offset, must tile the data exactly to the end of the file.
+ * The reader. It does not trust the file:
  *
- * Data is fetched by pread, never mapped: a mapped file that shrinks kills the process.
+ * - The length of the header is checked before it is read.
+ * - Its values are counted before they are parsed, because each takes memory.
+ * - Duplicate keys are refused.
+ * - The size of each tensor is computed from its shape with overflow checks.
+ * - The tensors, sorted by offset, must cover the data exactly, to the end of the file.
  *
- * Element types that the format knows and we do not are counted and tiled like the others, and
- * refused only when asked for: files from PyTorch hold I64 counters beside the weights.
+ * Data is read by pread and never mapped, because a mapped file that shrinks kills the process.
+ *
+ * Tensors with element types that shoal does not support are checked like others, and refused only
+ * on access. Files from PyTorch have I64 counters among the weights.
  */
 #include "store/safetensors.h"
 
@@ -30,16 +33,16 @@
 
 #define CHUNK_BYTES ((size_t)64 << 10)
 
-/* A longer header is no safetensors file at all. */
+/* The limit of the format. */
 #define FORMAT_HEADER_BYTES ((uint64_t)100 << 20)
 
-/* Brackets within brackets: the header, a tensor's description, its shape. */
+/* Nesting of brackets: the header, the description of a tensor, its shape. */
 #define DEPTH_MOST 3
 
-/* A name as messages show it. */
+/* Most bytes of a name in messages. */
 #define SHOWN_BYTES 96
 
-/* The format's element types (its Dtype list); `ours` is -1 where nothing here computes with it. */
+/* The element types of the format (its Dtype list); `ours` is -1 for unsupported ones. */
 static const struct dtype_row {
     const char *text;
     unsigned bits;
@@ -68,10 +71,10 @@ static const struct dtype_row {
 };
 
 typedef struct entry {
-    const char *name; /* in the JSON */
+    const char *name; /* borrowed from the JSON */
     const struct dtype_row *dtype;
     size_t rank;
-    uint64_t dim[SH_MAX_RANK]; /* the first ones, where rank is larger */
+    uint64_t dim[SH_MAX_RANK]; /* the first dimensions, if rank is larger */
     uint64_t begin, end;       /* in the data */
 } entry;
 
@@ -89,7 +92,7 @@ struct sh_safetensors {
     bool has_checksum;
 };
 
-/* Copies a text for a message: safe to show, and cut where it is long. */
+/* Copies a text for a message, with unsafe characters replaced; cuts a long text. */
 static const char *show(const char *text, char shown[SHOWN_BYTES])
 {
     const size_t room = SHOWN_BYTES - sizeof "..." + 1;
@@ -129,7 +132,7 @@ static sh_status read_at(const sh_safetensors *file, void *buffer, size_t bytes,
     return SH_OK;
 }
 
-/* A JSON integer that is not negative. */
+/* Reads a JSON integer that is not negative. */
 static bool whole_number(const json_t *value, uint64_t *number)
 {
     if (!json_is_integer(value) || json_integer_value(value) < 0)
@@ -138,7 +141,7 @@ static bool whole_number(const json_t *value, uint64_t *number)
     return true;
 }
 
-/* Messages say what is wrong with the tensor, not which it is. */
+/* Parses the description of a tensor. The caller adds its name to error messages. */
 static sh_status parse_tensor(entry *tensor, const json_t *about)
 {
     char given[SHOWN_BYTES];
@@ -223,7 +226,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
-/* The tensors of the header. By offset, they must follow each other and end where the file ends. */
+/* Loads the tensors of the header. Their data must be contiguous and end at the end of the file. */
 static sh_status load_tensors(sh_safetensors *file)
 {
     const size_t limit = json_object_size(file->header);
@@ -273,8 +276,9 @@ static sh_status load_tensors(sh_safetensors *file)
 }
 
 /*
- * Counts what the header holds, without memory: the parser allocates for each value. It looks at
- * brackets and commas outside of strings alone, so it may count in what the parser refuses.
+ * Checks the number of values in the header before parsing, because the parser allocates memory for
+ * each value. Counts only brackets and commas outside of strings, also in text that is not valid
+ * JSON.
  */
 static sh_status bound_header(const char *path, const char *text, size_t bytes)
 {
@@ -283,7 +287,7 @@ static sh_status bound_header(const char *path, const char *text, size_t bytes)
     for (size_t i = 0; i < bytes; i++) {
         const char c = text[i];
         if (in_string && c == '\\')
-            i++; /* and what it escapes */
+            i++; /* skip the escaped character */
         else if (c == '"')
             in_string = !in_string;
         if (in_string)
@@ -297,7 +301,7 @@ static sh_status bound_header(const char *path, const char *text, size_t bytes)
             return sh_fail(SH_FORMAT,
                            "%s: header, at byte %zu: nested deeper than safetensors headers are",
                            path, 8 + i);
-        /* One object is the header, another the metadata. */
+        /* Two of the objects are the header and the metadata. */
         if (objects > SH_SAFETENSORS_TENSORS + 2)
             return sh_fail(SH_LIMIT,
                            "%s: its header has more than %zu tensors: split the file, or save "
@@ -344,7 +348,7 @@ static sh_status load_header(sh_safetensors *file)
         return sh_fail_memory(bytes + 1, "a safetensors header");
     sh_status status;
     SH_TRY_DONE(read_at(file, text, bytes, 8));
-    /* The format wants this, and it is the cheapest sign that a file is of another kind. */
+    /* The format requires this, and it detects other kinds of files early. */
     if (bytes == 0 || text[0] != '{')
         SH_TRY_DONE(sh_fail(SH_FORMAT,
                             "%s: is not a safetensors file: its header does not begin with {",
@@ -367,7 +371,7 @@ static sh_status open_file(int *fd, const char *path, bool own)
 {
     if (own)
         return sh_file_open_own(fd, path, O_RDONLY);
-    /* Nonblocking, or a pipe would wait for its writer. */
+    /* Nonblocking, because a pipe would wait for its writer. */
     const int fresh = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fresh < 0)
         return sh_fail_errno(errno, "%s: cannot open", path);
@@ -419,7 +423,8 @@ sh_status sh_safetensors_open_own(sh_safetensors **file, const char *path)
 sh_status sh_safetensors_open_bytes(sh_safetensors **file, const char *label, const void *bytes,
                                     size_t count)
 {
-    /* No bytes at all may come as NULL, which inside means a file. */
+    /* `bytes` may be NULL for an empty file, but NULL in `bytes` of the struct means a file on
+     * disk. */
     return open_any(file, label, false, bytes == NULL ? "" : bytes, count);
 }
 
@@ -519,7 +524,7 @@ sh_status sh_safetensors_load(const sh_safetensors *file, const char *name, cons
     return sh_safetensors_read(file, index, buffer, sh_type_bytes(type));
 }
 
-/* The whole file's, where asked with the digits of the checksum as zeros. */
+/* Hashes the whole file; `blank`: with the digits of the checksum as zeros. */
 static sh_status hash_file(const sh_safetensors *file, bool blank, char hex[SH_DIGEST_TEXT])
 {
     sh_digest *digest;
@@ -533,7 +538,7 @@ static sh_status hash_file(const sh_safetensors *file, bool blank, char hex[SH_D
         const uint64_t left = file->file_bytes - offset;
         const size_t bytes = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
         SH_TRY_DONE(read_at(file, chunk, bytes, offset));
-        /* The digits lie in the first chunk, behind the length and the lead. */
+        /* The digits are in the first chunk, after the length and the lead. */
         if (offset == 0 && blank)
             memset(chunk + SH_CHECKSUM_OFFSET, '0', SH_CHECKSUM_DIGITS);
         sh_digest_add(digest, chunk, bytes);

@@ -22,7 +22,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A small file of every element type, a scalar, and names that JSON has to escape. */
+/* A small file with every element type, a scalar, and names that JSON must escape. */
 static const float floats[2] = {1.5f, -2.0f};
 static const int32_t integer = -7;
 static const uint8_t octets[3] = {1, 2, 255};
@@ -129,7 +129,7 @@ static void says_what_does_not_fit(void **state)
     sh_safetensors_close(file);
 }
 
-/* Large enough that the checksum goes over several chunks. */
+/* Large enough for a checksum over several chunks. */
 static void checks_large_files(void **state)
 {
     (void)state;
@@ -148,7 +148,7 @@ static void checks_large_files(void **state)
     assert_ok(sh_safetensors_load(file, "large", &large.type, back));
     assert_memory_equal(back, data, count * sizeof *data);
 
-    /* It shrinks while it is open. */
+    /* The file shrinks while it is open. */
     assert_int_equal(truncate(path, 1000), 0);
     assert_fails(sh_safetensors_load(file, "large", &large.type, back), SH_CORRUPT,
                  "became shorter while it was read: ends at byte 1000");
@@ -158,7 +158,7 @@ static void checks_large_files(void **state)
     free(back);
 }
 
-/* A file of others: keys in any order, spaces and line ends between them, escapes, no checksum. */
+/* A foreign file: keys in any order, white space between them, escapes, no checksum. */
 static void reads_files_of_others(void **state)
 {
     (void)state;
@@ -179,7 +179,7 @@ static void reads_files_of_others(void **state)
     scratch_write(path, bytes, sizeof bytes);
     assert_ok(sh_safetensors_open(&file, path));
     static const char *const names[] = {"a", "none", "b",
-                                        "n", "six",  "deep"}; /* as the data lies */
+                                        "n", "six",  "deep"}; /* in the order of the data */
     assert_int_equal(sh_safetensors_count(file), 6);
     for (size_t i = 0; i < 6; i++)
         assert_string_equal(sh_safetensors_name(file, i), names[i]);
@@ -203,7 +203,7 @@ static void reads_files_of_others(void **state)
     sh_safetensors_close(file);
 }
 
-/* One tensor "t" of these three fields, 4 bytes of data behind it. */
+/* A tensor "t" with these three fields, followed by 4 bytes of data. */
 #define T(dtype, shape, offsets)                                                                   \
     "{\"t\":{\"dtype\":" dtype ",\"shape\":" shape ",\"data_offsets\":" offsets "}}"
 #define GOOD "\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]"
@@ -336,7 +336,7 @@ static void refuses_impossible_lengths(void **state)
     assert_fails(sh_safetensors_open_bytes(&file, "none", NULL, 0), SH_FORMAT, "none: is not a");
 }
 
-/* What the parser has in use, and the most that it had. */
+/* The current and the largest memory use of the parser. */
 static size_t parser_bytes, parser_most;
 
 static void *count_in(size_t bytes)
@@ -353,8 +353,8 @@ static void count_out(void *block)
     free(block);
 }
 
-/* A header that begins with `lead`, holds `part` as often as it fits into `bytes`, and ends with
- * `tail`; as a file without data. Owned: free(). */
+/* Makes a file without data. Its header is `lead`, then `part` as often as fits into `bytes`, then
+ * `tail`. Owned: free(). */
 static unsigned char *header_of(size_t *file_bytes, const char *lead, const char *part,
                                 const char *tail, size_t bytes)
 {
@@ -369,7 +369,7 @@ static unsigned char *header_of(size_t *file_bytes, const char *lead, const char
     const size_t parts = (8 + bytes - used - tail_bytes) / part_bytes;
     unsigned char *first = file + used;
     memcpy(first, part, part_bytes);
-    for (size_t done = 1; done < parts; done *= 2) /* what is there once more */
+    for (size_t done = 1; done < parts; done *= 2) /* double the filled part */
         memcpy(first + done * part_bytes, first,
                (done < parts - done ? done : parts - done) * part_bytes);
     used += parts * part_bytes;
@@ -378,8 +378,8 @@ static unsigned char *header_of(size_t *file_bytes, const char *lead, const char
     return file;
 }
 
-/* Whatever a header of 62 million bytes holds (such a file is in /dev/shm in no time), little of it
- * reaches the parser. Without the limits the first case takes 1.3 GB of the parser's memory. */
+/* Of a header of 62 million bytes, which is easily made in /dev/shm, little reaches the parser.
+ * Without the limits, the parser takes 1.3 GB for the first case. */
 static void bounds_the_parser(void **state)
 {
     (void)state;
@@ -397,7 +397,7 @@ static void bounds_the_parser(void **state)
         {"{\"t\":[", "{},", "{}]}", large, 0, SH_LIMIT, "more than 16384 tensors"},
         {"{\"t\":{\"", "a\":1,\"", "b\":1}}", large, 0, SH_LIMIT, "more than 262144 values"},
         {"{\"t\":", "[", "", large, 0, SH_FORMAT, "at byte 15: nested deeper"},
-        /* Just below the limits, each kind that is dear. */
+        /* Just below the limits, for each expensive kind of value. */
         {"{\"t\":{\"shape\":[", "1,", "1]}}", 520000, 24 << 20, SH_FORMAT, "dtype is missing"},
         {"{\"t\":[", "{},", "{}]}", 49100, 8 << 20, SH_FORMAT, "is not an object"},
         {"{\"t\":[", "[],", "[]]}", 390000, 32 << 20, SH_FORMAT, "is not an object"},
@@ -422,7 +422,7 @@ static void bounds_the_parser(void **state)
     json_set_alloc_funcs(old_malloc, old_free);
 }
 
-/* As many as allowed can be written and read, one more neither. */
+/* The allowed number can be written and read; one more cannot. */
 static void holds_as_many_tensors_as_it_says(void **state)
 {
     (void)state;
@@ -458,7 +458,7 @@ static void refuses_what_is_no_file(void **state)
     assert_fails(sh_safetensors_open(&file, path), SH_INVALID, "is not a file");
 }
 
-/* Opens and verifies; SH_OK only for a file that is as it was written. */
+/* Opens and verifies; SH_OK only for an unchanged file. */
 static sh_status check_bytes(const char *bytes, size_t count)
 {
     sh_safetensors *file;
@@ -480,7 +480,7 @@ static void finds_every_flipped_bit(void **state)
             fail_msg("bit %zu flipped unnoticed", bit);
         bytes[bit / 8] = golden[bit / 8];
     }
-    /* A bit of the data only the checksum can find. */
+    /* Only the checksum detects a changed bit in the data. */
     bytes[sizeof bytes - 1] ^= 1;
     assert_fails(check_bytes(bytes, sizeof bytes), SH_CORRUPT,
                  "flipped: is damaged: its checksum does not match its content");
@@ -490,7 +490,7 @@ static void finds_every_cut_and_extension(void **state)
 {
     (void)state;
     for (size_t count = 0; count < GOLDEN_BYTES; count++) {
-        char *bytes = malloc(count + 1); /* the sanitizer sees reads behind it */
+        char *bytes = malloc(count + 1); /* the sanitizer detects reads past the end */
         assert_non_null(bytes);
         memcpy(bytes, golden, count);
         if (check_bytes(bytes, count) == SH_OK)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The writer. One pass: the header goes out with zeros in the place of the checksum, the tensors
- * follow straight from the caller's buffers, both are digested on their way, and the digits are put
- * into their fixed place at the end. Nothing is buffered but the header.
+ * The writer. It writes the header with zeros instead of the checksum, then the tensors directly
+ * from the caller's buffers, and hashes both in the same pass. At the end it writes the digits to
+ * their fixed position. Only the header is buffered.
  */
 #include <inttypes.h>
 #include <jansson.h>
@@ -17,7 +17,7 @@
 
 _Static_assert(sizeof ZEROS_64 == SH_DIGEST_TEXT, "as many zeros as the digest has digits");
 
-/* Puts `value` (consumed, may be NULL) under a fresh key; `what` is named in the failure. */
+/* Adds `value` (consumed, may be NULL) under a new key. `what` is for the error message. */
 static sh_status put(json_t *object, const char *key, json_t *value, const char *what)
 {
     if (key[0] == '\0' || json_object_get(object, key) != NULL) {
@@ -52,7 +52,7 @@ static sh_status put_tensor(json_t *header, const sh_stored_tensor *tensor, uint
     return SH_OK;
 }
 
-/* The header's JSON, padded so that 8 + *bytes is a multiple of 8; owned. */
+/* Makes the JSON of the header, padded so that 8 + *bytes is a multiple of 8; owned. */
 static sh_status make_header(char **text, size_t *bytes, const sh_stored_tensor *tensors,
                              size_t count, const sh_metadata *pairs, size_t pair_count)
 {
@@ -113,7 +113,7 @@ sh_status sh_safetensors_write_to(sh_file_writer *writer, const sh_stored_tensor
         SH_TRY_DONE(add(writer, digest, tensors[i].data, sh_type_bytes(&tensors[i].type)));
 done:
     free(header);
-    if (digest != NULL) { /* finishing frees it */
+    if (digest != NULL) { /* frees the digest */
         const sh_status finished = sh_digest_finish(digest, hex);
         status = status == SH_OK ? finished : status;
     }

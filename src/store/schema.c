@@ -9,12 +9,12 @@ static const char schema[] =
     "  parameters INTEGER NOT NULL,\n"
     "  steps INTEGER NOT NULL, epoch_steps INTEGER NOT NULL, epochs INTEGER NOT NULL,\n" /* of the whole job */
     "  grains INTEGER NOT NULL,\n"     /* of a whole step */
-    "  weights_hash TEXT\n"            /* NULL until it is complete */
+    "  weights_hash TEXT\n"            /* NULL until the run is complete */
     ");\n"
     "CREATE TABLE sessions (\n"
     "  session INTEGER PRIMARY KEY,\n" /* from 1 */
     "  version TEXT NOT NULL, started REAL NOT NULL,\n"
-    "  ended REAL, status TEXT\n"      /* 'complete', 'stopped', 'failed: ...'; NULL: it runs, or was killed */
+    "  ended REAL, status TEXT\n"      /* 'complete', 'stopped', 'failed: ...'; NULL: running or killed */
     ");\n"
     "CREATE TABLE devices (\n"
     "  device INTEGER NOT NULL, session INTEGER NOT NULL,\n"
@@ -35,7 +35,7 @@ static const char schema[] =
     "CREATE TABLE steps (\n"
     "  step INTEGER PRIMARY KEY, at REAL NOT NULL, merged INTEGER NOT NULL,\n"
     "  session INTEGER NOT NULL, view INTEGER NOT NULL, epoch INTEGER NOT NULL,\n"
-    "  samples INTEGER NOT NULL, loss REAL, accuracy REAL, redone INTEGER NOT NULL\n" /* loss: mean of the step's samples */
+    "  samples INTEGER NOT NULL, loss REAL, accuracy REAL, redone INTEGER NOT NULL\n" /* loss: mean over the samples of the step */
     ");\n"
     "CREATE TABLE work (\n"
     "  step INTEGER NOT NULL, device INTEGER NOT NULL, at REAL NOT NULL, merged INTEGER NOT NULL,\n"
@@ -70,7 +70,7 @@ const sh_database_kind *sh_schema_run(void)
         .version = 2,
         .schema = schema,
         .grows = "devices",
-        .spare = "family", /* builds of before wrote the device's arithmetic there */
+        .spare = "family", /* older builds stored the device's arithmetic in it */
     };
     return &kind;
 }

@@ -20,15 +20,15 @@
 
 struct sh_tensorboard {
     int fd;
-    bool failing; /* since a write that failed */
+    bool failing; /* the last write failed */
     char path[SH_PATH_BYTES];
-    off_t written; /* whole records */
+    off_t written; /* bytes of whole records in the file */
     double flushed;
     size_t used;
     unsigned char buffer[BUFFER_BYTES];
 };
 
-/* A message while it is written. */
+/* A message under construction. */
 typedef struct message {
     size_t bytes;
     unsigned char data[EVENT_BYTES];
@@ -36,7 +36,7 @@ typedef struct message {
 
 enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 }; /* wire types of Protocol Buffers */
 
-/* The CRC-32C of the data, masked as the format wants it. */
+/* Returns the CRC-32C of the data, masked as the format requires. */
 static uint32_t check_of(const unsigned char *data, size_t bytes)
 {
     uint32_t crc = UINT32_MAX;
@@ -100,7 +100,7 @@ sh_status sh_tensorboard_flush(sh_tensorboard *board)
         const ssize_t wrote = write(board->fd, board->buffer + at, board->used - at);
         if (wrote < 0 && errno == EINTR)
             continue;
-        if (wrote <= 0) { /* leaves the whole records: readers stop at a torn one */
+        if (wrote <= 0) { /* keep whole records: readers stop at an incomplete one */
             const int error = wrote < 0 ? errno : ENOSPC;
             const int cut = ftruncate(board->fd, board->written);
             (void)cut;
