@@ -89,8 +89,7 @@ static bool set_timer(struct event *timer, uint32_t after_ms)
 static void ask_for_turn(sh_channel *channel)
 {
     if (!set_timer(&channel->again, 0))
-        event_active(&channel->again, EV_TIMEOUT,
-                     0); /* memory is out: run early rather than never */
+        event_active(&channel->again, EV_TIMEOUT, 0); /* out of memory: early rather than never */
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *argument)

@@ -8,8 +8,8 @@
  *     ... on_open: SH_TRY(sh_channel_send_control(channel, hello, hello_bytes));
  *     sh_channel_flush_close(channel);
  *
- * Threads: loop only, functions and callbacks alike. No function here makes a callback before it
- * returns. Callbacks may call every function.
+ * Threads: loop only, functions and callbacks alike. The functions never make callbacks before
+ * they return. Callbacks may call every function.
  *
  * Lifetime: a channel is freed after its on_close, which is called once and last, or by
  * sh_channel_close, after which no callback is made.

@@ -40,7 +40,7 @@ typedef enum sh_frame_kind {
     SH_FRAME_TAIL = 5,     /* a stage of the training is complete */
     SH_FRAME_MANIFEST = 6, /* the description of a data set; without a body: a request for it */
     SH_FRAME_BLOCK = 7,    /* a piece of a data set; without a body: a request for it */
-    SH_FRAME_UPDATE = 8,   /* exchanged by devices that train independently between exchanges */
+    SH_FRAME_UPDATE = 8,   /* an update of devices that train independently */
     SH_FRAME_NETWORK = 9,  /* an imported model's skeleton; without a body: a request for it */
 } sh_frame_kind;
 

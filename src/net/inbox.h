@@ -52,7 +52,7 @@ void sh_inbox_release(sh_inbox *inbox);
 sh_status sh_inbox_place(sh_inbox *inbox, void **place, size_t *room) SHOAL_CHECKED;
 
 /* Reports that `bytes` bytes were written to the place. SH_FORMAT: the header is invalid, and the
- * stream cannot be read further. */
+ * stream cannot be read further. SH_NO_MEMORY. */
 sh_status sh_inbox_filled(sh_inbox *inbox, size_t bytes, sh_inbox_event *event) SHOAL_CHECKED;
 
 /* Sets the sink of the body after SH_INBOX_ASK; copied. SH_FORMAT: the body does not fit it. */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libevent waits for sockets and timers. Posted tasks are kept in a list under a mutex, and one
- * event
- * (`wake`) is made active from any thread. Its callback takes the whole list and runs it without
- * the mutex. Tasks posted meanwhile run in the next round. libevent would run an event that keeps
- * becoming active without polling the sockets; CALLBACKS_A_LOOK bounds the number of callbacks
- * between polls.
+ * libevent waits for sockets and timers. Posted tasks are kept in a list under a mutex. The
+ * event `wake` is made active from any thread. Its callback takes the whole list and runs it
+ * without the mutex. Tasks posted meanwhile run in the next round. libevent would run an event that
+ * keeps becoming active without polling the sockets. CALLBACKS_A_LOOK bounds the number of
+ * callbacks between polls.
  */
 #include "net/loop.h"
 

@@ -15,9 +15,8 @@
  *   SIGPIPE. The BIO reports a failed send to OpenSSL as a retry and stores it in `write_error`.
  *   Bytes that the peer sent before it left, often the reason, can then still be read.
  * - Only a complete record can be decrypted. On a slow link a record arrives in a dozen packets,
- * and each packet would wake the loop for nothing. A side that waits in the middle of a record
- * therefore sets SO_RCVLOWAT to the rest of the record. The end of the stream and errors wake it,
- * too.
+ *   and each packet would wake the loop for nothing. A side that waits in the middle of a record
+ *   therefore sets SO_RCVLOWAT to the rest of it. The end of the stream and errors wake it, too.
  */
 #include "net/tls.h"
 
@@ -262,8 +261,7 @@ static SSL_SESSION *session_of(SSL *ssl, const unsigned char key[SH_KEY_BYTES])
         SSL_SESSION_free(session);
         return NULL;
     }
-    SSL_SESSION_set_timeout(session,
-                            INT32_MAX); /* the key does not expire, even if the clock jumps */
+    SSL_SESSION_set_timeout(session, INT32_MAX); /* the key does not expire if the clock jumps */
     return session;
 }
 
@@ -475,9 +473,7 @@ static sh_tls_flow failed(sh_tls *tls, int error)
     const unsigned long code = ERR_peek_error();
     const int reason = ERR_GET_REASON(code);
     const char *text = ERR_reason_error_string(code);
-    text = text != NULL
-               ? text
-               : "no details"; /* static text: it stays valid when the error queue is cleared */
+    text = text != NULL ? text : "no details"; /* static: not part of the error queue */
     ERR_clear_error();
     const bool end = reason == SSL_R_UNEXPECTED_EOF_WHILE_READING && code != 0;
     if (error == SSL_ERROR_SYSCALL || end || tls->read_error != 0) {

@@ -50,8 +50,7 @@ bool sh_identity_is_valid(const char *identity);
 sh_status sh_tls_server_new(sh_tls_server **server, sh_tls_find *find, void *context) SHOAL_CHECKED;
 void sh_tls_server_free(sh_tls_server *server);
 
-/* Makes the server's side. `fd` is borrowed until sh_tls_free, `server` until the handshake ends.
- */
+/* Makes the server's side. Borrows `fd` until sh_tls_free, `server` until the handshake ends. */
 sh_status sh_tls_accept(sh_tls **tls, sh_tls_server *server, int fd) SHOAL_CHECKED;
 
 /* Makes the client's side. `fd` is borrowed until sh_tls_free; identity and key are copied. */

@@ -344,8 +344,7 @@ sh_status sh_folder_make(const char *path)
             continue;
         part[i] = '\0';
         const int error = sh_folder_exists(part) || mkdir(part, 0777) == 0 ? 0 : errno;
-        if (error != 0 &&
-            !sh_folder_exists(part)) /* EEXIST: another process made the folder first */
+        if (error != 0 && !sh_folder_exists(part)) /* else another process made it first */
             return error == EEXIST
                        ? sh_fail(SH_INVALID, "%s: is a file, not a folder: choose another path",
                                  part)

@@ -27,8 +27,7 @@
 /* The longest path with the final zero. SH_LIMIT: the path is longer. */
 #define SH_PATH_BYTES 4096
 
-/* Temporary files are called NAME.tmp-...; no other file in a folder of ours has this in its name.
- */
+/* Temporary files are called NAME.tmp-...; no other file of shoal has this in its name. */
 #define SH_TEMPORARY_MARK ".tmp-"
 
 /* Copy a path, or make "folder/name". SH_LIMIT. */
@@ -108,8 +107,7 @@ sh_status sh_folder_make(const char *path) SHOAL_CHECKED;
 /* True if `path` is a folder. */
 bool sh_folder_exists(const char *path);
 
-/* SH_REFUSED: `path`, an item in a folder of ours, is a symbolic link. Fine if it does not exist.
- */
+/* SH_REFUSED: `path` in a folder of ours is a symbolic link. Fine if it does not exist. */
 sh_status sh_folder_check_own(const char *path) SHOAL_CHECKED;
 
 /* Makes renames in a folder durable. */

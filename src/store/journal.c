@@ -66,8 +66,7 @@ static void forget(sh_journal_record *record)
     free(record->event.text);
 }
 
-/* ---- errors (on the thread) -------------------------------------------------------------------
- */
+/* ---- errors (on the thread) ------------------------------------------------------------------ */
 
 static sh_status move_file(const char *from, const char *to)
 {
@@ -140,8 +139,7 @@ static void judge(sh_journal *journal, sh_status status)
         journal->options.on_trouble(journal->options.context, text);
 }
 
-/* ---- writing (on the thread) ------------------------------------------------------------------
- */
+/* ---- writing (on the thread) ----------------------------------------------------------------- */
 
 static sh_status write_records(sh_journal *journal, uint32_t head, uint32_t count, uint64_t dropped)
 {

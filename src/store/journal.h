@@ -94,8 +94,7 @@ typedef struct sh_journal_epoch_row {
 /* Begins a session. `*journal` is owned: close it. Fails only without memory or threads. */
 sh_status sh_journal_open(sh_journal **journal, const sh_journal_options *options) SHOAL_CHECKED;
 
-/* Writes the queue, once more after an error, ends the thread and frees the journal. NULL is fine.
- */
+/* Writes the queue, also after an error, ends the thread and frees it all. NULL is fine. */
 void sh_journal_close(sh_journal *journal);
 
 void sh_journal_device(sh_journal *journal, const sh_journal_device_row *row);

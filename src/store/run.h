@@ -67,8 +67,7 @@ sh_status sh_run_open(sh_run **run, const sh_run_options *options) SHOAL_CHECKED
 /* Unlocks and frees the run. NULL is fine. */
 void sh_run_close(sh_run *run);
 
-/* True if a program has the run in this folder open. Takes no lock, so it does not disturb others.
- */
+/* True if a program has the run in this folder open. Takes no lock itself. */
 bool sh_run_is_open(const char *folder);
 
 /* The folder, and the folder of its checkpoints (store/checkpoint.h). Borrowed until close. */

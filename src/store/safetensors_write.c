@@ -113,7 +113,7 @@ sh_status sh_safetensors_write_to(sh_file_writer *writer, const sh_stored_tensor
         SH_TRY_DONE(add(writer, digest, tensors[i].data, sh_type_bytes(&tensors[i].type)));
 done:
     free(header);
-    if (digest != NULL) { /* frees the digest */
+    if (digest != NULL) { /* sh_digest_finish frees it */
         const sh_status finished = sh_digest_finish(digest, hex);
         status = status == SH_OK ? finished : status;
     }

@@ -30,8 +30,7 @@ const sh_database_kind *sh_sweep_schema(void);
 
 #define SH_SWEEP_LIST_BYTES 2048
 
-/* Lists of columns with commas: all settings and the id; all figures and the hash. Static storage.
- */
+/* Column lists with commas: all settings and the id; all figures and the hash. Static storage. */
 const char *sh_sweep_schema_settings(void);
 const char *sh_sweep_schema_figures(void);
 
