@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From graph to program: what lowering a node sees of the compiler.
+ * The compiler's interface to the lowerings (lower/), which translate nodes to instructions.
  *
  *     sh_buffer_id x, y;
  *     SH_TRY(sh_compiler_input(compiler, &x, node->in[0], NULL));      // plain
  *     SH_TRY(sh_compiler_output(compiler, &y, node->out[0], NULL));
  *     return sh_compiler_emit(compiler, &kernel, state, (sh_buffer_id[]){x, y}, 2);
  *
- * A value may lie in several layouts; the first is its maker's, others are conversions, made once.
- * Whatever depends on weights alone is computed once a step instead of once a grain.
+ * A value may exist in several layouts. Its node writes the first one; others are conversions, each
+ * made once. What depends on weights alone is computed once a step instead of once a grain.
  *
  * Threads: caller locks.
  */
@@ -24,75 +24,75 @@
 
 typedef struct sh_compiler sh_compiler;
 
-/* A place in memory that instructions work on; index into the program's buffers. */
+/* A memory area that instructions read or write; index into the program's buffers. */
 typedef uint32_t sh_buffer_id;
 
-/* The samples that a run of an instruction is for; all zero where it does not go by sample. */
+/* The samples that one run of an instruction processes; all zero if it does not run by sample. */
 typedef struct sh_slab {
-    size_t first, count; /* of this run; runs are in order */
+    size_t first, count; /* of this run; runs are in ascending order */
     size_t samples;      /* of all runs together */
 } sh_slab;
 
-/* What an instruction runs. `state` is shared by all lanes and constant. */
+/* The code of an instruction. `state` is constant and shared by all lanes. */
 typedef struct sh_kernel {
-    /* Required. Computes. Operands that go by sample begin with the slab's first sample. No
-     * allocation, no lock, any lane. */
+    /* Required. Computes. A by-sample operand points to the slab's first sample. Any lane; must not
+     * allocate memory or take locks. */
     void (*run)(const void *state, void *const *operands, const sh_slab *slab);
     void (*release)(void *state); /* optional: frees the state */
 } sh_kernel;
 
 /*
- * How an instruction goes by sample: it reads and writes operands (bit i: operand i) sample by
- * sample, and may run for some of them at a time, in order; scratch lasts until the last.
+ * Whether an instruction may run for a few samples at a time. It then reads and writes the
+ * by-sample operands sample by sample, in ascending order. Scratch keeps its contents until the
+ * last run.
  */
 typedef struct sh_samples {
-    size_t count;      /* 0: it does not */
+    size_t count;      /* 0: not by sample */
     bool rows;         /* "samples" are the rows of a gradient of weights */
-    size_t least;      /* the first run needs so many, if there are so many */
-    uint32_t operands; /* each has count samples, one behind the other */
+    size_t least;      /* minimum size of the first slab, unless there are fewer samples */
+    uint32_t operands; /* bit i: operand i is by-sample: `count` consecutive samples */
 } sh_samples;
 
 const sh_graph *sh_compiler_graph(const sh_compiler *compiler);
 
-/* What its instructions run. */
+/* The kernels that instructions use. */
 const sh_kernels *sh_compiler_kernels(const sh_compiler *compiler);
 
-/* The layout in which the value was made; plain for inputs and parameters. */
+/* The layout in which its node wrote the value; plain for inputs and parameters. */
 sh_layout sh_compiler_layout(const sh_compiler *compiler, sh_value_id value);
 
-/* The buffer that holds `value` in `layout` (NULL: plain); emits a conversion where there is none.
- */
+/* Returns the buffer of `value` in `layout` (NULL: plain). Emits a conversion if needed. */
 sh_status sh_compiler_input(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_id value,
                             const sh_layout *layout) SHOAL_CHECKED;
 
-/* A new buffer that the node will fill with `value` in `layout` (NULL: plain). */
+/* Returns a new buffer, which the node must fill with `value` in `layout` (NULL: plain). */
 sh_status sh_compiler_output(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_id value,
                              const sh_layout *layout) SHOAL_CHECKED;
 
 /*
- * Says that the instruction which writes `out` may do so in the place of `in`: wherever `in` is
- * among its operands, it reads each byte before it writes the same byte of `out`, and reads none of
- * it later. Where nobody needs `in` afterwards the two then share their memory; the kernel finds
- * equal pointers, so it declares neither `restrict`. Of several such inputs (at most
- * SH_MAX_OVERWRITES) one is taken.
+ * Declares that `out` may share the memory of `in`: an instruction that has both as operands reads
+ * each byte of `in` before it writes the same byte of `out`, and not later. If nothing reads `in`
+ * afterwards, the kernel may get equal pointers for both, so it must declare neither `restrict`.
+ * At most SH_MAX_OVERWRITES inputs for each `out`; the compiler uses one of them.
  */
 void sh_compiler_may_overwrite(sh_compiler *compiler, sh_buffer_id out, sh_buffer_id in);
 
-/* `value` is the same bytes as what plain `buffer` holds: no instruction, no copy. */
+/* Declares that plain `buffer` holds the bytes of `value`: no instruction, no copy. */
 sh_status sh_compiler_alias(sh_compiler *compiler, sh_value_id value,
                             sh_buffer_id buffer) SHOAL_CHECKED;
 
-/* Memory for the time of one instruction; aligned to SH_ALIGNMENT. */
+/* Memory for the duration of one instruction, aligned to SH_ALIGNMENT. */
 sh_status sh_compiler_scratch(sh_compiler *compiler, sh_buffer_id *buffer,
                               size_t bytes) SHOAL_CHECKED;
 
-/* Zeroed memory for packings; lives at least as long as the compilation. */
+/* Returns zeroed memory for packings, which lives at least as long as the compilation; NULL if
+ * memory is exhausted. */
 void *sh_compiler_take(sh_compiler *compiler, size_t bytes);
 
 /*
- * Appends an instruction. `operands` are passed to the kernel as pointers, in this order. `state`
- * is owned by the program from here on, also where this fails. Buffers from sh_compiler_output
- * among the operands are written, all others but scratch are read.
+ * Appends an instruction. The kernel gets pointers to `operands`, in this order. Takes ownership of
+ * `state`, also on failure. The instruction writes new buffers from sh_compiler_output, and reads
+ * all other operands except scratch.
  */
 sh_status sh_compiler_emit(sh_compiler *compiler, const sh_kernel *kernel, void *state,
                            const sh_buffer_id *operands, size_t count,

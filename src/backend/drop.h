@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dropout of one sample (graph/op_dropout.c), for the kernels of all kernels: the same elements
- * are dropped whatever the layout.
+ * Dropout of one sample (graph/op_dropout.c), for all instruction sets. Which elements are dropped
+ * does not depend on the layout.
  *
  *     const sh_drop drop = sh_drop_of(&node->attributes);
  *     for (size_t n = 0; n < samples; n++)
  *         sh_drop_sample(variant, &drop, keys + 2 * n, x + n * count, y + n * count, &extent);
  *
- * Element (c, p) of a sample, channel c of C at position p, has the number i = p C + c. Its random
- * word is one of Philox4x32-10's (base/random.h) under the sample's keys, with the counter (block,
- * layer, 0, 0): sixteen blocks make 64 words, and word w of the b-th of them belongs to number
- * 16 w + b of these 64. It is dropped where the word is below p 2^32.
+ * The element of channel c of C at position q has the number i = q C + c = 64 j + 16 w + b. Its
+ * random word is word w (0 .. 3) of Philox4x32-10 (base/random.h) with the sample's keys and the
+ * counter (16 j + b, layer, 0, 0). The element is dropped if the word is below floor(p 2^32).
  *
  * Threads: any.
  */
@@ -23,22 +22,22 @@
 typedef struct sh_drop {
     uint32_t layer;
     uint32_t threshold;
-    float scale; /* of what is kept */
+    float scale; /* factor of the other elements */
 } sh_drop;
 
-/* How a sample lies in memory. */
+/* The shape and layout of a sample. */
 typedef struct sh_drop_extent {
     size_t channels, positions;
     bool channels_last; /* [positions, channels], else [channels, positions] */
 } sh_drop_extent;
 
-/* From the operator's settings. */
+/* Reads the operator's attributes. */
 sh_drop sh_drop_of(const sh_attributes *attributes);
 
-/* Of samples [N, C, ...] of this shape. */
+/* For samples of the shape [N, C, ...] or [N]. */
 sh_drop_extent sh_drop_extent_of(const sh_shape *shape, bool channels_last);
 
-/* y = x with elements dropped and the others scaled; y may be x. */
+/* Multiplies the sample's dropped elements by +0 and the others by the scale. y may be x. */
 void sh_drop_sample(sh_variant variant, const sh_drop *drop, const uint32_t key[2], const float *x,
                     float *y, const sh_drop_extent *extent);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Weights in the layouts that kernels want: one block of memory for all programs of a model, in
- * which a parameter has one place for each layout, whichever programs ask for it.
+ * Assigns places to prepared weights: parameters converted to the layouts that kernels need. All
+ * programs of a model share one block of memory, with one place for each parameter and layout.
  *
  *     SH_TRY(sh_prepared_new(&prepared, false));
  *     SH_TRY(sh_program_compile_with(&train, train_graph, prepared));
@@ -9,8 +9,8 @@
  *     SH_TRY(sh_block_new(&shared, sh_prepared_bytes(prepared), "prepared weights"));
  *     sh_prepared_free(prepared);                        // once everything is compiled
  *
- * The graphs declare the same parameters in the same order. Each program prepares all that it reads
- * by itself, so only those need preparing that will run.
+ * The graphs must declare the same parameters in the same order. Each program prepares all places
+ * that it reads, so the caller prepares only programs that will run.
  *
  * Threads: caller locks.
  */
@@ -25,27 +25,28 @@
 typedef struct sh_prepared sh_prepared;
 
 /*
- * Nothing placed yet. `on_demand`: nothing ever will be; each grain converts a parameter in its own
- * memory right before a kernel reads it. The same bits, less memory, more time.
+ * Without places. If `on_demand`, programs add no places: each grain converts a parameter in lane
+ * memory right before a kernel reads it. That takes less memory and more time; results have the
+ * same bits.
  */
 sh_status sh_prepared_new(sh_prepared **prepared, bool on_demand) SHOAL_CHECKED;
 void sh_prepared_free(sh_prepared *prepared); /* NULL is fine */
 
-/* Bytes of the block, as far as programs have been compiled. */
+/* Size of the block for the programs compiled so far. */
 size_t sh_prepared_bytes(const sh_prepared *prepared);
 
 /* For the compiler. */
 
 bool sh_prepared_on_demand(const sh_prepared *prepared);
 
-/* Where packings are kept, so that a later program's can be compared with them. */
+/* The arena of packings, which later programs' packings are compared with. Borrowed. */
 sh_arena *sh_prepared_descriptions(sh_prepared *prepared);
 
-/* The place of a parameter in a layout, and its number among these places. */
+/* Returns the offset and number of the place of a parameter in a layout; adds a place if needed. */
 sh_status sh_prepared_place(sh_prepared *prepared, size_t *offset, uint32_t *number,
                             uint32_t parameter, const sh_layout *layout) SHOAL_CHECKED;
 
-/* A place for something that no other program has. */
+/* Adds a place that no other program uses; returns its offset. */
 size_t sh_prepared_append(sh_prepared *prepared, size_t bytes);
 
 #endif

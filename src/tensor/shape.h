@@ -18,7 +18,7 @@
 
 #define SH_MAX_RANK 8
 
-/* One list: name, bytes an element, safetensors' name. */
+/* Name, bytes per element, name in safetensors files. */
 #define SH_DTYPE_MAP(X)                                                                            \
     X(F32, 4, "F32")                                                                               \
     X(I32, 4, "I32")                                                                               \
@@ -35,7 +35,7 @@ typedef struct sh_shape {
     size_t dim[SH_MAX_RANK]; /* [0 .. rank - 1]; the rest is 0 */
 } sh_shape;
 
-/* What a tensor is, apart from its data. */
+/* The type of a tensor. */
 typedef struct sh_type {
     sh_dtype dtype;
     sh_shape shape;
@@ -50,12 +50,12 @@ bool sh_shape_equal(const sh_shape *a, const sh_shape *b);
 bool sh_type_equal(const sh_type *a, const sh_type *b);
 
 /*
- * SH_LIMIT where the element count or the bytes (8 an element at most) do not fit a size_t, or a
- * dimension is 0. Everything that takes a shape from outside calls this first.
+ * Returns SH_LIMIT if the rank is above SH_MAX_RANK, a dimension is 0, or the size at 8 bytes per
+ * element does not fit a size_t. Functions that get a shape from outside call this first.
  */
 sh_status sh_shape_check(const sh_shape *shape) SHOAL_CHECKED;
 
-/* Product of the dimensions; 1 for a scalar. The shape was checked. */
+/* Product of the dimensions; 1 for a scalar. The shape must have passed sh_shape_check. */
 size_t sh_shape_count(const sh_shape *shape);
 size_t sh_type_bytes(const sh_type *type);
 

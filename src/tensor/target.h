@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a network is to say of a sample: the target of a data set's samples, which decides the loss
- * and the figures of a training.
+ * The kind of target of a data set: what the network predicts for a sample. It determines the loss
+ * and the metrics of a training.
  *
  *     case SH_TARGET_NUMBERS: ... `outputs` floats of each sample ...
  *
  * A target in memory is an int32_t (SH_TARGET_CLASS), or `outputs` floats, or nothing
- * (SH_TARGET_SAMPLE): sh_target_bytes says how much.
+ * (SH_TARGET_SAMPLE); sh_target_bytes returns its size.
  *
  * Threads: any; these are values.
  */
@@ -16,12 +16,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One list: identifier, the name on the command line (--task). */
+/* Identifier, name on the command line (--task). */
 #define SH_TARGET_MAP(X)                                                                           \
     X(CLASS, "classification")  /* one of `outputs` classes: 0 .. outputs - 1 */                   \
-    X(LABELS, "multi-label")    /* of `outputs` labels, 1 for each that holds and 0 otherwise */   \
+    X(LABELS, "multi-label")    /* for each of `outputs` labels: 1 if it applies, else 0 */        \
     X(NUMBERS, "regression")    /* `outputs` numbers */                                            \
-    X(SAMPLE, "reconstruction") /* the sample itself, as the network is given it */
+    X(SAMPLE, "reconstruction") /* the sample itself, as the network gets it */
 
 typedef enum sh_target {
 #define SH_TARGET_ENUM(name, text) SH_TARGET_##name,
@@ -30,10 +30,10 @@ typedef enum sh_target {
         SH_TARGETS
 } sh_target;
 
-/* "classification". */
+/* Returns for example "classification". */
 const char *sh_target_name(sh_target target);
 
-/* The target of this name; false where there is none, and `*target` is untouched. */
+/* Finds a target by name. Returns false, and leaves `*target` unchanged, if the name is unknown. */
 bool sh_target_find(sh_target *target, const char *name);
 
 /* Bytes of one target. */
