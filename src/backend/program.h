@@ -115,12 +115,11 @@ typedef struct sh_work_time {
 sh_status sh_execution_watch(sh_execution *execution, const sh_clock *clock) SHOAL_CHECKED;
 
 /*
- * From now on each run reads the clock when the backward pass begins: before the first instruction
- * that belongs to a node added by differentiation. A graph without gradients has no such moment.
- * `clock` is borrowed until the execution is freed.
+ * From now on each run reads `clock` (borrowed until the execution is freed) before the first
+ * instruction of a node added by differentiation. A graph without gradients has no such moment.
  */
 void sh_execution_mark(sh_execution *execution, const sh_clock *clock);
-/* The time at which the last run's backward pass began; 0 before the first. */
+/* The time read in the last run: the start of its backward pass; 0 before the first. */
 uint64_t sh_execution_marked_ns(const sh_execution *execution);
 
 /* Number of instructions started so far; an instruction counts once per slab. Any thread. */

@@ -25,7 +25,8 @@ sh_status sh_slabs_form(sh_program *program, size_t bytes) SHOAL_CHECKED;
 /* Removes all groups. Does not restore the buffers. */
 void sh_slabs_dissolve(sh_program *program);
 
-/* Extends lifetimes: a block that a group uses lives until the group's last instruction. */
+/* Extends the lifetimes of blocks: one that begins in a group begins at its first instruction, and
+ * one that ends in a group ends at its last. */
 void sh_slabs_stretch(sh_program *program);
 
 /* Makes the members of each group adjacent: moves conversions before the group and sinks after it.
