@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How well scores tell the samples of which something holds from the others.
+ * Measures how well scores separate positive samples from negative ones.
  *
  *     items[i] = sh_ranked_of(score, holds);
  *     sh_ranking_sort(items, count);
  *     auc = sh_ranking_auc(items, count);
  *
- * Both figures are quotients and sums in an order that the scores decide, so they are the same bits
- * in whatever order the samples came.
+ * Only the scores decide the order of the operations, so the result has the same bits for every
+ * order of the samples.
  *
  * Threads: any.
  */
@@ -18,32 +18,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A score by an integer of the same order, and whether it holds. */
+/* A score as an integer key of the same order, and the sample's label. */
 typedef struct sh_ranked {
     uint32_t key;
-    uint32_t holds; /* 0 or 1 */
+    uint32_t holds; /* 1 for a positive sample, else 0 */
 } sh_ranked;
 
-/* Both zeros are one score; NaN is below all others. */
+/* -0 and +0 are the same score. NaN is below all other scores. */
 sh_ranked sh_ranked_of(float score, bool holds);
 
-/* The score again; -infinity for what was NaN. */
+/* Returns the score of an item; -infinity if it was NaN. */
 float sh_ranked_score(sh_ranked item);
 
-/* The highest score first. */
+/* Sorts from the highest score to the lowest. */
 void sh_ranking_sort(sh_ranked *items, size_t count);
 
 /*
- * Of sorted items: the area under the ROC curve, which is the probability that a sample of which it
- * holds has a higher score than one of which it does not, equal scores counting one half (Hanley
- * and McNeil 1982; scikit-learn's roc_auc_score). NaN where all hold or none.
+ * Returns the area under the ROC curve of sorted items: the probability that a positive sample has
+ * a higher score than a negative one, where equal scores count one half (Hanley and McNeil 1982;
+ * scikit-learn's roc_auc_score). NaN if all samples are positive or all are negative.
  */
 double sh_ranking_auc(const sh_ranked *items, size_t count);
 
 /*
- * Of sorted items: average precision, the sum over all distinct scores s from the highest of
- * (R(s) - R(previous)) P(s), with recall R and precision P of the samples that score at least s
- * (scikit-learn's average_precision_score). NaN where none holds.
+ * Returns the average precision of sorted items: the sum of (R(s) - R(previous s)) P(s) over all
+ * distinct scores s from the highest, where R and P are recall and precision of the samples that
+ * score at least s (scikit-learn's average_precision_score). NaN without positive samples.
  */
 double sh_ranking_average_precision(const sh_ranked *items, size_t count);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a model is trained whose owner leaves the model to us ("auto"): batch size, epochs,
- * optimiser, learning rate, augmentation. A first guess by how many samples there are and what they
- * are, so that a small folder learns too; with the defaults it would be given a handful of steps.
+ * Chooses batch size, epochs, optimizer, learning rate and augmentation for a job whose model is
+ * chosen automatically ("auto"). The choice depends on the number and the kind of the samples. With
+ * the defaults, a small data set would be trained for too few steps.
  *
  *     sh_recipe recipe;
  *     SH_TRY(sh_recipe_choose(&recipe, &job, NULL, sh_dataset_about(dataset)));
  *     puts(recipe.text); // "48 epochs, 16 samples a step, adamw with --lr 0.002 in one cycle"
  *
- * Threads: any. The same on every device, whatever it is.
+ * Threads: any. The result is the same on every device.
  */
 #ifndef SHOAL_TRAIN_RECIPE_H
 #define SHOAL_TRAIN_RECIPE_H
@@ -18,14 +18,13 @@
 #include "shoal/job.h"
 
 typedef struct sh_recipe {
-    char text[160]; /* what was chosen, one line for people; "": nothing */
+    char text[160]; /* the choices, one line for the user; "": none */
 } sh_recipe;
 
 /*
- * Fills what `job` (complete) leaves at its defaults, and completes it again. What is set in
- * `given` (NULL: nothing is) stays as it is, and so does what differs from its default. Optimiser,
- * rate and schedule go together: where one of them is set the others stay. Fails as sh_job_complete
- * does.
+ * Sets options of `job` (complete) and completes it again. Options that are set in `given` (NULL:
+ * none) or that differ from their defaults are kept. Optimizer, learning rate and schedule are set
+ * together, only if none of them is set. Fails like sh_job_complete.
  */
 sh_status sh_recipe_choose(sh_recipe *recipe, sh_job *job, const sh_job_given *given,
                            const sh_dataset_info *info) SHOAL_CHECKED;

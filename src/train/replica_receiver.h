@@ -5,9 +5,10 @@
  * update to the part received so far.
  *
  *     SH_TRY(sh_replica_receiver_new(&receiver, &options));
- *     SH_TRY(sh_replica_receiver_frame(receiver, stream, &head, &sink));  // head: where to the
- * body? SH_TRY(sh_replica_receiver_done(receiver, stream, &head));          // the body is in
- * `sink` if (sh_replica_receiver_complete(receiver))
+ *     SH_TRY(sh_replica_receiver_frame(receiver, stream, &head, &sink));
+ *     ... write the frame's body to `sink` ...
+ *     SH_TRY(sh_replica_receiver_done(receiver, stream, &head));
+ *     if (sh_replica_receiver_complete(receiver))
  *         ... the replica equals the donors' at sh_replica_receiver_position(receiver) ...
  *
  * Streams are independent: one may be stages ahead of another. The replica is complete when all

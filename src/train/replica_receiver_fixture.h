@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests of the receiver: what can be wrong in a stream of its frames, and what is said of each.
- * The stream, with the numbers of its frames, is drawn in replica_receiver_test.c.
+ * For tests of the receiver: invalid frames in its streams, with the expected errors.
+ * replica_receiver_test.c shows the stream and the numbers of its frames.
  */
 #ifndef SHOAL_TRAIN_REPLICA_RECEIVER_FIXTURE_H
 #define SHOAL_TRAIN_REPLICA_RECEIVER_FIXTURE_H
@@ -12,11 +12,11 @@
 #include "net/frame.h"
 #include "train/transfer.h"
 
-/* Frame `at` as it was, but one field, one byte, or the whole place in the stream. */
+/* A change of frame `at`: of one field, of one byte, or replacement by another frame. */
 struct damage {
     uint32_t at;
     enum { VIEW, STEP, ATTEMPT, BUCKET, HOP, BYTES, KIND, BYTE, REAL, FAR, INSTEAD } of;
-    uint32_t value; /* for BYTE: place * 256 + value; INSTEAD: number of the frame */
+    uint32_t value; /* for BYTE: place * 256 + value; for INSTEAD: the other frame's number */
     sh_status code;
     const char *message;
 };
@@ -34,7 +34,8 @@ static const struct damage damages[] = {
     {0, BUCKET, 1, SH_FORMAT, "a tail with the fields of a chunk"},
     {0, HOP, 1, SH_FORMAT, "a tail with the fields of a chunk"},
     {0, BYTES, 127, SH_FORMAT, "a body of 127 bytes, where 128 were expected"},
-    {0, BYTE, 13 << 8 | 1, SH_FORMAT, "does not lead"}, /* steps before, beyond the head's bits */
+    {0, BYTE, 13 << 8 | 1, SH_FORMAT,
+     "does not lead"}, /* a bit of `steps before` that the head lacks */
     {0, BYTE, 48 << 8 | 25, SH_CORRUPT, "25 samples of an epoch that has 24"},
     {0, REAL, SH_TAIL_HEAD_BYTES, SH_CORRUPT, "tensor 0: the envelope nan is no maximum"},
     {0, REAL, EXPONENT(0), SH_CORRUPT, "tensor 0: the exponent 2143289344 is outside"},

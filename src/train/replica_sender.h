@@ -30,7 +30,7 @@ typedef struct sh_replica_sender sh_replica_sender;
 
 typedef struct sh_replica_sender_options {
     const sh_replica *replica; /* borrowed until sh_replica_sender_free */
-    uint32_t transfer;         /* number of the hand-over */
+    uint32_t transfer;         /* number of the transfer, in every head */
     uint32_t stripe, stripes;  /* at most SH_TRANSFER_STREAMS_MAX */
     uint32_t chunk_elements;   /* the same as the receiver's; 0: SH_CHUNK_ELEMENTS */
     size_t window_bytes;       /* 0: SH_REPLICA_SENDER_WINDOW_BYTES */

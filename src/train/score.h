@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The figure that stands beside the loss, as an integer that devices add up, so that it too is the
- * same bits whoever computed what:
+ * The metric reported with the loss. It is accumulated as an integer score that devices add up, so
+ * its bits do not depend on which device computed which samples:
  *
- *     classes   samples whose likeliest class is the right one      accuracy = score / samples
- *     labels    labels that are told rightly: told where the logit  accuracy = score / (samples
+ *     classes   samples whose most likely class is correct          accuracy = score / samples
+ *     labels    correct labels; a label is predicted if its logit   accuracy = score / (samples
  *               is above 0                                          outputs)
  *     numbers   mean absolute error of each sample, in units of     mean absolute error
- *               2^-24, at most 2^15
- *     samples   as numbers
+ *               2^-24, at most 2^15 per sample
+ *     samples   like numbers
  *
  *     sh_sum_add_loss(sum, loss, count, sh_score(target, outputs, count, answers, targets));
  *     printf("%g", sh_score_figure(target, outputs, totals.score, totals.samples));
@@ -22,12 +22,12 @@
 
 #include "tensor/target.h"
 
-/* Of `count` samples: what the model answers and the targets, outputs 1 and 2 of its graph
- * (model/model.h). */
+/* The score of `count` samples, from the model's answers and the targets (outputs 1 and 2 of its
+ * graph, model/model.h). */
 uint64_t sh_score(sh_target target, uint32_t outputs, uint32_t count, const void *answers,
                   const void *targets);
 
-/* The figure of a score over so many samples; 0 without samples. */
+/* The metric for a score over `samples` samples; 0 without samples. */
 double sh_score_figure(sh_target target, uint32_t outputs, uint64_t score, uint64_t samples);
 
 /* "accuracy" or "mae". */

@@ -99,7 +99,7 @@ void sh_stage_release(sh_stage *stage);
 /*
  * Computes the units of `todo` and sums with all devices: the trailer and, in training, the buckets
  * before it. In training the units become held units, whether or not the reduction succeeds; if
- * reading samples fails, nothing is held any more.
+ * reading samples fails, no unit is held afterwards.
  */
 sh_status sh_stage_reduce(sh_stage *stage, const sh_part *part) SHOAL_CHECKED;
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Moving averages of what the grains of a step measure (batch normalisation's mean and variance):
- * parameters of SH_ROLE_STATISTIC. Their exact sum is the step's value, so they are the same on
- * every device.
+ * Updates running statistics: moving averages of values that the grains of a step measure, such as
+ * batch normalization's mean and variance (parameters of SH_ROLE_STATISTIC). The exact sum over the
+ * grains is the step's value, so the averages are the same on every device.
  *
  *     sh_statistic_follow(weights, sum, sh_sum_scale(...), count, parameter->momentum, &max_abs);
  *
- * With local:H the workers' averages follow what they measure, and the sum is the mean of those:
- * the common ones take it over, with a momentum of 1.
+ * With local:H, each worker updates its own averages. The sum is the mean over the workers and
+ * replaces the common averages (m = 1).
  *
  * Threads: any; lanes share a tensor by taking disjoint ranges. Pointers are borrowed for the call.
  */
@@ -18,13 +18,13 @@
 #include <stdint.h>
 
 /*
- * running[i] = (1 - m) running[i] + m sum[i] scale, each operation rounded once; with m = 1 exactly
- * sum[i] scale. Raises *max_abs to the largest |sum[i]|.
+ * Sets running[i] to (1 - m) running[i] + m sum[i] scale, with one rounding per operation; with
+ * m = 1 to sum[i] scale exactly. Raises *max_abs to the largest |sum[i]|.
  */
 void sh_statistic_follow(float *running, const int32_t *sum, float scale, size_t count, float m,
                          uint32_t *max_abs);
 
-/* The same by values that are no sum. */
+/* The same for float values instead of a sum. */
 void sh_statistic_follow_values(float *running, const float *values, size_t count, float m);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A step around its stage (train/stage.h): batch and learning rate before it, verdict and update
- * after it. For strategies that make steps in a way of their own, and for the trainer.
+ * The parts of a step before and after its stage (train/stage.h): batch and learning rate before,
+ * verdict and update after. For the trainer and for strategies with their own `step` operation.
  *
  *     sh_step_begin_batch(trainer, replica->steps);
  *     ... stage.task.todo ...
@@ -20,21 +20,21 @@
 #include "train/rate.h"
 #include "train/strategy_ops.h"
 
-#define SH_STEP_ATTEMPTS 32 /* redos in a row, after which something is wrong with the sum */
+#define SH_STEP_ATTEMPTS 32 /* attempts at a step before it fails */
 
 typedef struct sh_step_rates {
     sh_rate rate;      /* of gradients */
-    sh_schedule local; /* that it follows: of local steps */
-    double lr;         /* of this step; with local steps of its first one */
-    sh_rate outer;     /* of the common weights (sh_job_outer); the same without local steps */
+    sh_schedule local; /* of local steps; the rates follow it */
+    double lr;         /* of this step, or of its first local step */
+    sh_rate outer; /* of the common weights (sh_job_outer); equal to `rate` without local steps */
     double outer_lr, clip_norm;
 } sh_step_rates;
 
-/* Arrays by place in the sum, of what is reduced. */
+/* Values of the reduced sum for the update; arrays are by place in the sum. */
 typedef struct sh_step_update {
     atomic_uint *max_abs; /* largest |integer| */
     float *scales;
-    sh_squares *squares; /* by lane, then by place; NULL where gradients are not clipped */
+    sh_squares *squares; /* by lane, then by place; NULL without clipping */
     sh_replica_step applied;
 } sh_step_update;
 
@@ -43,44 +43,45 @@ struct sh_trainer {
     sh_stage stage;
     sh_step_rates rates;
     sh_step_update update;
-    sh_prefetch *prefetch; /* of the coming steps' samples */
+    sh_prefetch *prefetch; /* of the next steps' samples */
     sh_trainer_work work;
-    uint32_t redone, repeated; /* attempts at this step, calibration apart; all but the last */
+    uint32_t redone, repeated; /* redos of this step, without and with calibration */
     bool profiled;             /* instructions are timed */
     void (*on_times)(void *context, const sh_step_times *times);
     void (*on_passed)(void *context, const sh_stage_outcome *outcome);
     void *context;
 };
 
-/* One step that all devices of the part make together; failures as sh_trainer_step. */
+/* Makes one step together with all devices of the engine. Fails like sh_trainer_step. */
 sh_status sh_step_together(sh_trainer *trainer, const sh_part *part,
                            sh_step_result *result) SHOAL_CHECKED;
 
-/* Makes ready for step `number` since the job began: batch, order, learning rate. */
+/* Sets mode, batch, order and learning rate for step `number`, counted from the job's start. */
 void sh_step_begin_batch(sh_trainer *trainer, uint64_t number);
 
-/* Whether all replicas are equal; if not, no device applies or uses the sum. */
+/* SH_DIVERGED: the replicas of the devices differ. All devices get the same result. */
 sh_status sh_step_compare_replicas(const sh_trainer *trainer, const sh_part *part) SHOAL_CHECKED;
 
-/* Reads the scales of the sum, before it is judged. */
+/* Sets update.scales to the sum's scales; call it before sh_sum_verdict, which changes them. */
 void sh_step_read_scales(sh_trainer *trainer);
 
-/* The factor that brings the reduced gradient within the job's norm. */
+/* The factor that limits the norm of the reduced gradient to --clip-norm; 1 without clipping. */
 double sh_step_clip_factor(sh_trainer *trainer);
 
-/* Sets update.max_abs to zero and runs a task that raises it. */
+/* Clears update.max_abs, then runs a task on all lanes that raises it. */
 void sh_step_take_turn(sh_trainer *trainer, sh_team_task *task);
 
-/* Adds the samples of `count` steps from `from` on to their epoch's totals, and moves the replica's
- * position behind these steps. Under the replica's lock. */
+/* Adds the totals of `count` steps, starting with `from`, to those of their epoch, and sets the
+ * replica's position after these steps. The caller holds the replica's lock. */
 void sh_step_count(sh_trainer *trainer, uint64_t from, uint32_t count, const sh_sum_totals *totals);
 
-/* The step under way is applied as number `step`, with so much of this device's own work. */
+/* Fills `times` when a step is applied. `step` is the number of steps then applied; `grains` and
+ * `samples` are this device's work in the step. */
 void sh_step_take_times(sh_trainer *trainer, sh_step_times *times, uint64_t step, uint64_t grains,
                         uint64_t samples);
 
-/* Tells of a stage that all devices have passed, from `before` to the replica's position; `clip` is
- * 1 except for an APPLY. Under the replica's lock. */
+/* Calls on_passed for a completed stage that led from `before` to the replica's position; `clip` is
+ * 1 except for an APPLY. The caller holds the replica's lock. */
 void sh_step_tell_passed(const sh_trainer *trainer, sh_passed passed, sh_position before,
                          double clip);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Times the parts of a step, lane by lane, and tells where each step's time went. Without a clock
- * it is off, and each call is one test.
+ * Measures the time of each part of a step, per lane. Without a clock the stopwatch is off, and a
+ * call only tests for that.
  *
  *     const uint64_t begun = sh_stopwatch_now(&watch);
  *     read_samples(...);
@@ -9,7 +9,7 @@
  *     ...
  *     sh_stopwatch_end_step(&watch, &times);
  *
- * Threads: each lane adds to its own spans; turns, steps and the network are lane 0's.
+ * Threads: each lane adds to its own spans. Turns, steps and the network belong to lane 0.
  */
 #ifndef SHOAL_TRAIN_STOPWATCH_H
 #define SHOAL_TRAIN_STOPWATCH_H
@@ -20,13 +20,13 @@
 
 typedef enum sh_span_kind {
     SH_SPAN_READ,     /* reading samples */
-    SH_SPAN_SUM,      /* clearing the exact sum; its additions are in the programs */
-    SH_SPAN_APPLY,    /* the optimiser */
-    SH_SPAN_BUSY,     /* all that a lane does within a turn of the team, the others included */
-    SH_SPAN_FORWARD,  /* programs until backward begins, and what they are given */
-    SH_SPAN_BACKWARD, /* from there on, but for the next */
+    SH_SPAN_SUM,      /* clearing the exact sum and completing totals; without additions */
+    SH_SPAN_APPLY,    /* the optimizer */
+    SH_SPAN_BUSY,     /* all work of a lane in a turn of the team, including the other spans */
+    SH_SPAN_FORWARD,  /* programs until backward begins, with their inputs */
+    SH_SPAN_BACKWARD, /* programs from there on, without SH_SPAN_ADD */
     SH_SPAN_ADD,      /* adding to the exact sum */
-    SH_SPAN_PREPARE,  /* programs: what depends on the weights alone */
+    SH_SPAN_PREPARE,  /* the part of programs that depends only on the weights */
     SH_SPAN_COUNT,
 } sh_span_kind;
 
@@ -35,7 +35,7 @@ typedef struct sh_lane_spans {
     uint64_t count[SH_SPAN_COUNT];
 } sh_lane_spans; /* whole cache lines, so lanes do not disturb each other */
 
-/* What has been added up until some moment. */
+/* The sums at a point in time. */
 typedef struct sh_tally {
     uint64_t ns[SH_SPAN_COUNT]; /* of all lanes */
     uint64_t turns_ns, network_ns, at_ns;
@@ -46,20 +46,20 @@ typedef struct sh_stopwatch {
     uint32_t lanes;
     sh_lane_spans *spans; /* by lane; owned */
     uint64_t turns_ns;    /* wall time of the team's turns */
-    uint64_t network_ns;  /* the sum over devices: what lane 0 waited for it */
+    uint64_t network_ns;  /* lane 0's waiting time for the network */
     uint64_t steps, steps_ns;
 
-    sh_tally mark;     /* where the step under way began */
-    bool carried;      /* it goes on from the mark that there is */
-    uint64_t ended_ns; /* the step before; 0: something else came between */
+    sh_tally mark;     /* the start of the current step */
+    bool carried;      /* `mark` is set; a next begin_step keeps it */
+    uint64_t ended_ns; /* end of the previous step; 0 if interrupted since */
 } sh_stopwatch;
 
-/* `clock` NULL makes one that is off. */
+/* `clock` is borrowed until sh_stopwatch_release; NULL: the stopwatch is off. */
 sh_status sh_stopwatch_init(sh_stopwatch *watch, const sh_clock *clock,
                             uint32_t lanes) SHOAL_CHECKED;
 void sh_stopwatch_release(sh_stopwatch *watch);
 
-/* Everything back to zero. */
+/* Sets all sums to zero. */
 void sh_stopwatch_clear(sh_stopwatch *watch);
 
 static inline uint64_t sh_stopwatch_now(const sh_stopwatch *watch)
@@ -93,31 +93,32 @@ static inline void sh_stopwatch_add(sh_stopwatch *watch, uint32_t lane, sh_span_
 }
 
 /*
- * A lane has run a program since `begun`; backward began at `turn`, and before that the lane had
- * added for `added` ns to the exact sum in all.
+ * Adds a run of a program that started at `begun` and whose backward pass began at `turn`. `added`
+ * is the value of sh_stopwatch_added before the run.
  */
 void sh_stopwatch_add_run(sh_stopwatch *watch, uint32_t lane, uint64_t begun, uint64_t turn,
                           uint64_t added);
-/* The last of these for the next run. */
+/* The lane's total time in SH_SPAN_ADD. */
 static inline uint64_t sh_stopwatch_added(const sh_stopwatch *watch, uint32_t lane)
 {
     return watch->clock == NULL ? 0 : watch->spans[lane].ns[SH_SPAN_ADD];
 }
 
-/* A step begins: its parts count from here. */
+/* Starts a step, unless one was started and neither ended nor interrupted. */
 void sh_stopwatch_begin_step(sh_stopwatch *watch);
 
 /*
- * It is applied. Sets `ends_ns`, `wall_ns` and the parts of `times`; a next step may be begun with
- * or without a call, which then takes in what comes between. What a lane has to do for all others
- * outside of turns is the optimizer's.
+ * Ends the step when it is applied. Sets `ends_ns`, `wall_ns` and the parts of `times`. Time
+ * outside of turns and of the network counts as the optimizer's. Call sh_stopwatch_begin_step
+ * before the next step; the time until then is the next step's part `between`.
  */
 void sh_stopwatch_end_step(sh_stopwatch *watch, sh_step_times *times);
 
-/* A validation, a halt: the next step's wall time is from its own beginning. */
+/* Cancels the current step, for a validation or a failure. The next step has no part `between`. */
 void sh_stopwatch_interrupt(sh_stopwatch *watch);
 
-/* Adds the outside rows, and the lanes' number, steps and wall time. */
+/* Adds the rows that are not instructions of programs. Sets the number of lanes and steps and the
+ * wall time. */
 sh_status sh_stopwatch_report(const sh_stopwatch *watch, sh_profile *profile) SHOAL_CHECKED;
 
 #endif

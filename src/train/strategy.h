@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The strategy of a job: when devices synchronise, and through whom.
+ * The strategy of a job: when and how devices synchronise.
  *
  *     sh_strategy strategy;
  *     SH_TRY(sh_strategy_parse(&strategy, job.strategy));   // --strategy
  *     if (strategy.row->local) ... strategy.number local steps ...
  *
- * A strategy is a row of train/strategies.def: its properties, which can be read without a trainer,
- * and the operations that a trainer calls (train/strategy_ops.h). Code outside of the trainer tests
- * a row's properties; it never compares rows.
+ * A strategy is a row of train/strategies.def. The row has properties, which are readable without a
+ * trainer, and the operations that a trainer calls (train/strategy_ops.h). Code outside the trainer
+ * tests properties and never compares rows.
  *
  * Threads: any; values.
  */
@@ -25,13 +25,14 @@
 
 typedef struct sh_strategy_row {
     const char *name;
-    const char *number; /* what its number is called, such as "K"; NULL: it has none */
-    const char *course; /* two with the same course and number lead a job to the same weights */
-    bool servers;       /* devices send to servers what they have computed (cluster/serving.h) */
-    bool apart;         /* each batch is computed by one device, without the others */
-    bool local;         /* a step falls into workers, each of which makes `number` local steps */
+    const char *number; /* name of its number, such as "K"; NULL: takes no number */
+    const char *course; /* strategies of equal course and number give a job the same weights */
+    bool servers;       /* devices send their results to servers (cluster/serving.h) */
+    bool apart;         /* each batch is computed by a single device */
+    bool local;         /* a step consists of workers that each make `number` local steps */
 
-    /* How the user gives what MPI's collectives cannot do, and why; NULL: they can do it. */
+    /* If MPI's collectives cannot run the strategy: the option as the user writes it, and the
+     * reason; else NULL. */
     const char *mpi_option, *mpi_reason;
 
     const struct sh_strategy_ops *ops;
@@ -39,18 +40,18 @@ typedef struct sh_strategy_row {
 
 typedef struct sh_strategy {
     const sh_strategy_row *row;
-    uint32_t number; /* from 1; 0 without one */
+    uint32_t number; /* at least 1; 0 if it takes none */
 } sh_strategy;
 
-/* SH_NOT_FOUND or SH_INVALID (the number) names the option, what is wrong with it and what may be
- * written. */
+/* SH_NOT_FOUND (the name) or SH_INVALID (the number). The message names the option, its fault and
+ * valid forms. */
 sh_status sh_strategy_parse(sh_strategy *strategy, const char *text) SHOAL_CHECKED;
 
-/* Whether both lead a job to the same weights, so that it may go on with either. */
+/* Whether both give a job the same weights, so that the job can change from one to the other. */
 bool sh_strategy_same_course(const sh_strategy *a, const sh_strategy *b);
 
-/* All strategies as they are written, or only those with servers; commas between them, and `last`
- * before the last one. */
+/* Lists the forms of all strategies, or only of those with servers, separated by commas and by
+ * `last` before the last one. */
 void sh_strategy_list(char text[SH_STRATEGY_LIST], bool servers, const char *last);
 
 #define SH_STRATEGY(noun, help) extern const sh_strategy_row sh_strategy_##noun;

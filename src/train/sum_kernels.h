@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inner loops of the exact sum: floats to integers, added modulo 2^32, 2^16 or 2^8; and the
- * check that finds narrow sums that wrapped. For exact_sum.c and tests.
+ * The inner loops of the exact sum: convert floats to integers and add them modulo 2^32, 2^16 or
+ * 2^8. Also the check that detects narrow sums that wrapped. For exact_sum.c and tests.
  *
  *     uint32_t top = sh_sum_kernels[sh_variant_chosen()](sum, gradient, scale, count);
  *     if (top >= SH_SUM_INFINITY_BITS)
@@ -11,10 +11,11 @@
  *     uint64_t check = 0;
  *     top = sh_narrow_add[SH_NARROW_8][sh_variant_chosen()](sum, gradient, scale, count, &draw,
  *                                                         &check);
- *     ... after all have been added, anywhere ...
+ *     ... after all terms are added, on any device ...
  *     wrapped = sh_narrow_check[SH_NARROW_8][sh_variant_chosen()](total, 0, count) != check;
  *
- * Each table has the same function by instruction set. Threads: any; the caller locks `sum`.
+ * Each table has one function per instruction set, with equal results. Threads: any; the caller
+ * locks `sum`.
  */
 #ifndef SHOAL_TRAIN_SUM_KERNELS_H
 #define SHOAL_TRAIN_SUM_KERNELS_H
@@ -24,50 +25,52 @@
 
 #include "base/variant.h"
 
-/* Magnitude bits of an infinity; those of a NaN are greater, those of every number less. */
+/* Magnitude bits of infinity. Those of NaN are greater; those of finite numbers are less. */
 #define SH_SUM_INFINITY_BITS 0x7f800000u
 
 /*
- * sum[i] += round(gradient[i] * scale) modulo 2^32, for i < count. Rounds to nearest, ties to even;
- * a product outside +-2147483520 (the largest float below 2^31) counts as that limit; what is not
+ * Adds round(gradient[i] * scale) to sum[i] modulo 2^32, for i < count. Rounds to nearest, ties to
+ * even. Clamps products to +-2147483520 (the largest float below 2^31). A gradient that is not
  * finite adds 0. `scale` is a power of two from 2^-126 to 2^125. Returns the largest magnitude bits
- * seen (the bits of |gradient[i]|, which order as the magnitudes do). The arrays do not overlap.
+ * (the bits of |gradient[i]|, which have the order of the magnitudes). The arrays do not overlap.
  */
 typedef uint32_t sh_sum_kernel(int32_t *sum, const float *gradient, float scale, size_t count);
 extern sh_sum_kernel *const sh_sum_kernels[SH_VARIANT_COUNT];
 
 typedef enum sh_narrow { SH_NARROW_16, SH_NARROW_8, SH_NARROW_COUNT } sh_narrow;
 
-/* Terms are cut off at this magnitude, in units; bounds show that. */
+/* Terms of narrow sums are clamped to this magnitude, in units. A bound detects such terms. */
 #define SH_NARROW_LARGEST 0x1p30f
 
-/* The random numbers that round a gradient depend on these and on each element's place alone. */
+/* Determines, with each element's place, the random numbers that round a gradient. */
 typedef struct sh_narrow_draw {
     uint32_t key[2]; /* of seed, step, grain and tensor */
-    uint32_t first;  /* place in the tensor of the first element at hand */
+    uint32_t first;  /* place in the tensor of gradient[0] */
 } sh_narrow_draw;
 
-/* Begins at the tensor's first element. Steps count modulo 2^32. */
+/* A draw whose `first` is 0. Steps count modulo 2^32. */
 sh_narrow_draw sh_narrow_draw_for(uint64_t seed, uint64_t step, uint32_t grain, uint32_t tensor);
 
 /*
- * sum[i] += term(i) modulo 2^w, for i < count; `sum` is int16_t or int8_t. A term is gradient[i] *
- * scale rounded down or up (towards or away from 0), up with a probability equal to its fraction,
- * within 2^-31: its mean is the product. What is not finite adds 0. *check rises by
+ * Adds term(i) to sum[i] modulo 2^w, for i < count; `sum` is an array of int16_t or int8_t with w
+ * bits. A term is gradient[i] * scale, rounded towards 0 or away from 0. The probability of
+ * rounding away equals the fraction, within 2^-31, so the mean of a term is the product. A gradient
+ * that is not finite adds 0. Adds to *check
  *
  *     sum over i of key(draw->first + i) * term(i)    modulo 2^64,
  *
- * where a key is 32 bits made from the place (a multilinear hash: Carter, Wegman 1979). So in any
- * order and split the checks of all terms add up to that of the whole sums, and to that of the sums
- * modulo 2^w if and (but for a chance of about 2^-32) only if no sum left -2^(w-1) .. 2^(w-1) - 1.
- * One sum alone that wrapped is always found. `scale` is a power of two from 2^-126 to 2^94.
- * Returns the largest magnitude bits, as sh_sum_kernel. The arrays do not overlap.
+ * where key(p) has 32 bits and depends on place p (a multilinear hash: Carter, Wegman 1979). The
+ * checks of all terms, in any order and division, add up to the check of the exact sums. It equals
+ * the check of the sums modulo 2^w if no exact sum is outside -2^(w-1) .. 2^(w-1) - 1; otherwise it
+ * differs, except with a probability of about 2^-32. A single sum that wrapped is always detected.
+ * `scale` is a power of two from 2^-126 to 2^94. Returns the largest magnitude bits, like
+ * sh_sum_kernel. The arrays do not overlap.
  */
 typedef uint32_t sh_narrow_add_kernel(void *sum, const float *gradient, float scale, size_t count,
                                       const sh_narrow_draw *draw, uint64_t *check);
 extern sh_narrow_add_kernel *const sh_narrow_add[SH_NARROW_COUNT][SH_VARIANT_COUNT];
 
-/* The check of `count` sums, the first of them at place `first` of its tensor. */
+/* The check of `count` sums of a tensor, starting at place `first`. */
 typedef uint64_t sh_narrow_check_kernel(const void *sum, uint32_t first, size_t count);
 extern sh_narrow_check_kernel *const sh_narrow_check[SH_NARROW_COUNT][SH_VARIANT_COUNT];
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the exact sum's tensors are summed, and where they lie in an accumulator.
+ * The number formats of the exact sum's tensors and their layout in an accumulator.
  *
  *     SH_TRY(sh_layout_init(&layout, &(sh_sum_options){.tensor_elements = sizes, .tensors = 3,
  *                                                      .bucket_bytes = 1 << 18, .wire = 8}));
@@ -8,10 +8,10 @@
  *                    sh_layout_offset(&layout, layout.places[2].first_element);
  *     sh_layout_release(&layout);
  *
- * An accumulator holds all tensors one after the other, without gaps: first those of 32 bits, then
- * those as wide as the wire.
+ * An accumulator holds all tensors without gaps: first those with 32 bits per element, then those
+ * with the width of the wire.
  *
- * Threads: any; a value that does not change.
+ * Threads: any; a layout is constant after sh_layout_init.
  */
 #ifndef SHOAL_TRAIN_SUM_LAYOUT_H
 #define SHOAL_TRAIN_SUM_LAYOUT_H
@@ -23,26 +23,26 @@
 #include "reduce/words.h"
 #include "train/sum_kernels.h"
 
-/* 2^-97 keeps every proven gradient within float; 2^125 keeps denormals out of a sum of 32 bits,
- * 2^94 out of narrower ones, where chance may round up a fraction of 2^-31. */
+/* With 2^-97, every gradient within the bounds is a finite float. 2^125 excludes denormals from
+ * sums of 32 bits, and 2^94 from narrower ones, where a fraction of 2^-31 may be rounded up. */
 #define SH_SUM_EXPONENT_MIN (-97)
 #define SH_SUM_EXPONENT_MAX 125
 #define SH_SUM_EXPONENT_MAX_NARROW 94
 
-#define SH_SUM_ROOM ((size_t)4096) /* elements that are well widened at a time: they stay in L1 */
+#define SH_SUM_ROOM ((size_t)4096) /* elements to widen at a time; they fit the L1 cache */
 
-/* How a tensor is summed; static storage. exact_sum.c says what the words mean. */
+/* The number format of a tensor's sum; static storage. exact_sum.c defines the terms. */
 typedef struct sh_sum_form {
     uint32_t wire; /* bits of an element */
     sh_word word;
     sh_narrow narrow;    /* below 32 bits */
-    int32_t bound_shift; /* a bound counts 2^this units */
-    int32_t limit_bits;  /* from a bound of 2^this on the sum is not trusted */
-    int32_t redo_bits;   /* a redo aims the bound below 2^this: a quarter of the range */
-    int32_t coarse_bits; /* calibration goes up from a bound below 2^this */
+    int32_t bound_shift; /* the unit of a bound is 2^this units */
+    int32_t limit_bits;  /* a sum whose bound is 2^this or more is rejected */
+    int32_t redo_bits;   /* a redo aims at a bound below 2^this, a quarter of the range */
+    int32_t coarse_bits; /* calibration increases the exponent if the bound is below 2^this */
     int32_t exponent_max;
     int32_t envelope_bits; /* the envelope is below 2^this units */
-    float of_bound;        /* the part of the bound that the envelope is not below */
+    float of_bound;        /* the envelope is at least this part of the bound */
 } sh_sum_form;
 
 typedef struct sh_sum_options {
@@ -50,8 +50,8 @@ typedef struct sh_sum_options {
     uint32_t tensors;
     size_t bucket_bytes;
     uint32_t wire; /* bits of an element: 32, 16 or 8; 0: 32 */
-    uint32_t wide; /* so many tensors, the first ones, have 32 bits on any wire */
-    uint64_t seed; /* of the job: 16 and 8 bits are rounded by chance */
+    uint32_t wide; /* number of first tensors that have 32 bits on any wire */
+    uint64_t seed; /* of the job; for the random rounding to 16 or 8 bits */
 } sh_sum_options;
 
 typedef struct sh_sum_place {
@@ -59,11 +59,11 @@ typedef struct sh_sum_place {
     const sh_sum_form *form;
 } sh_sum_place;
 
-/* A contiguous range of the accumulator that is reduced as one. */
+/* A contiguous range of the accumulator that is reduced as a unit. */
 typedef struct sh_sum_bucket {
     size_t first_element, elements;
     uint32_t first_tensor, tensors;
-    sh_word word; /* of all its elements */
+    sh_word word; /* type of its elements */
 } sh_sum_bucket;
 
 typedef struct sh_sum_layout {
@@ -71,24 +71,27 @@ typedef struct sh_sum_layout {
     uint32_t tensors;
     sh_sum_bucket *buckets; /* owned */
     uint32_t bucket_count;
-    size_t elements, wide_elements; /* in all, and of 32 bits: the first ones */
-    size_t narrow_bytes;            /* of an element behind them */
+    size_t elements, wide_elements; /* all, and those with 32 bits, which come first */
+    size_t narrow_bytes;            /* bytes of each other element */
 } sh_sum_layout;
 
 /*
- * Buckets are built from the last tensor to the first, the order in which backward gives gradients,
- * each closed once it has `bucket_bytes`, or where the width changes; bucket 0 is complete first.
- * SH_INVALID without tensors, for one without elements, for another wire. Release it also then.
+ * Buckets are built from the last tensor to the first, the order in which backward yields
+ * gradients, so bucket 0 is complete first. A bucket ends when it has `bucket_bytes` or where the
+ * width changes. SH_INVALID: no tensors, a tensor without elements, or another wire width.
+ * SH_NO_MEMORY. Call sh_layout_release also after a failure.
  */
 sh_status sh_layout_init(sh_sum_layout *layout, const sh_sum_options *options) SHOAL_CHECKED;
 void sh_layout_release(sh_sum_layout *layout);
 
-/* Where an element lies: bytes into an accumulator. That of the last one plus 1 is its size. */
+/* The offset of an element in an accumulator, in bytes; sh_layout_offset(layout, layout->elements)
+ * is the accumulator's size. */
 size_t sh_layout_offset(const sh_sum_layout *layout, size_t element);
 
 /*
- * The integers of `count` elements of one tensor in an accumulator: where they lie, or widened into
- * `room`, which has room for all. Borrowed from either.
+ * Returns `count` elements of one tensor of an accumulator as 32-bit integers. The result points
+ * into the accumulator or, for narrow elements, to `room`, which must have space for `count`
+ * integers.
  */
 const int32_t *sh_layout_integers(const sh_sum_layout *layout, const void *accumulator,
                                   size_t first_element, size_t count, int32_t *room);

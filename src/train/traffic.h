@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the devices of a job exchange in a full step, before an engine decides who sends what.
+ * The bytes that the devices of a job exchange in a full step, independently of how an engine sends
+ * them.
  *
  *     const sh_traffic traffic = sh_trainer_traffic(trainer);
  *
@@ -11,12 +12,12 @@
 
 #include "train/trainer.h"
 
-/* Bytes, without the trailer's few. An engine that gathers exchanges the factors of train/factors.h
- * in place of some sums. */
+/* In bytes, without the trailer. An engine with the operation `gathered` exchanges the factors of
+ * train/factors.h instead of some sums. */
 typedef struct sh_traffic {
-    uint64_t summed;   /* added up */
-    uint64_t gathered; /* factors of all devices together */
-    uint64_t spared;   /* of the summed ones: not added up by an engine that gathers */
+    uint64_t summed;   /* sums of gradients */
+    uint64_t gathered; /* factors, of all devices together */
+    uint64_t spared;   /* the part of `summed` that factors replace */
 } sh_traffic;
 
 sh_traffic sh_trainer_traffic(const sh_trainer *trainer);

@@ -109,7 +109,7 @@ sh_trainer_work sh_trainer_work_done(const sh_trainer *trainer);
  *   SH_DIVERGED     replicas differ (train/weight_check.h); grains are held likewise
  *   SH_INVALID      `work` is held already or not in the batch; held grains remain
  *   SH_NUMERIC      names step and tensor
- *   others          such as reading samples: nothing is held any more
+ *   others          such as reading samples: no grain is held afterwards
  */
 sh_status sh_trainer_step(sh_trainer *trainer, const sh_part *part,
                           sh_step_result *result) SHOAL_CHECKED;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For tests of the trainer: a data set on a disk that is watched. */
+/* For tests of the trainer: a data set that checks whether its samples were prefetched. */
 #ifndef SHOAL_TRAIN_WATCHED_FIXTURE_H
 #define SHOAL_TRAIN_WATCHED_FIXTURE_H
 
@@ -15,8 +15,9 @@
 #define WATCHED 50 /* samples of a split */
 
 /*
- * Samples on a disk that is watched. A read waits until the samples of the next step are brought
- * too: then it can be said of every sample whether it was there before its step.
+ * A data set that records which samples were prefetched. A read in step n waits until the samples
+ * of step n + 1 are prefetched, so a test can tell for every sample whether it was prefetched in
+ * time.
  */
 typedef struct watched_set {
     sh_dataset base;
@@ -24,8 +25,8 @@ typedef struct watched_set {
     pthread_cond_t news;
     bool there[SH_SPLITS][WATCHED];
     sh_schedule schedule;
-    uint64_t seed, step; /* that is computed */
-    uint32_t missed;     /* samples that had to be waited for; guarded by `lock` too */
+    uint64_t seed, step; /* `step` is the step being computed */
+    uint32_t missed;     /* samples that were not prefetched in time; guarded by `lock` */
 } watched_set;
 
 /* The sample at a position of a step. */
@@ -45,7 +46,7 @@ static inline void set_there(watched_set *set, sh_split split, uint32_t index, b
     pthread_mutex_unlock(&set->lock);
 }
 
-/* No sample is there. */
+/* Initialises the lock; no sample is prefetched. */
 static inline void watch_disk(watched_set *set)
 {
     pthread_condattr_t monotonic;
@@ -56,7 +57,7 @@ static inline void watch_disk(watched_set *set)
     pthread_condattr_destroy(&monotonic);
 }
 
-/* Waits, but not for ever: what does not come in a while is missed. */
+/* Waits until a sample is prefetched; counts it as missed after 30 seconds. */
 static inline void wait_there(watched_set *set, sh_split split, uint32_t index)
 {
     struct timespec deadline;
@@ -69,7 +70,7 @@ static inline void wait_there(watched_set *set, sh_split split, uint32_t index)
     pthread_mutex_unlock(&set->lock);
 }
 
-/* A sample was used; it is as if it had never been brought, unless the next step has it too. */
+/* Marks a used sample as not prefetched, unless the next step needs it too. */
 static inline void forget(watched_set *set, uint32_t index)
 {
     const uint64_t next = set->step + 1;
@@ -93,7 +94,7 @@ static inline sh_status watched_read(const sh_dataset *dataset, sh_split split, 
     memset(sample, (int)(10 * index), 64);
     *(int32_t *)target = (int32_t)index % 10;
     if (split == SH_SPLIT_VALIDATION) {
-        wait_there(set, split, index); /* brought while others are computed */
+        wait_there(set, split, index); /* prefetched while others are computed */
         return SH_OK;
     }
     pthread_mutex_lock(&set->lock);
@@ -107,7 +108,7 @@ static inline sh_status watched_read(const sh_dataset *dataset, sh_split split, 
 
 static inline void watched_close(sh_dataset *dataset)
 {
-    (void)dataset; /* it lies on the stack */
+    (void)dataset; /* it is on the stack */
 }
 
 #endif

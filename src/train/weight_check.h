@@ -4,9 +4,9 @@
  *
  *     check = sum over i of key(i) * bits(weights[i])    modulo 2^64,
  *
- * with odd keys made from the place i (Carter, Wegman 1979, without secrets: it is for faults, not
- * for enemies). As a sum it may be computed in any ranges and order. A change of one weight always
- * shows: an odd key times a difference below 2^32 is not 0.
+ * with odd keys that depend on the place i (Carter, Wegman 1979, but without secrets: the check
+ * detects faults, not attacks). Ranges can be computed in any division and order. A change of one
+ * weight is always detected, because an odd key times a difference below 2^32 is not 0.
  *
  *     uint64_t check = 0;
  *     check += sh_weight_check(weights + from, from, to - from);    // each range, by any lane
@@ -21,11 +21,11 @@
 
 #include "base/variant.h"
 
-/* The part of the check that `count` floats (or other words of 32 bits) at places `first` ... have.
+/* The part of the check for `count` floats (or other words of 32 bits), starting at place `first`.
  */
 uint64_t sh_weight_check(const void *words, size_t first, size_t count);
 
-/* The same by instruction set, for tests. */
+/* The same function for each instruction set, for tests. */
 typedef uint64_t sh_weight_check_kernel(const void *words, size_t first, size_t count);
 extern sh_weight_check_kernel *const sh_weight_check_kernels[SH_VARIANT_COUNT];
 

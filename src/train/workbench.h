@@ -20,15 +20,15 @@
 
 typedef struct sh_workbench {
     sh_job job;
-    sh_model_choice choice; /* "" where the job names its model, and so is the */
-    sh_recipe recipe;       /* how it is trained */
+    sh_model_choice choice; /* empty if the job names its model */
+    sh_recipe recipe;       /* likewise */
     sh_pipeline *pipeline;
-    char *trained; /* the model's facts of the data (data/trained.h), for checkpoints; NULL: too
-                      long, or the data are another device's; owned */
+    char *trained; /* the facts of the training data (data/trained.h), for checkpoints; NULL: too
+                      long, or the caller passed a data set; owned */
     sh_network *network; /* of an imported model, else NULL; this bench holds a reference */
     const sh_kernels *kernels;
     sh_replica *replica;
-    sh_scale scale;        /* of the model's figures */
+    sh_scale scale;        /* of the model's outputs */
     sh_trainer *trainer;   /* after sh_workbench_start */
     bool evaluate_only;    /* set before sh_workbench_start: no training */
     sh_flip flip;          /* for tests */
