@@ -8,7 +8,8 @@
 #define SIGN 0x80000000u
 #define LEAST 0x007fffffu /* the key of -infinity */
 
-/* Bits of floats are ordered as integers, but for the sign: negative ones are turned around. */
+/* The bits of positive floats have the floats' order as integers; those of negative ones have the
+ * reverse order and are inverted. */
 sh_ranked sh_ranked_of(float score, bool holds)
 {
     uint32_t bits;
@@ -40,7 +41,8 @@ void sh_ranking_sort(sh_ranked *items, size_t count)
         qsort(items, count, sizeof *items, compare);
 }
 
-/* Those that share the score of items[first]: where they end, and of how many it holds. */
+/* Returns the end of the items with the score of items[first], and how many of them are positive.
+ */
 static size_t group_end(const sh_ranked *items, size_t count, size_t first, uint64_t *hold)
 {
     size_t end = first;
@@ -50,7 +52,7 @@ static size_t group_end(const sh_ranked *items, size_t count, size_t first, uint
     return end;
 }
 
-/* Pairs are counted twice, so that one half is a whole number. */
+/* Counts each pair twice, so that one half is an integer. */
 double sh_ranking_auc(const sh_ranked *items, size_t count)
 {
     uint64_t above = 0, pairs = 0, hold;

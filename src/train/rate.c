@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A form is a line of the table below: how its parameters are written and read, and the factor that
- * it gives a step. Formulas: PyTorch's torch.optim.lr_scheduler; cosine annealing is Loshchilov and
- * Hutter's ("SGDR", ICLR 2017), one-cycle Smith and Topin's ("Super-convergence", 2018), warm-up
- * Goyal et al.'s ("Accurate, large minibatch SGD", 2017).
+ * A form is a row of the table below: the syntax and the parser of its parameters, and the factor
+ * for a step. The formulas are those of PyTorch's torch.optim.lr_scheduler. Sources: cosine
+ * annealing by Loshchilov and Hutter ("SGDR", ICLR 2017), one-cycle by Smith and Topin
+ * ("Super-convergence", 2018), warm-up by Goyal et al. ("Accurate, large minibatch SGD", 2017).
  */
 #include "train/rate.h"
 
@@ -14,11 +14,11 @@
 #include "base/fail.h"
 #include "base/real.h"
 
-#define MAX_DIGITS 15   /* every such integer is a double */
-#define MAX_EXPONENT 22 /* and so is every such power of ten */
+#define MAX_DIGITS 15   /* a double represents every such integer exactly */
+#define MAX_EXPONENT 22 /* and every such power of ten */
 #define MAX_EPOCHS 1000000000.0
 
-/* What is left to read, and the whole for messages. */
+/* The unread text, and the whole text for messages. */
 typedef struct reader {
     const char *at, *whole;
     const struct sh_rate_form *form;
@@ -27,7 +27,7 @@ typedef struct reader {
 typedef struct sh_rate_form {
     const char *name, *usage, *example;
     bool follows_end;
-    sh_status (*parse)(sh_rate *rate, reader *in); /* what stands behind the colon; NULL: nothing */
+    sh_status (*parse)(sh_rate *rate, reader *in); /* text after the colon; NULL: none */
     double (*factor)(const sh_rate *rate, const sh_schedule *schedule, uint64_t step); /* NULL: 1 */
 } sh_rate_form;
 
@@ -36,8 +36,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Digits with at most one point among them, without leading zeros' weight: value and how many stand
- * behind the point. */
+/* Reads digits with at most one point; *behind is the number of digits after the point. Leading
+ * zeros do not count as digits. */
 static bool read_digits(const char **text, double *value, int *behind)
 {
     int digits = 0, count = 0;
@@ -60,7 +60,7 @@ static bool read_digits(const char **text, double *value, int *behind)
     }
 }
 
-/* A number that is not negative; moves *text behind it. */
+/* Reads a number that is not negative and moves *text after it. */
 static bool read_number(const char **text, double *number)
 {
     double value;
@@ -92,13 +92,14 @@ static sh_status refuse(const reader *in, const char *what, const char *range)
                    what, range, in->form->usage, in->form->example);
 }
 
-/* The number comes to an end where it should. */
+/* Whether a parameter ends here. */
 static bool is_over(const reader *in)
 {
     return *in->at == '\0' || *in->at == ',';
 }
 
-/* The next parameter within [least, most]; `fallback` where there is none and it is not NAN. */
+/* Reads the next parameter, within [least, most]. At the end of the text it is `fallback`; NAN: an
+ * error. */
 static sh_status read_parameter(double *number, reader *in, const char *what, double least,
                                 double most, double fallback, const char *range)
 {
@@ -186,7 +187,7 @@ static double exponential_factor(const sh_rate *rate, const sh_schedule *schedul
     return epoch < from ? 1 : sh_real_power(rate->number[0], epoch - from + 1);
 }
 
-/* From `start` to `end` along half a cosine, in [0, 1]. */
+/* From `start` to `end` along half a cosine; `progress` is in [0, 1]. */
 static double anneal(double start, double end, double progress)
 {
     return end + (start - end) / 2 * (1 + sh_real_cos_pi(progress));
@@ -209,7 +210,8 @@ static sh_status parse_one_cycle(sh_rate *rate, reader *in)
     return read_parameter(&rate->number[2], in, "FINAL_DIV", 1, 1e15, 1e4, "1 or more");
 }
 
-/* As OneCycleLR: the peak is in step PEAK * T - 1, which need not be whole; the end in T - 1. */
+/* Like OneCycleLR with T total steps: the peak is in step PEAK * T - 1, which may be fractional,
+ * and the end in step T - 1. */
 static double one_cycle_factor(const sh_rate *rate, const sh_schedule *schedule, uint64_t step)
 {
     const double start = 1 / rate->number[1], end = start / rate->number[2];

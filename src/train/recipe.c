@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The figures come from trials on flowers, wine, breast cancer, Titanic, diabetes, digits, spoken
- * digits and MNIST: AdamW with a rate of 0.002 in one cycle was near the best on all of them, which
- * no rate of SGD was. Small sets need small batches, and about a thousand steps.
+ * The constants come from experiments on flowers, wine, breast cancer, Titanic, diabetes, digits,
+ * spoken digits and MNIST. AdamW with a rate of 0.002 in one cycle was near the best on all data
+ * sets; no rate of SGD was. Small data sets need small batches and about a thousand steps.
  */
 #include "train/recipe.h"
 
@@ -13,19 +13,19 @@
 #include "data/pipeline.h"
 #include "train/job_options.h"
 
-#define FEW 1000   /* samples, below which a batch is LEAST_BATCH */
-#define SOME 10000 /* and below which it is twice that; then it is the default */
+#define FEW 1000   /* with fewer samples, a batch is LEAST_BATCH */
+#define SOME 10000 /* with fewer samples, a batch is twice that; else the default */
 #define LEAST_BATCH 16
-#define LEAST_GRAIN 8 /* batch normalisation takes its figures from one, and learns less from 4 */
+#define LEAST_GRAIN 8 /* for the statistics of batch normalization; 4 is worse */
 #define STEPS 1000
 #define EPOCHS_LEAST 10
 #define EPOCHS_MOST 100
 #define RATE 0.002F
 #define DECAY 0.01F
-#define CROP_SIDE 32 /* pixels, from which photos are moved and mirrored */
-#define CROP_PART 8  /* of the side: how far they are moved */
+#define CROP_SIDE 32 /* pixels; smaller photos are not augmented */
+#define CROP_PART 8  /* photos are shifted by up to this part of the side */
 
-/* What a job says, beside what it would say by itself. */
+/* The job's options, to compare with the defaults. */
 typedef struct wishes {
     const sh_job *job;
     const sh_job_given *given;
@@ -49,7 +49,7 @@ static bool is_set(const wishes *w, const char *name)
     return is_any_set(w, (const char *const[]){name, NULL});
 }
 
-/* Whether the grain is what a job of this batch has by itself. */
+/* Whether the grain is the default for this batch size. */
 static bool is_usual_grain(const wishes *w)
 {
     sh_job job = *w->job;
@@ -58,7 +58,7 @@ static bool is_usual_grain(const wishes *w)
            job.grain == w->job->grain;
 }
 
-/* Appends to the recipe's text; what does not fit is cut. */
+/* Appends to the recipe's text; truncates it if it is too long. */
 static void say(sh_recipe *recipe, const char *words)
 {
     const size_t used = strlen(recipe->text);
@@ -72,7 +72,7 @@ static void choose_length(sh_recipe *recipe, sh_job *job, const wishes *w, uint3
         job->batch_size = samples < FEW    ? LEAST_BATCH
                           : samples < SOME ? 2 * LEAST_BATCH
                                            : job->batch_size;
-        if (is_usual_grain(w)) /* by the new batch */
+        if (is_usual_grain(w)) /* adapt it to the new batch */
             job->grain = job->workers == 0 && job->batch_size == LEAST_BATCH ? LEAST_GRAIN : 0;
         snprintf(words, sizeof words, "%" PRIu32 " samples a step", job->batch_size);
         say(recipe, words);
@@ -101,7 +101,7 @@ static void choose_optimizer(sh_recipe *recipe, sh_job *job, const wishes *w)
     say(recipe, "adamw with --lr 0.002, one-cycle");
 }
 
-/* Photos alone: a digit that is mirrored, or a recording, is another one. */
+/* Only for photos: a mirrored digit or recording has another meaning. */
 static void choose_augmentation(sh_recipe *recipe, sh_job *job, const wishes *w,
                                 const sh_dataset_info *info)
 {

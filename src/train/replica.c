@@ -12,8 +12,8 @@
 #include "train/statistic.h"
 #include "train/weight_check.h"
 
-/* Gradients travel in buckets of at least this size: large enough to fill the wire, small enough to
- * start early, with words of any width. */
+/* The minimum size of a bucket: large enough to use the bandwidth, small enough that the reduction
+ * starts early. */
 #define BUCKET_ELEMENTS ((size_t)64 * 1024)
 
 static size_t elements_of(const sh_replica *replica, uint32_t tensor)
@@ -198,7 +198,7 @@ void sh_replica_unlock(sh_replica *replica)
     pthread_mutex_unlock(&replica->lock);
 }
 
-/* By attempts: pthread_mutex_timedlock() goes by the date, which somebody may set meanwhile. */
+/* Polls, because pthread_mutex_timedlock() uses the system time, which can be changed meanwhile. */
 bool sh_replica_lock_within(sh_replica *replica, uint32_t limit_ms)
 {
     const struct timespec pause = {.tv_nsec = 1000000};

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stream may send, at its position p:
+ * The first frame of a stream is a TAIL with the stream's position p. After it, the stream may
+ * send:
  *
- *     STATE  of array `array` of chunk `next`; after one array of a chunk, only its others
- *     SUM    of a chunk before `next`, once in a stage, where p is a training attempt
- *     TAIL   from p; where a step was applied, all chunks before `next` have their sums
+ *     STATE  array `array` of chunk `next`. After the first array of a chunk, its other arrays
+ *            follow immediately
+ *     SUM    of a chunk before `next`, once per stage, if p is a training attempt
+ *     TAIL   that begins at p. If a step was applied, all chunks before `next` have their sums
  *
- * and first of all the TAIL that says what p is. Each stream has the exponents of its own position,
- * so its part of the weights is updated as its donor did, whatever the other streams bring.
+ * Each stream has the exponents of its own position, so its part of the weights is updated exactly
+ * as on its donor, independently of the other streams.
  */
 #include "train/replica_receiver.h"
 
@@ -17,12 +19,12 @@
 
 typedef struct stream_state {
     bool begun;
-    bool busy;            /* the body of `head` is on its way */
+    bool busy;            /* the body of `head` is being received */
     sh_frame head;        /* of the last frame */
     uint32_t first, end;  /* of the stripe */
-    uint32_t next, array; /* what comes next */
-    sh_tail now;          /* that led to the position; `after` is the position */
-    sh_tail coming;       /* room for the next one */
+    uint32_t next, array; /* expected chunk and array */
+    sh_tail now;          /* the last tail; `after` is the stream's position */
+    sh_tail coming;       /* memory for the next tail */
     unsigned char *body;  /* of a tail */
 } stream_state;
 
@@ -34,8 +36,8 @@ struct sh_replica_receiver {
     sh_schedule schedule;
     uint32_t transfer;
     sh_chunks chunks;
-    float *scales; /* by tensor, of the update under way */
-    bool *has_sum; /* by chunk: it has come in the stage under way */
+    float *scales; /* by tensor, of the current update */
+    bool *has_sum; /* by chunk: its sum of the current stage is received */
     uint32_t stream_count;
     stream_state streams[];
 };
@@ -102,7 +104,7 @@ void sh_replica_receiver_free(sh_replica_receiver *receiver)
     free(receiver);
 }
 
-/* Room for the sum of a chunk. */
+/* The memory for the sum of a chunk. */
 static void *sums_of(const sh_replica_receiver *receiver, const sh_chunk *chunk)
 {
     const sh_sum *sum = receiver->replica->sum;
@@ -110,7 +112,7 @@ static void *sums_of(const sh_replica_receiver *receiver, const sh_chunk *chunk)
            sh_layout_offset(sh_sum_layout_of(sum), chunk->first_element);
 }
 
-/* Whether the frame belongs to this hand-over and to where the stream stands. */
+/* Checks that the frame belongs to this transfer and to the stream's position. */
 static sh_status check_place(const sh_replica_receiver *receiver, const stream_state *stream,
                              const sh_frame *head)
 {
@@ -180,7 +182,7 @@ static sh_status find_sink(const sh_replica_receiver *receiver, const stream_sta
     return SH_OK;
 }
 
-/* Says whose frame it was. */
+/* Adds the donor to an error message. */
 static sh_status in_stream(sh_status status, uint32_t stream)
 {
     return sh_fail_in(status, "the state from donor %u", stream);
@@ -203,7 +205,7 @@ sh_status sh_replica_receiver_frame(sh_replica_receiver *receiver, uint32_t inde
     return SH_OK;
 }
 
-/* A step of all that the stream has brought. */
+/* Applies a step to all chunks that the stream has sent. */
 static sh_status apply(sh_replica_receiver *receiver, const stream_state *stream, double clip)
 {
     sh_replica *replica = receiver->replica;
@@ -229,8 +231,8 @@ static sh_status apply(sh_replica_receiver *receiver, const stream_state *stream
     return SH_OK;
 }
 
-/* Whether two tails say the same of the sum and the epoch; exponents count if `exponents`. The best
- * validation is not compared: VALIDATE and ABORT change it. */
+/* Whether two tails have equal envelopes, epoch totals and, if `exponents`, exponents. Does not
+ * compare the best validation, which VALIDATE and ABORT change. */
 static bool is_same(const sh_replica_receiver *receiver, const sh_tail *a, const sh_tail *b,
                     bool exponents)
 {
@@ -242,7 +244,7 @@ static bool is_same(const sh_replica_receiver *receiver, const sh_tail *a, const
            a->epoch.score == b->epoch.score;
 }
 
-/* Whether the tail can be of this job, at this place of the stream. */
+/* Checks that `coming` is possible for this job and at this point of the stream. */
 static sh_status check_tail(const sh_replica_receiver *receiver, const stream_state *stream)
 {
     const sh_tail *tail = &stream->coming;
@@ -267,7 +269,7 @@ static sh_status check_tail(const sh_replica_receiver *receiver, const stream_st
         return sh_fail(SH_CORRUPT, "%llu samples of an epoch that has %lu",
                        (unsigned long long)tail->epoch.samples,
                        (unsigned long)receiver->schedule.samples);
-    /* Only a step changes more than exponents, and only a redo those. */
+    /* Without a step only exponents can change, and only in a redo. */
     if ((tail->passed == SH_PASSED_REDO || tail->passed == SH_PASSED_VALIDATE ||
          tail->passed == SH_PASSED_ABORT) &&
         !is_same(receiver, &stream->now, tail, tail->passed != SH_PASSED_REDO))
@@ -275,7 +277,7 @@ static sh_status check_tail(const sh_replica_receiver *receiver, const stream_st
     return sh_sum_state_set(receiver->replica->sum, tail->envelopes, tail->exponents);
 }
 
-/* A stream's tail has come. */
+/* Processes a received TAIL. */
 static sh_status pass_stage(sh_replica_receiver *receiver, stream_state *stream)
 {
     SH_TRY(sh_tail_decode(&stream->coming, stream->body, receiver->chunks.tensors));
@@ -325,7 +327,7 @@ sh_status sh_replica_receiver_done(sh_replica_receiver *receiver, uint32_t index
     stream->busy = false;
     if (!sh_replica_receiver_complete(receiver))
         return SH_OK;
-    /* The replica is whole: sets what it has beside the weights. */
+    /* The replica is complete: sets its other state besides weights and slots. */
     const sh_tail *tail = &receiver->streams[0].now;
     replica->steps = tail->after.steps;
     replica->phase = tail->after.phase;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The queue of frames, oldest first; each owns a copy of its body:
+ * The queue of frames, from oldest to newest. Each frame owns a copy of its body:
  *
  *     oldest -> ... -> | waiting -> ... -> newest
- *      handed out      |  not yet
+ *     returned by next | not yet
  *
- * `next` divides the stripe: chunks before it have been appended, and the receiver keeps them at
- * the sender's position by sums and tails. All arrays of a chunk are appended at once, so that they
- * stand at one position.
+ * Chunks of the stripe before `next` are appended; sums and tails keep the receiver's copy of them
+ * at the sender's position. All arrays of a chunk are appended together, so they have the same
+ * position.
  */
 #include "train/replica_sender.h"
 
@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of sums that may wait for any model: small steps can follow each other faster than the
- * receiver gets a turn on a busy processor. */
+/* Minimum limit on the bytes of queued sums. On a busy processor, several small steps can be
+ * complete before the receiver runs again. */
 #define LIMIT_LEAST_BYTES ((size_t)8 * 1024 * 1024)
 
 typedef struct entry {
@@ -31,14 +31,14 @@ struct sh_replica_sender {
     uint32_t transfer;
     sh_chunks chunks;
     uint32_t first, end; /* of the stripe */
-    bool spoils;         /* a bit of what comes next */
+    bool spoils;         /* flips a bit of the next chunk */
     size_t window_bytes, limit_bytes;
 
-    pthread_mutex_t lock; /* guards all below */
-    uint32_t next;        /* chunk to append */
-    sh_position position; /* of the stage under way */
-    const void **totals;  /* by chunk of the stripe: its complete sum in this stage, or NULL */
-    float *envelopes;     /* by tensor; these and the next three as the last tail says */
+    pthread_mutex_t lock; /* guards the fields below */
+    uint32_t next;        /* next chunk to append */
+    sh_position position; /* of the current stage */
+    const void **totals;  /* by chunk: its complete sum of this stage, or NULL; borrowed */
+    float *envelopes;     /* by tensor; this and the next three as in the last tail */
     int32_t *exponents;
     sh_epoch_totals epoch;
     sh_best best;
@@ -48,7 +48,7 @@ struct sh_replica_sender {
     char message[SH_MESSAGE_BYTES];
 };
 
-/* Ends the hand-over with the thread's message and drops what waits. */
+/* Ends the transfer with the thread's error message and frees the waiting frames. */
 static void give_up(sh_replica_sender *sender, sh_status status)
 {
     sender->failure = status;
@@ -69,7 +69,7 @@ static void give_up(sh_replica_sender *sender, sh_status status)
         kept->newer = NULL;
 }
 
-/* Appends an entry to the queue and returns its body; NULL if the hand-over has failed. */
+/* Appends a frame to the queue and returns its body; NULL if the transfer has failed. */
 static unsigned char *append(sh_replica_sender *sender, sh_frame head, size_t bytes)
 {
     if (sender->failure != SH_OK)
@@ -127,7 +127,7 @@ static void read_state(sh_replica_sender *sender)
     sender->best = sender->replica->best;
 }
 
-/* Appends the tail of a stage that led from the position to `after`, the next position. */
+/* Appends the tail of a stage that led from the current position to `after`. */
 static void append_tail(sh_replica_sender *sender, sh_passed passed, sh_position after, double clip)
 {
     const uint32_t tensors = sender->chunks.tensors;
@@ -241,7 +241,7 @@ void sh_replica_sender_fill(sh_replica_sender *sender)
     pthread_mutex_unlock(&sender->lock);
 }
 
-/* As sh_replica_sender_span, under the lock. */
+/* Like sh_replica_sender_span; the caller holds the lock. */
 static void take_sums(sh_replica_sender *sender, size_t first, size_t elements, const void *totals)
 {
     const sh_sum *sum = sender->replica->sum;
@@ -264,7 +264,7 @@ void sh_replica_sender_span(sh_replica_sender *sender, size_t first_element, siz
 {
     pthread_mutex_lock(&sender->lock);
     if (sender->position.phase !=
-        SH_PHASE_VALIDATION) /* else sh_replica_sender_passed takes them */
+        SH_PHASE_VALIDATION) /* otherwise sh_replica_sender_passed takes the sums */
         take_sums(sender, first_element, elements, totals);
     pthread_mutex_unlock(&sender->lock);
 }
@@ -273,7 +273,8 @@ void sh_replica_sender_passed(sh_replica_sender *sender, const sh_stage_outcome 
 {
     pthread_mutex_lock(&sender->lock);
     if (sender->position.phase == SH_PHASE_VALIDATION && outcome->before.phase == SH_PHASE_FIRST)
-        append_tail(sender, SH_PASSED_VALIDATE, outcome->before, 1); /* it was skipped */
+        append_tail(sender, SH_PASSED_VALIDATE, outcome->before,
+                    1); /* the validation was skipped */
     assert(sh_position_same(sender->position, outcome->before));
     if (outcome->passed == SH_PASSED_APPLY)
         take_sums(sender, 0, sender->replica->summed_count,
@@ -290,7 +291,7 @@ void sh_replica_sender_restarted(sh_replica_sender *sender)
     const sh_position now = sh_replica_position(sender->replica);
     pthread_mutex_lock(&sender->lock);
     const bool over = sender->position.phase == SH_PHASE_VALIDATION && now.phase == SH_PHASE_FIRST;
-    sender->best = sender->replica->best; /* a validation may be void */
+    sender->best = sender->replica->best; /* a validation may have been discarded */
     append_tail(sender, over ? SH_PASSED_VALIDATE : SH_PASSED_ABORT, now, 1);
     pthread_mutex_unlock(&sender->lock);
 }

@@ -17,7 +17,9 @@ sh_class_mix sh_samples_mix_classes(int32_t class, int32_t other, float weight,
     const float first = mix.share * class_weights[mix.class];
     const float second = mix.other_share * class_weights[mix.other];
     mix.weight = first + second;
-    mix.share = first / mix.weight; /* above 0: the larger share and every weight are */
+    mix.share =
+        first /
+        mix.weight; /* the divisor is positive: the larger share and all class weights are */
     mix.other_share = second / mix.weight;
     return mix;
 }
@@ -29,7 +31,7 @@ void sh_samples_mix_numbers(float *target, const float *other, uint32_t count, f
         target[i] = weight * target[i] + rest * other[i];
 }
 
-/* Floats of each lane: a sample and a target. */
+/* Floats per lane: a sample and a target. */
 static size_t spare_floats(const sh_pipeline *pipeline)
 {
     const sh_dataset_info *info = sh_pipeline_about(pipeline);
@@ -49,7 +51,7 @@ sh_status sh_samples_prepare(sh_stage *stage)
                       : sh_block_new((void **)&stage->spare, bytes * lanes, "samples to mix with");
 }
 
-/* The weight of a sample of one target. */
+/* The class weight of a sample that is not mixed. */
 static float weight_of(const sh_stage *stage, const void *target)
 {
     int32_t class;
@@ -59,8 +61,8 @@ static float weight_of(const sh_stage *stage, const void *target)
     return stage->class_weights[class];
 }
 
-/* Reads the sample at `position` and what it is mixed with as number `i` of a grain. `*weight` is
- * the factor of its part of the loss. */
+/* Reads the sample at `position`, mixed with another one, as number `i` of a grain. `*weight` is
+ * the factor on its loss. */
 static sh_status read_mixed(float *weight, const sh_stage *stage, uint32_t lane,
                             sh_execution *execution, uint32_t position, uint32_t i)
 {
@@ -104,7 +106,7 @@ static sh_status read_plain(const sh_stage *stage, sh_execution *execution, uint
     return sh_pipeline_read_at(pipeline, &stage->task.order, position, values, target);
 }
 
-/* A training sample with its part of the loss and its keys. */
+/* Reads a training sample; sets its loss weight and random keys. */
 static sh_status read_training(const sh_stage *stage, uint32_t lane, sh_execution *execution,
                                uint32_t position, uint32_t i, float part)
 {

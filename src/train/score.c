@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #define UNIT 0x1p-24
-#define LARGEST 0x1p15 /* of an error that is counted: 2^25 samples do not wrap */
+#define LARGEST 0x1p15 /* limit of a sample's error: 2^25 samples do not overflow the score */
 
 static uint64_t of_classes(uint32_t count, const int32_t *answers, const int32_t *targets)
 {
@@ -23,7 +23,7 @@ static uint64_t of_labels(size_t count, const float *logits, const float *target
     return right;
 }
 
-/* Of one sample; what is not finite counts as the largest error. */
+/* For one sample. An error that is not finite counts as LARGEST. */
 static uint64_t of_numbers(uint32_t outputs, const float *answers, const float *targets)
 {
     double sum = 0;

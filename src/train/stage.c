@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stage up to its reduction, in turns of the team:
+ * A stage up to its reduction consists of these turns of the team:
  *
- *     clear    lanes zero the own part, unless units are held in it; lanes prepare what depends on
- *              the weights alone
- *     compute  each lane takes the next unit until none is left: read, forward, backward, adding
- *              each gradient as it appears. The lane that adds the last contribution to a bucket
- *              tells the engine, so buckets travel while earlier layers are still in backward
- *     check    where replicas are compared: lanes add up the check of the weights. It comes last,
- *              so that a bit that flips while units are computed is found in the same stage
+ *     clear    lanes clear the own part of the sum unless it has held units, and compute values
+ * that depend only on the weights compute  each lane takes the next unit until none is left, runs
+ * its forward and backward pass and adds each gradient when it is available. The lane that adds the
+ * last contribution to a bucket notifies the engine, so the engine sends buckets while earlier
+ * layers are still in the backward pass check    with other devices: lanes compute the check of the
+ * weights. This is the last turn, so a bit that flips while units are computed is detected in the
+ * same stage
  *
- * Then the engine ends the reduction, or fails. The strategy computes units and may have more to do
- * at each of these moments (strategy_ops.h).
+ * Then the engine completes the reduction, or fails. The strategy computes the units and can have
+ * other operations at each of these points (strategy_ops.h).
  */
 #include "train/stage.h"
 
@@ -25,7 +25,7 @@
 #include "train/strategy_ops.h"
 #include "train/weight_check.h"
 
-#define GRANULE 4096 /* weights; lanes' ranges end at its multiples */
+#define GRANULE 4096 /* elements; lane ranges end at multiples of it */
 
 sh_status sh_stage_init(sh_stage *stage)
 {
@@ -121,7 +121,8 @@ void sh_stage_take_turn(sh_stage *stage, sh_team_task *task, void *context)
     sh_stopwatch_since(watch, &watch->turns_ns, begun);
 }
 
-/* ---- what lanes do --------------------------------------------------------------------------- */
+/* ---- work of the lanes
+ * --------------------------------------------------------------------------- */
 
 void sh_stage_note_failure(sh_stage *stage, sh_status status)
 {
@@ -265,7 +266,7 @@ static void compute(void *context, uint32_t lane)
     sh_stopwatch_add(stage->times.watching, lane, SH_SPAN_BUSY, begun);
 }
 
-/* Adds this lane's part to the check. */
+/* Adds this lane's part of the weights to the check. */
 static void check(void *context, uint32_t lane)
 {
     sh_stage *stage = context;
@@ -297,8 +298,8 @@ static sh_status compute_all(sh_stage *stage, sh_engine *engine)
         SH_TRY(sh_engine_begin(engine, spans->items, spans->count));
     else
         SH_TRY(sh_engine_begin(engine, &spans->items[trailer], 1));
-    /* Owes one more than the units and pays it here, so that a device without units is ready too.
-     */
+    /* Counts one more addition than the units make and subtracts it here, so that spans become
+     * ready also on a device without units. */
     for (uint32_t i = 0; i < trailer && training; i++)
         atomic_store(&spans->left[i], spans->owed[i] * units + 1);
     for (uint32_t i = 0; i < trailer && training; i++)
@@ -306,7 +307,7 @@ static sh_status compute_all(sh_stage *stage, sh_engine *engine)
     sh_gpus_begin_turn(stage);
     sh_stage_take_turn(stage, compute, stage);
     sh_gpus_end_turn(stage);
-    if (training) { /* how fast the lanes are */
+    if (training) { /* record the lanes' speed */
         const uint32_t full = sh_schedule_batch(&stage->schedule, 0).grain;
         uint32_t samples = 0;
         for (uint32_t i = 0; stage->times.pace_clock != NULL && i < units; i++)
@@ -316,7 +317,7 @@ static sh_status compute_all(sh_stage *stage, sh_engine *engine)
     }
     const sh_status status = sh_stage_status(stage);
     if (status != SH_OK)
-        sh_stage_forget(stage); /* an unknown part of a unit was added */
+        sh_stage_forget(stage); /* a unit may be added in part */
     return status;
 }
 
@@ -330,7 +331,7 @@ sh_status sh_stage_reduce(sh_stage *stage, const sh_part *part)
         sh_engine_decide(part->engine, &(sh_engine_decider){part->announce, part->context});
     uint64_t next_view = 0;
 
-    /* Keep what is held in the sum, clear the rest, prepare the weights. */
+    /* Clear the sum unless units are held, and prepare the weights. */
     stage->part = part;
     stage->said = stage->not_finite = false;
     stage->turn.failure = SH_OK;
@@ -359,7 +360,7 @@ sh_status sh_stage_reduce(sh_stage *stage, const sh_part *part)
         sh_stage_take_turn(stage, check, stage);
         stage->check = atomic_load(&stage->turn.partial);
     }
-    if (part->announce != NULL && !later) /* else the engine asks for it */
+    if (part->announce != NULL && !later) /* otherwise the engine calls it */
         part->announce(part->context, true, &next_view);
     sh_sum_set_note(sum, &(sh_sum_note){
                              .stop = part->stop,

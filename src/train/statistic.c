@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/statistic.h"
 
-/* m = 1 keeps nothing of what was there, not even NaN. */
+/* With m = 1, the previous value has no effect, even if it is NaN. */
 static float moved(float running, float value, float m)
 {
     return m == 1.0f ? value : (1.0f - m) * running + m * value;

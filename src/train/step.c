@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One step: the stage (stage.c) computes and reduces; the verdict on the total is the same on all
- * devices: apply, redo, or give up. Two more turns of the team:
+ * One step. The stage (stage.c) computes and reduces. The verdict on the total is the same on all
+ * devices: apply the step, redo it, or fail. There are two more turns of the team:
  *
- *     measure  where gradients are clipped: lanes add the squares of disjoint ranges, for the norm
+ *     measure  with clipping: lanes add up the squares of disjoint ranges, for the norm
  *     apply    lanes update disjoint ranges of the weights
  *
- * A redo begins again with smaller exponents and the units that are held; the weights have not
- * changed, so it repeats the same gradients.
+ * A redo recomputes the held units with other exponents. The weights are unchanged, so the
+ * gradients are the same.
  */
 #include "train/step.h"
 
@@ -92,7 +92,8 @@ static void apply(void *context, uint32_t lane)
     sh_stopwatch_add(stage->times.watching, lane, SH_SPAN_BUSY, begun);
 }
 
-/* ---- around the stage ------------------------------------------------------------------------ */
+/* ---- before and after the stage
+ * ------------------------------------------------------------------------ */
 
 sh_status sh_step_fail_not_finite(const sh_trainer *trainer, uint32_t tensor)
 {
@@ -131,7 +132,7 @@ void sh_step_count(sh_trainer *trainer, uint64_t from, uint32_t count, const sh_
     replica->phase = validate ? SH_PHASE_VALIDATION : SH_PHASE_FIRST;
 }
 
-/* The order of an epoch, as --sampling says. */
+/* The order of an epoch's samples, according to --sampling. */
 static sh_order order_of(const sh_trainer *trainer, uint32_t epoch)
 {
     sh_order order;
@@ -156,7 +157,7 @@ void sh_step_begin_batch(sh_trainer *trainer, uint64_t number)
     task->order = order_of(trainer, task->batch.epoch);
 }
 
-/* Fetches the samples of this device's share of a batch from disk. */
+/* Requests the prefetch of this device's share of a batch. */
 static void want_share(sh_trainer *trainer, const sh_part *part, const sh_batch *batch,
                        sh_split split, const sh_order *order)
 {
@@ -168,7 +169,7 @@ static void want_share(sh_trainer *trainer, const sh_part *part, const sh_batch 
     sh_prefetch_want(trainer->prefetch, split, order, first, last.first + last.count - first);
 }
 
-/* The same for a coming step, as if the share stayed. */
+/* Likewise for a later step, assuming an unchanged share. */
 static void want_step(sh_trainer *trainer, const sh_part *part, uint64_t step)
 {
     const sh_schedule *schedule = &trainer->stage.schedule;
@@ -212,7 +213,8 @@ void sh_step_take_times(sh_trainer *trainer, sh_step_times *times, uint64_t step
     sh_stopwatch_end_step(trainer->stage.times.watching, times);
 }
 
-/* ---- one step of all ------------------------------------------------------------------------- */
+/* ---- a step of all devices
+ * ------------------------------------------------------------------------- */
 
 static void set_share(sh_stage *stage, const sh_part *part)
 {
@@ -220,7 +222,8 @@ static void set_share(sh_stage *stage, const sh_part *part)
     stage->task.todo = (sh_ranges){share.count > 0, {share}};
 }
 
-/* Sets `todo` to what the part asks for beside the held units of this stage. */
+/* Sets `todo` to the units that the part requests. Drops the held units unless they are of this
+ * position and the part has `work`. */
 static sh_status take_up(sh_stage *stage, const sh_part *part)
 {
     const sh_position now = sh_replica_position(stage->replica);
@@ -249,7 +252,7 @@ static sh_status take_up(sh_stage *stage, const sh_part *part)
     return SH_OK;
 }
 
-/* Exponents have changed: begins the next attempt, with the units that are held. */
+/* Starts the next attempt with the held units, after the exponents changed. */
 static void redo(sh_trainer *trainer, sh_position before)
 {
     sh_stage *stage = &trainer->stage;
@@ -265,7 +268,7 @@ static void redo(sh_trainer *trainer, sh_position before)
            (unsigned long long)before.steps + 1);
 }
 
-/* Every device applies the step. */
+/* Applies the step. */
 static void finish_step(sh_trainer *trainer, sh_position before, sh_step_result *result)
 {
     sh_stage *stage = &trainer->stage;
@@ -329,7 +332,7 @@ sh_status sh_step_together(sh_trainer *trainer, const sh_part *part, sh_step_res
     return sh_step_fail_attempts(trainer);
 }
 
-/* ---- what the trainer is asked for ----------------------------------------------------------- */
+/* ---- functions of train/trainer.h ----------------------------------------------------------- */
 
 sh_status sh_trainer_step(sh_trainer *trainer, const sh_part *part, sh_step_result *result)
 {
@@ -368,7 +371,7 @@ sh_status sh_trainer_evaluate(sh_trainer *trainer, const sh_part *part, sh_sum_t
     want_share(trainer, part, &stage->task.batch, SH_SPLIT_VALIDATION, NULL);
     SH_TRY(sh_stage_reduce(stage, part));
     SH_TRY(sh_step_compare_replicas(trainer, part));
-    want_step(trainer, part, replica->steps); /* the validation's wish replaced it */
+    want_step(trainer, part, replica->steps); /* the validation's request replaced it */
     *totals = sh_sum_read_totals(replica->sum);
     const sh_position before = sh_replica_position(replica);
     sh_replica_lock(replica);

@@ -20,7 +20,7 @@
 
 typedef enum sh_span_kind {
     SH_SPAN_READ,     /* reading samples */
-    SH_SPAN_SUM,      /* clearing the exact sum and completing totals; without additions */
+    SH_SPAN_SUM,      /* the exact sum without SH_SPAN_ADD: clearing, checks, totals of factors */
     SH_SPAN_APPLY,    /* the optimizer */
     SH_SPAN_BUSY,     /* all work of a lane in a turn of the team, including the other spans */
     SH_SPAN_FORWARD,  /* programs until backward begins, with their inputs */

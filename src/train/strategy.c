@@ -12,7 +12,7 @@ static const sh_strategy_row *const rows[] = {
 
 #define ROWS (sizeof rows / sizeof *rows)
 
-/* Decimal digits alone, without a zero in front. */
+/* Accepts only decimal digits, without a leading zero. */
 static bool read_number(uint32_t *number, const char *text)
 {
     const size_t digits = strspn(text, "0123456789");

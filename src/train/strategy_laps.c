@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Devices that train apart, with ps-async and ps-bounded:K: a stage is a *lap* of at most
- * LAP_UPDATES steps, and each step is an *update*, a batch that one device computes by itself.
+ * ps-async and ps-bounded:K: devices train apart. A stage is a *lap* of at most LAP_UPDATES steps.
+ * Each step is an *update*, a batch that a single device computes.
  *
- * From where all replicas are equal, updates are dealt to whoever asks for one: every sample counts
- * once an epoch, whoever computes it. A lap ends with its epoch and with the job.
+ * A lap starts with equal replicas. The updates are assigned to devices on request, so every sample
+ * is used once per epoch. A lap also ends at the end of its epoch and of the job.
  *
- *     weights     a device computes an update with the newest ones, which it asks for when it
- *                 begins: all its own updates are in them. Meanwhile others change them
+ *     weights     a device computes an update with the newest weights, which it requests at the
+ *                 start and which include all its own updates. Other devices change them meanwhile
  *     gradient    of the update's mean loss, summed over its grains as in sync: integers of the
- *                 job's --wire, with exponents of the device's own. What outgrows them is computed
- *                 again here, before anybody hears of it
- *     servers     apply each update to their shard as it comes, with the job's optimizer. Momentum
- *                 and other state live there; n of bias corrections counts the shard's updates
- *     rate        that of the update's number, as in sync; clipping by its own gradient's norm
- *     statistics  of batch normalisation follow each update's as it comes
- *     bound       with ps-bounded:K a device begins its update c of the lap only where every one
- *                 has finished c - K of its own, so 1 is lock step (Ho et al. 2013)
+ *                 job's --wire, with the device's own exponents. If a gradient exceeds them, the
+ *                 device computes the update again before it sends anything
+ *     servers     apply each update to their shards on arrival, with the job's optimizer. They have
+ *                 the optimizer's state; n of bias corrections counts the shard's updates
+ *     rate        depends on the update's number, as in sync; clipping on its own gradient's norm
+ *     statistics  of batch normalization are updated on arrival of each update
+ *     bound       with ps-bounded:K, a device begins its update c of the lap only when every device
+ *                 has finished its update c - K; K = 1 is lock step (Ho et al. 2013)
  *
- * Arrays of the sum's elements, beside the replica, which stays as it was during the lap:
+ * During a lap the replica is unchanged. These arrays have the sum's elements:
  *
- *     weights     what programs compute with: the newest, as they come before each update
- *     arrays[0]   weights: this device's shard, as the updates make it; at the end all
- *     arrays[1+k] the optimizer's state k, likewise
- *     words       an update on its way to the servers: the memory that the total has in sync
+ *     weights     the newest weights, received before each update; programs compute with them
+ *     arrays[0]   weights: this device's shard with all updates; at the end of the lap all weights
+ *     arrays[1+k] slot k of the optimizer, likewise
+ *     words       the update being sent to the servers, in the memory of the total
  *
- * At the lap's end every device has the servers' weights, state and the exponents of one of them. A
- * reduction of the trailer alone, as a validation has it, compares the replicas as they were when
- * the lap began and tells all what was computed; then the arrays become the replica. What breaks
- * off before is made anew, by whoever is left, and nothing counts twice. Weights depend on who was
- * faster, and differ from run to run. A device alone does the steps of sync, one by one.
+ * At the end of the lap, every device has the servers' weights and state, and the exponents of one
+ * device. A reduction of only the trailer, as in a validation, compares the replicas of the lap's
+ * start and adds up the totals. Then the arrays are copied to the replica. If a lap fails, the
+ * remaining devices repeat it, and no sample counts twice. Weights depend on the devices' speeds
+ * and differ from run to run. A single device makes the steps of sync.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@
 
 #define LAP_UPDATES 64u
 
-/* What servers need to know of an update. */
+/* The parameters of an update for the servers. */
 typedef struct numbers {
     double lr, clip;
     float scales[]; /* by place in the sum */
@@ -49,20 +49,20 @@ typedef struct numbers {
 typedef struct lap_state {
     sh_strategy_state base;
     const sh_replica *replica;
-    uint32_t bound; /* K; 0 without one */
-    float *block;   /* the weights and all arrays; owned */
+    uint32_t bound; /* K; 0: no bound */
+    float *block;   /* memory of `weights` and `arrays`; owned */
     float *weights, *arrays[1 + SH_OPTIMIZER_MAX_SLOTS];
-    float **parameters; /* by tensor, into the weights; this and the next two are owned */
+    float **parameters; /* by tensor, into `weights`; this and the next two are owned */
     numbers *numbers;   /* of this device's update */
     float *state;       /* envelopes, then exponents */
     void *words;        /* borrowed from the sum */
     bool lapping;
-    uint64_t begun;   /* steps that were applied before the lap */
-    uint32_t applied; /* updates to this device's shard in the lap; the loop's */
+    uint64_t begun;   /* steps applied before the lap */
+    uint32_t applied; /* updates to this device's shard in the lap; only for the loop */
     sh_sum_totals totals;
     sh_trainer_work work; /* of this device, in the lap */
     uint32_t redone;
-    sh_step_times times[LAP_UPDATES]; /* of those that this device has computed */
+    sh_step_times times[LAP_UPDATES]; /* of this device's updates in the lap */
     uint32_t timed;
 } lap_state;
 
@@ -128,7 +128,7 @@ done:
     return status;
 }
 
-/* Counts also what the others send, if all devices serve. */
+/* Also counts memory for other devices' updates, assuming that all devices serve. */
 static void equip(const sh_stage *stage, sh_lanes_options *lanes, bool shared)
 {
     (void)shared;
@@ -137,7 +137,7 @@ static void equip(const sh_stage *stage, sh_lanes_options *lanes, bool shared)
     lanes->held.weights += block_bytes(replica) + replica->summed_count * sizeof(float);
 }
 
-/* Outside of laps programs compute with the replica's present weights. */
+/* Outside of laps, programs compute with the replica's weights: copies them. */
 static void follow(sh_stage *stage)
 {
     const lap_state *lap = lap_of(stage);
@@ -152,7 +152,8 @@ static sh_range first(sh_stage *stage)
     return sh_grains_first(stage);
 }
 
-/* ---- the servers' part ----------------------------------------------------------------------- */
+/* ---- work of the servers -----------------------------------------------------------------------
+ */
 
 static size_t word_offset(const void *context, size_t element)
 {
@@ -160,7 +161,7 @@ static size_t word_offset(const void *context, size_t element)
     return sh_layout_offset(sh_sum_layout_of(lap->replica->sum), element);
 }
 
-/* An update comes to this device's shard. Runs on the loop. */
+/* Applies an update to this device's shard. Runs on the loop. */
 static void apply(void *context, size_t from, size_t to, const void *said, const void *words)
 {
     lap_state *lap = context;
@@ -170,14 +171,14 @@ static void apply(void *context, size_t from, size_t to, const void *said, const
                              lap->begun + ++lap->applied),
         with->scales,
     };
-    /* Where the integers of all tensors would begin; only those of the shard are read. */
+    /* The address where an array of all tensors would start; only the shard is read. */
     const void *sums = (const void *)((uintptr_t)words - word_offset(lap, from));
     sh_replica_update_arrays(lap->replica, lap->arrays, &step, from, to, sums, NULL);
 }
 
 /* ---- an update ------------------------------------------------------------------------------- */
 
-/* Computes the batch's gradient, with exponents that hold it. */
+/* Computes the gradient of the batch; adapts exponents until they fit. */
 static sh_status compute_update(sh_trainer *trainer)
 {
     const sh_part alone = {.engine = sh_engine_solo()};
@@ -201,7 +202,7 @@ static sh_status compute_update(sh_trainer *trainer)
     return sh_step_fail_attempts(trainer);
 }
 
-/* Copies this lane's range of the integers, and finds the largest ones. */
+/* Copies this lane's range of the sum to `words` and raises max_abs. */
 static void stow(void *context, uint32_t lane)
 {
     sh_trainer *trainer = context;
@@ -275,7 +276,7 @@ static sh_status begin_lap(sh_trainer *trainer, sh_exchange *exchange)
                              });
 }
 
-/* Begins the lap, and computes updates until none is left. */
+/* Begins the lap and computes updates until none is left. */
 static sh_status make_updates(sh_trainer *trainer, sh_exchange *exchange, const sh_part *part)
 {
     sh_stage *stage = &trainer->stage;
@@ -298,12 +299,12 @@ static sh_status make_updates(sh_trainer *trainer, sh_exchange *exchange, const 
         SH_TRY(compute_update(trainer));
         begun = sh_stopwatch_now(watch);
         sh_lanes_set_waiting(stage->lanes, true);
-        status = sh_exchange_settle(exchange); /* the update before is sent */
+        status = sh_exchange_settle(exchange); /* waits until the previous update is sent */
         sh_lanes_set_waiting(stage->lanes, false);
         sh_stopwatch_since(watch, &watch->network_ns, begun);
         SH_TRY(status);
 
-        /* Counts the update, and puts it where servers get it. */
+        /* Counts the update and passes it to the servers. */
         const sh_sum_totals totals = sh_sum_read_totals(replica->sum);
         lap->totals.loss += totals.loss;
         lap->totals.samples += totals.samples;
@@ -328,7 +329,7 @@ static sh_status make_updates(sh_trainer *trainer, sh_exchange *exchange, const 
     }
 }
 
-/* A device alone makes a step; with others it makes a lap, and holds nothing after a failure. */
+/* Makes a lap or, if the engine has a single device, a step. Nothing is held after a failed lap. */
 static sh_status make_lap(sh_trainer *trainer, const sh_part *part, sh_step_result *result)
 {
     sh_stage *stage = &trainer->stage;
@@ -354,7 +355,7 @@ static sh_status make_lap(sh_trainer *trainer, const sh_part *part, sh_step_resu
     stage->task.todo.count = 0;
     SH_TRY(status);
 
-    /* All devices are at the end: compares replicas, and adds up what each has done. */
+    /* Waits for all devices: compares replicas and adds up the totals. */
     stage->task.mode = SH_MODEL_EVALUATE;
     stage->task.carried = &lap->totals;
     status = sh_stage_reduce(stage, part);
@@ -363,7 +364,7 @@ static sh_status make_lap(sh_trainer *trainer, const sh_part *part, sh_step_resu
     SH_TRY(sh_step_compare_replicas(trainer, part));
     *result = (sh_step_result){sh_sum_read_totals(replica->sum), lap->redone};
 
-    /* The arrays become the replica. */
+    /* Copies the arrays to the replica. */
     sh_replica_lock(replica);
     status =
         sh_sum_state_set(replica->sum, lap->state, (const int32_t *)lap->state + replica->summed);

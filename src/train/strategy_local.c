@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local:H: a unit is a worker (train/worker.h has the definition). The lane that takes it makes all
- * its local steps with weights of its own, and adds what has come of them. So each lane prepares
- * weights for itself.
+ * local:H: a unit is a worker (train/worker.h). The lane that takes a worker makes all its local
+ * steps with its own weights and adds the result to the sum. Each lane therefore prepares its own
+ * programs.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -14,10 +14,10 @@
 typedef struct local_state {
     sh_strategy_state base;
     sh_rate rate;
-    sh_schedule local;   /* of local steps, which rates follow */
+    sh_schedule local;   /* of local steps; the rates follow it */
     sh_worker **workers; /* by lane; owned */
     uint32_t count;
-    float *const **parameters; /* by lane: of its worker, for programs; owned */
+    float *const **parameters; /* by lane: the weights of its worker, for programs; owned */
 } local_state;
 
 static local_state *local_of(const sh_stage *stage)
@@ -71,7 +71,7 @@ done:
 static void add_sizes(sh_size_list *list, const sh_stage *stage, const sh_batch *step)
 {
     const uint32_t grain = stage->job->grain, batch = sh_schedule_worker_batch(&stage->schedule);
-    const uint32_t units[] = {0, step->grains - 1}; /* all workers but the last are alike */
+    const uint32_t units[] = {0, step->grains - 1}; /* all workers but the last have equal parts */
     for (int i = 0; i < 2; i++) {
         const uint32_t samples = sh_batch_grain(step, units[i]).count;
         sh_size_list_add_batch(list, samples < batch ? samples : batch, grain);
@@ -91,7 +91,7 @@ static void start(sh_stage *stage)
     drop_workers(local_of(stage), sh_lanes_count(stage->lanes));
 }
 
-/* In training a worker takes the weights. */
+/* In training, `compute` copies the weights. */
 static sh_status prepare(sh_stage *stage, uint32_t lane)
 {
     if (stage->task.mode == SH_MODEL_TRAIN)
@@ -100,7 +100,7 @@ static sh_status prepare(sh_stage *stage, uint32_t lane)
     return sh_stage_prepare(stage, lane, 1, &stage->task.batch);
 }
 
-/* One of a worker's local batches, which fall into grains as batches do. */
+/* The local batch after `done` samples of a worker. */
 static sh_batch local_batch(const sh_stage *stage, sh_range samples, uint32_t done)
 {
     const uint32_t most = sh_schedule_worker_batch(&stage->schedule);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sync and ps-sync: all devices make each step together. A unit is a grain; the lanes prepare the
- * weights for all lanes.
+ * sync and ps-sync: all devices make each step together. A unit is a grain. The lanes share the
+ * work of preparing programs.
  *
- * With sync, an engine that gathers, and tensors for which it pays, factors travel in place of
- * gradients (train/factors.h): then a span of records stands before the trailer, and their tensors
- * are cut from the front of their buckets. While the engine works there are turns, whenever records
- * have come:
+ * With sync and an engine that gathers, devices exchange factors instead of the gradients of
+ * tensors for which factors are smaller (train/factors.h). A span of records then precedes the
+ * trailer, and the buckets are shortened by these tensors. While the engine works, there is a turn
+ * whenever records arrive:
  *
- *     multiply each lane takes the next grain of another device and adds what its factors make
+ *     multiply each lane takes the next grain of another device and adds the product of its factors
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -36,12 +36,12 @@ sh_status sh_grains_prepare(sh_stage *stage, uint32_t lane)
     return sh_stage_prepare(stage, lane, sh_lanes_count(stage->lanes), &stage->task.batch);
 }
 
-/* A lane's grain at work. */
+/* The grain that a lane computes. */
 typedef struct grain_work {
     sh_stage *stage;
-    uint32_t grain, lane; /* grain of the batch */
-    sh_sum_parts parts;   /* of the gradient under way */
-    uint32_t samples;     /* this and the next two only where factors are kept */
+    uint32_t grain, lane; /* `grain` is an index in the batch */
+    sh_sum_parts parts;   /* of the current gradient */
+    uint32_t samples;     /* this and the next two: only if factors are stored */
     const sh_execution *execution;
     size_t record;
 } grain_work;
@@ -85,9 +85,9 @@ const sh_strategy_ops sh_strategy_plain = {
 typedef struct factor_state {
     sh_strategy_state base;
     sh_factors *factors;
-    bool gathering;    /* in the stage under way */
+    bool gathering;    /* in the current stage */
     uint32_t span;     /* of the records, while gathering */
-    uint32_t gathered; /* grains of others whose records are here */
+    uint32_t gathered; /* grains of other devices whose records arrived */
 } factor_state;
 
 static factor_state *factors_of(const sh_stage *stage)
@@ -133,7 +133,8 @@ static void equip(const sh_stage *stage, sh_lanes_options *lanes, bool shared)
         lanes->held.sum += sh_factors_bytes(factors_of(stage)->factors);
 }
 
-/* Not every matrix is a dense layer's: if a program lacks a product, gradients travel. */
+/* Not every matrix belongs to a dense layer. If a program lacks the product for a tensor, this
+ * trainer uses only gradients. */
 static void start(sh_stage *stage)
 {
     const factor_state *own = factors_of(stage);
@@ -159,7 +160,8 @@ static sh_status share(sh_stage *stage)
     return sh_factors_share(factors_of(stage)->factors);
 }
 
-/* Elements at the start of a bucket that factors stand for: those of its first tensor, or none. */
+/* The elements at the start of a bucket that factors replace: those of its first tensor, or none.
+ */
 static size_t spared_elements(const factor_state *own, const sh_sum_layout *layout, uint32_t bucket,
                               size_t *bytes)
 {
@@ -182,7 +184,7 @@ static void traffic(const sh_stage *stage, sh_traffic *all)
     }
 }
 
-/* Decides whether factors travel, as all devices of the view do, and sets the spans. */
+/* Sets `gathering`, equally on all devices of the view, and the spans. */
 static void open_stage(sh_stage *stage)
 {
     factor_state *own = factors_of(stage);
@@ -203,13 +205,13 @@ static void open_stage(sh_stage *stage)
         span->total = (unsigned char *)span->total + bytes;
         span->count -= elements;
     }
-    own->span = layout->bucket_count; /* where the trailer was */
+    own->span = layout->bucket_count; /* replaces the trailer, which moves to the end */
     spans->items[spans->count++] = spans->items[own->span];
     spans->items[own->span] = sh_factors_begin(own->factors, &stage->task.batch, &stage->task.todo);
     spans->owed[own->span] = sh_factors_count(own->factors);
 }
 
-/* The gradient sink where factors are kept. */
+/* The gradient sink that also stores factors. */
 static void add_and_keep(void *context, uint32_t tensor, const sh_gradient *gradient)
 {
     grain_work *work = context;
@@ -228,7 +230,8 @@ static void add_and_keep(void *context, uint32_t tensor, const sh_gradient *grad
     sh_stopwatch_add(stage->times.watching, work->lane, SH_SPAN_ADD, begun);
 }
 
-/* With other devices factors are kept, gathered or not: another engine may continue the stage. */
+/* With other devices, stores factors even if this engine does not gather them, because another
+ * engine may continue the stage. */
 static sh_status compute(sh_stage *stage, uint32_t lane, uint32_t unit)
 {
     if (!stage->shared || stage->task.mode != SH_MODEL_TRAIN)
@@ -251,7 +254,8 @@ static bool keeps_no_factors(const sh_stage *stage)
     return !stage->shared;
 }
 
-/* Totals that the engine does not add up begin as the own part; `multiply` does the rest. */
+/* Initialises totals that the engine does not add up with the own part; `multiply` adds the rest.
+ */
 static void take_own(sh_stage *stage, uint32_t lane)
 {
     const factor_state *own = factors_of(stage);
@@ -270,7 +274,7 @@ static void take_own(sh_stage *stage, uint32_t lane)
     }
 }
 
-/* Adds what the next grains of other devices make to the total. */
+/* Adds the products of the arrived grains of other devices to the total. */
 static void multiply(void *context, uint32_t lane)
 {
     sh_stage *stage = context;
@@ -291,7 +295,7 @@ static void multiply(void *context, uint32_t lane)
     sh_stopwatch_add(stage->times.watching, lane, SH_SPAN_BUSY, begun);
 }
 
-/* Makes the totals whose factors the engine only gathers, as these come. */
+/* Completes the totals of the gathered factors as the factors arrive. */
 static sh_status complete(sh_stage *stage)
 {
     factor_state *own = factors_of(stage);

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * At 32 bits rounding is done with additions alone, on the magnitude m >= 0: for m < 2^23,
- * (m + 2^23) - 2^23 leaves no bit below 1 and rounds as every IEEE addition does, to nearest, ties
- * to even; from 2^23 on a float has no fraction. So it needs no library, no rounding instruction
- * (SSE2 has none) and vectorises. Measured on one core, this loop alone over 431,080 elements:
- * 0.06 ns an element with AVX-512, 0.15 with AVX2, 0.45 with SSE2; lrintf() took 0.68.
+ * For 32 bits, two additions round the magnitude m >= 0. If m < 2^23, (m + 2^23) - 2^23 has no bit
+ * below 1 and is rounded like every IEEE addition, to nearest, ties to even. From 2^23 on, a float
+ * has no fraction. This needs no library and no rounding instruction (SSE2 has none), and it
+ * vectorises. Measured on one core, this loop alone over 431,080 elements: 0.06 ns per element with
+ * AVX-512, 0.15 with AVX2, 0.45 with SSE2; lrintf() took 0.68.
  *
- * Units that flush denormals (Arm's 32-bit NEON) agree: with scale <= 2^125 a denormal gradient is
- * below 1/2, and so is a denormal product; both round to 0 either way.
+ * Units that flush denormals (Arm's 32-bit NEON) give the same results: with scale <= 2^125 a
+ * denormal gradient's product is below 1/2, and so is a denormal product. Both round to 0 in any
+ * case.
  *
- * On narrow wires two numbers of 32 bits are made for each element, by the steps that finish
- * MurmurHash3 (Appleby: multiply, and fold the upper half onto the lower):
+ * For 16 and 8 bits, two numbers of 32 bits are computed for each element with steps of the
+ * finalizer of MurmurHash3 (Appleby: multiply, and XOR with the upper bits):
  *
- *     key    = mix1((place + 1) * golden ratio)      the check's: of the place alone, never 0,
- *                                                    different for each, as all steps are bijective
- *     number = mix2(key, key of the draw)            what the fraction is compared with
+ *     key    = mix1((place + 1) * golden ratio)      for the check. Depends only on the place. All
+ *                                                    steps are bijective, so keys are distinct and
+ *                                                    never 0
+ *     number = mix2(key, key of the draw)            compared with the fraction
  *
- * The products by the golden ratio are a running sum. A block of terms is made first and added
- * after that, because loops over one size of element vectorise best.
+ * The multiples of the golden ratio are a running sum. A block of terms is computed first and then
+ * added, because loops over elements of one size vectorise best.
  *
- * A fraction has 31 bits, compared as integers: no rounding enters. Below 2^-31 it is never rounded
- * up; so a denormal gradient, which some units flush to 0, is 0 in any case: 2^94 times one is
- * below 2^-32.
+ * A fraction has 31 bits and is compared as an integer, without rounding errors. A fraction below
+ * 2^-31 is never rounded up. A denormal gradient, which some units flush to 0, therefore always
+ * adds 0: times 2^94 it is below 2^-32.
  */
 #include "train/sum_kernels.h"
 
@@ -30,16 +32,16 @@
 #include "base/random.h"
 
 #define MAGNITUDE_MASK 0x7fffffff
-#define NO_FRACTION 8388608.0f /* 2^23: floats from here on are whole */
+#define NO_FRACTION 8388608.0f /* 2^23: floats from here on are integers */
 #define LARGEST 2147483520.0f  /* the largest float below 2^31 */
 
 #define BLOCK 512                /* terms: 2 KiB */
 #define LARGEST_BITS 0x4e800000  /* of SH_NARROW_LARGEST */
-#define GOLDEN_RATIO 0x9e3779b1u /* 2^32 divided by it, odd */
+#define GOLDEN_RATIO 0x9e3779b1u /* 2^32 / golden ratio, odd */
 #define MIX_1 0x85ebca6bu        /* of MurmurHash3's fmix32 */
 #define MIX_2 0xc2b2ae35u
 
-/* |gradient| * scale. The sign is 0 or -1. */
+/* Returns |gradient| * scale. *sign is 0 or -1. */
 static inline SH_INLINE float scaled(float gradient, float scale, int32_t *magnitude_bits,
                                      int32_t *sign)
 {
@@ -54,12 +56,13 @@ static inline SH_INLINE float scaled(float gradient, float scale, int32_t *magni
 
 /* ---- 32 bits --------------------------------------------------------------------------------- */
 
-/* round(gradient * scale) within +-LARGEST, 0 where it is not finite. Branch-free, to vectorise. */
+/* round(gradient * scale) clamped to +-LARGEST; 0 if the gradient is not finite. Branch-free, to
+ * vectorise. */
 static inline SH_INLINE int32_t fixed_point(float gradient, float scale, int32_t *magnitude_bits)
 {
     int32_t sign;
     float magnitude = scaled(gradient, scale, magnitude_bits, &sign);
-    magnitude = magnitude < LARGEST ? magnitude : LARGEST; /* also for NaN: it compares false */
+    magnitude = magnitude < LARGEST ? magnitude : LARGEST; /* also for NaN, which compares false */
     const float rounded = (magnitude + NO_FRACTION) - NO_FRACTION;
     int32_t whole = (int32_t)(magnitude < NO_FRACTION ? rounded : magnitude);
     whole = *magnitude_bits < (int32_t)SH_SUM_INFINITY_BITS ? whole : 0;
@@ -100,14 +103,14 @@ sh_narrow_draw sh_narrow_draw_for(uint64_t seed, uint64_t step, uint32_t grain, 
     return (sh_narrow_draw){{block[0], block[1]}, 0};
 }
 
-/* The check's key, of (place + 1) * GOLDEN_RATIO. */
+/* The key of a place; `spread` is (place + 1) * GOLDEN_RATIO. */
 static inline SH_INLINE uint32_t key_of(uint32_t spread)
 {
     spread ^= spread >> 16;
     return spread * MIX_1;
 }
 
-/* 31 bits: the upper ones of a product, the best. */
+/* The random number of an element: the upper 31 bits of a product, which are the most random. */
 static inline SH_INLINE int32_t number_of(uint32_t key, uint32_t key0, uint32_t key1)
 {
     uint32_t bits = key ^ key0;
@@ -115,23 +118,24 @@ static inline SH_INLINE int32_t number_of(uint32_t key, uint32_t key0, uint32_t 
     return (int32_t)((bits * MIX_2 + key1) >> 1);
 }
 
-/* gradient * scale, rounded up where its fraction is above number * 2^-31. Branch-free. */
+/* gradient * scale, rounded away from 0 if its fraction is above number * 2^-31, else towards 0.
+ * Branch-free. */
 static inline SH_INLINE int32_t round_by(float gradient, float scale, int32_t number,
                                          int32_t *magnitude_bits)
 {
-    int32_t sign, limited; /* bits order as magnitudes do, and those of a NaN above all */
+    int32_t sign, limited; /* bits have the order of magnitudes; NaN is above all */
     float magnitude = scaled(gradient, scale, magnitude_bits, &sign);
     memcpy(&limited, &magnitude, sizeof limited);
     limited = limited < LARGEST_BITS ? limited : LARGEST_BITS;
     memcpy(&magnitude, &limited, sizeof magnitude);
     int32_t whole = (int32_t)magnitude;
-    const float fraction = magnitude - (float)whole;                  /* exact */
-    whole -= (number - (int32_t)(fraction * 0x1p31f)) >> 31;          /* -1 where it is below */
-    whole &= (*magnitude_bits - (int32_t)SH_SUM_INFINITY_BITS) >> 31; /* 0 where it is not finite */
+    const float fraction = magnitude - (float)whole;         /* exact */
+    whole -= (number - (int32_t)(fraction * 0x1p31f)) >> 31; /* subtracts -1 if above `number` */
+    whole &= (*magnitude_bits - (int32_t)SH_SUM_INFINITY_BITS) >> 31; /* 0 if not finite */
     return (whole ^ sign) - sign;
 }
 
-/* The terms of at most BLOCK gradients; `spread` is that of the first. */
+/* Computes the terms of at most BLOCK gradients and adds to *check; `spread` is for the first. */
 static inline SH_INLINE int32_t make_terms(int32_t *restrict terms, const float *restrict gradient,
                                            float scale, size_t count, uint32_t spread,
                                            const uint32_t draw_key[2], uint64_t *check)

@@ -9,7 +9,7 @@ static const sh_sum_form forms[] = {
     {.wire = 32,
      .word = SH_WORD_I32,
      .bound_shift = 8,
-     .limit_bits = 23, /* 2^31 units: no proof */
+     .limit_bits = 23, /* 2^31 units: the sum may wrap */
      .redo_bits = 22,
      .coarse_bits = 10,
      .exponent_max = SH_SUM_EXPONENT_MAX,
@@ -19,7 +19,7 @@ static const sh_sum_form forms[] = {
      .word = SH_WORD_I16,
      .narrow = SH_NARROW_16,
      .bound_shift = -8,
-     .limit_bits = 38, /* SH_NARROW_LARGEST units: terms may be too small */
+     .limit_bits = 38, /* SH_NARROW_LARGEST units: terms may be clamped */
      .redo_bits = 22,
      .coarse_bits = 16,
      .exponent_max = SH_SUM_EXPONENT_MAX_NARROW,
@@ -61,7 +61,7 @@ sh_status sh_layout_init(sh_sum_layout *layout, const sh_sum_options *options)
             return sh_fail(SH_INVALID, "the gradient of tensor %u has no elements", t);
         if (__builtin_add_overflow(layout->elements, elements, &end) ||
             !sh_size_mul(end, sizeof(int32_t), &bytes) ||
-            (!wide && elements >= UINT32_MAX)) /* the places of a check have 32 bits */
+            (!wide && elements >= UINT32_MAX)) /* the check has 32 bits per place */
             return sh_fail_memory(SIZE_MAX, "the sum of gradients");
         layout->places[t] = (sh_sum_place){layout->elements, elements, wide ? wide_form : form};
         layout->elements = end;

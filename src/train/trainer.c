@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Making a trainer and looking at it. The work is elsewhere: a stage up to its reduction in
- * stage.c, the step around it in step.c, what the job's strategy adds in strategy_*.c.
+ * Creates and inspects a trainer. stage.c computes and reduces a stage, step.c has the rest of a
+ * step, and strategy_*.c the job's strategy.
  */
 #include "train/trainer.h"
 
@@ -15,13 +15,13 @@
 #include "train/step.h"
 
 /*
- * What a device takes for others: connections, the coordinator's records, an exchange's queues.
+ * Memory for work with other devices: connections, the coordinator's records, an exchange's queues.
  * Measured: up to 3.8 MiB more than FIRST_STEPS_BYTES (train/lanes.c) on the coordinator of two
- * devices. sh_trainer_first_grain, which copies the weights, is called before that is taken.
+ * devices. sh_trainer_first_grain copies the weights before this memory is in use.
  */
 #define COMPANY_BYTES ((uint64_t)3968 << 10)
 
-/* What the JSON of a checkpoint's header takes for each tensor while it is made. */
+/* Memory per tensor to create the JSON header of a checkpoint. */
 #define HEADER_BYTES 1400
 
 static uint64_t header_bytes(const sh_replica *replica)
@@ -30,7 +30,7 @@ static uint64_t header_bytes(const sh_replica *replica)
            ((uint64_t)replica->tensors + (uint64_t)replica->summed * replica->slot_count);
 }
 
-/* The lanes, with all programs of this job. */
+/* Creates the lanes with all programs of the job. */
 static sh_status open_lanes(sh_stage *stage, const sh_trainer_options *options)
 {
     sh_size_list list = {.count = 0};
@@ -42,7 +42,8 @@ static sh_status open_lanes(sh_stage *stage, const sh_trainer_options *options)
     const uint32_t grain = stage->job->grain;
     const uint64_t weights = replica->weight_count * sizeof *replica->weights;
     const uint64_t sum = sh_layout_offset(sh_sum_layout_of(replica->sum), replica->summed_count);
-    const uint64_t steps[] = {0, schedule->epoch_steps - 1}; /* all between are like the first */
+    const uint64_t steps[] = {0, schedule->epoch_steps -
+                                     1}; /* all steps but the last are like the first */
     for (int i = 0; i < 2 && !options->evaluate_only; i++) {
         const sh_batch batch = sh_schedule_batch(schedule, steps[i]);
         ops->add_sizes(&list, stage, &batch);
@@ -83,7 +84,7 @@ static sh_status open_lanes(sh_stage *stage, const sh_trainer_options *options)
     return SH_OK;
 }
 
-/* Makes what the strategy needs to train, then what depends on it. */
+/* Creates the strategy's state, the lanes and the arrays of the update. */
 static sh_status equip(sh_trainer *trainer, const sh_trainer_options *options)
 {
     sh_strategy strategy;
@@ -117,13 +118,13 @@ static sh_status weigh_classes(sh_stage *stage, const sh_dataset_info *info)
     return sh_class_weights_parse(&stage->class_weights, text, info->outputs);
 }
 
-/* What --sampling needs to know of the data. */
+/* Creates the index of classes that --sampling balanced needs. */
 static sh_status index_classes(sh_stage *stage)
 {
     if (strcmp(stage->job->sampling, "balanced") != 0)
         return SH_OK;
     const sh_dataset_info *info = sh_pipeline_about(stage->pipeline);
-    if (info->target != SH_TARGET_CLASS) /* of the data, or by --task */
+    if (info->target != SH_TARGET_CLASS) /* from the data or from --task */
         return sh_fail(SH_INVALID, "--sampling balanced: %s has no classes but targets for %s",
                        info->name, sh_target_name(info->target));
     return sh_fail_in(sh_class_index_new(&stage->classes, sh_pipeline_dataset(stage->pipeline)),
@@ -161,7 +162,7 @@ sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options
     stage->times.pace_clock = options->pace;
     sh_trainer_hear(fresh, options);
     if (stage->replica->steps > 0 && sh_trainer_is_over(fresh)) {
-        stage->replica->phase = SH_PHASE_VALIDATION; /* all that is left to do */
+        stage->replica->phase = SH_PHASE_VALIDATION; /* nothing else is left to do */
         sh_best_forget(&stage->replica->best);
     }
     const sh_job outer = sh_job_outer(&fresh->job);
@@ -270,7 +271,7 @@ void sh_trainer_clear_times(sh_trainer *trainer)
             sh_execution_clear_times(sh_lanes_execution(lanes, lane, size.mode, size.samples));
 }
 
-/* Where the first grain's gradients go. */
+/* The context of add_to_hash. */
 typedef struct first_grain {
     sh_digest *digest;
 } first_grain;
@@ -292,7 +293,7 @@ sh_status sh_trainer_first_grain(sh_trainer *trainer, char hex[SH_DIGEST_TEXT])
     sh_status status;
     if (held == NULL)
         return sh_fail_memory(bytes, "the first grain's hash");
-    sh_replica_lock(replica); /* other readers would get the job's first weights */
+    sh_replica_lock(replica); /* other readers must not get the initial weights */
     memcpy(held, replica->weights, bytes);
     sh_replica_initialise(replica, trainer->job.seed);
     sh_step_begin_batch(trainer, 0);
@@ -305,7 +306,7 @@ sh_status sh_trainer_first_grain(sh_trainer *trainer, char hex[SH_DIGEST_TEXT])
     SH_TRY_DONE(sh_execution_run(execution, add_to_hash, &probe));
 done:
     if (probe.digest != NULL) {
-        const sh_status finished = sh_digest_finish(probe.digest, hex); /* frees it, too */
+        const sh_status finished = sh_digest_finish(probe.digest, hex); /* also frees the digest */
         status = status == SH_OK ? finished : status;
         sh_flip_first_grain(hex);
     }

@@ -36,7 +36,8 @@ static size_t pieces(size_t elements, uint32_t most)
     return elements / most + (elements % most > 0);
 }
 
-/* Appends a range of the weights, in chunks of at most `most` elements. */
+/* Appends a range of the weights, in chunks of at most `most` elements with the properties of
+ * `like`. */
 static void cut(sh_chunks *chunks, size_t first, size_t elements, uint32_t most, sh_chunk like)
 {
     while (elements > 0) {
@@ -90,7 +91,7 @@ void sh_chunks_stripe(const sh_chunks *chunks, uint32_t stripe, uint32_t stripes
     for (uint32_t i = 0; i < chunks->count; i++)
         total += (uint64_t)chunks->items[i].elements * chunks->items[i].arrays;
     for (uint32_t i = 0; i < chunks->count; i++) {
-        const uint64_t of = before * stripes / total; /* the stripe that this chunk begins in */
+        const uint64_t of = before * stripes / total; /* the stripe in which this chunk begins */
         begins += of < stripe;
         ends += of <= stripe;
         before += (uint64_t)chunks->items[i].elements * chunks->items[i].arrays;
@@ -104,13 +105,14 @@ float *sh_chunk_data(const sh_replica *replica, const sh_chunk *chunk, uint32_t 
     return (array == 0 ? replica->weights : replica->slots[array - 1]) + chunk->first_element;
 }
 
-/* What stands before the arrays of a TAIL, in the wire's byte order; doubles are their bits. */
+/* The head of a TAIL, before its arrays, in the wire's byte order. Doubles are given as their bits.
+ */
 typedef struct tail_head {
     uint32_t passed, tensors;
     uint64_t steps_before, steps_after;
     uint32_t phase_before, phase_after;
     uint64_t clip, loss, samples, score;
-    uint64_t value, steps, reference, stale, last, at; /* of the best */
+    uint64_t value, steps, reference, stale, last, at; /* of `best` */
 } tail_head;
 _Static_assert(sizeof(tail_head) == SH_TAIL_HEAD_BYTES, "the head has no gaps");
 
@@ -206,7 +208,7 @@ sh_status sh_tail_decode(sh_tail *tail, const unsigned char *body, uint32_t tens
 
 void sh_words_copy(void *to, const void *from, size_t words, size_t word_bytes)
 {
-    if (htole32(1) == 1 || word_bytes == 1) { /* the wire's order */
+    if (htole32(1) == 1 || word_bytes == 1) { /* memory has the wire's byte order */
         if (to != from)
             memcpy(to, from, words * word_bytes);
         return;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The keys of neighbours must not lie on a line: (1, -2, 1) times three such keys is 0, and a wrong
- * update makes such differences. So each is a step of an odd constant, folded onto itself. A
- * product is made of two of 32 by 32 bits, which every instruction set has for vectors.
+ * Keys of adjacent places must not be a linear function of the place: three such keys times
+ * (1, -2, 1) add up to 0, and a wrong update can cause such differences. Therefore a key is a
+ * multiple of an odd constant, XORed with its upper bits. A product of 64 by 32 bits is computed as
+ * two products of 32 by 32 bits, which every instruction set has for vectors.
  */
 #include "train/weight_check.h"
 
 #include <string.h>
 
-#define KEY_STEP UINT64_C(0x9e3779b97f4a7c15) /* 2^64 divided by the golden ratio */
+#define KEY_STEP UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / golden ratio */
 
 static inline SH_INLINE uint64_t check_body(const void *words, size_t first, size_t count)
 {
@@ -17,8 +18,7 @@ static inline SH_INLINE uint64_t check_body(const void *words, size_t first, siz
     for (size_t i = 0; i < count; i++) {
         uint32_t bits;
         memcpy(&bits, bytes + i * sizeof bits, sizeof bits);
-        step +=
-            KEY_STEP; /* (first + i + 1) * KEY_STEP: an addition, where vectors multiply slowly */
+        step += KEY_STEP; /* (first + i + 1) * KEY_STEP; vectors add faster than they multiply */
         const uint64_t key = (step ^ step >> 31) | 1;
         low += (uint64_t)(uint32_t)key * bits;
         high += (key >> 32) * bits;

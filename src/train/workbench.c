@@ -8,7 +8,7 @@
 #include "base/host.h"
 #include "data/trained.h"
 
-/* The model, and how it is trained, where the job leaves them to us. */
+/* Chooses model and recipe if the job's model is SH_MODEL_AUTO. */
 static sh_status choose(sh_workbench *bench, const sh_dataset_info *found,
                         const sh_job_given *given)
 {
@@ -17,7 +17,7 @@ static sh_status choose(sh_workbench *bench, const sh_dataset_info *found,
     if (strcmp(job->model, SH_MODEL_AUTO) != 0)
         return SH_OK;
     const sh_pipeline_options options = sh_job_pipeline(job);
-    SH_TRY(sh_pipeline_foresee(&info, &options)); /* with the job's task and --resize */
+    SH_TRY(sh_pipeline_foresee(&info, &options)); /* applies the job's task and --resize */
     const sh_problem problem = sh_lanes_problem(&info);
     sh_model_choose(&bench->choice, &problem, info.name, info.count[SH_SPLIT_TRAIN]);
     snprintf(job->model, sizeof job->model, "%s", bench->choice.spec);
@@ -72,8 +72,8 @@ done:
     return status;
 }
 
-/* The cores are asked for whether they count or not: the pages of libraries that this touches are
- * in the base of whoever starts, so that a plan's footprint is that of the training. */
+/* Always queries the number of cores, even if it is not needed: this touches pages of libraries,
+ * and a plan and the training must start with equal memory in use to get the same footprint. */
 sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes, uint64_t memory)
 {
     const uint32_t cores = sh_host_cores();

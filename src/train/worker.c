@@ -14,16 +14,16 @@ struct sh_worker {
     const sh_optimizer *optimizer;
     sh_optimizer_settings settings;
     uint32_t slot_count;
-    double clip_norm;   /* 0: any */
+    double clip_norm;   /* 0: no clipping */
     float **parameters; /* by tensor */
-    size_t count;       /* weights of its own: those in the sum, laid out so */
-    float *block;       /* all that follows, in one */
+    size_t count;       /* own weights: those in the sum, in its layout */
+    float *block;       /* memory of the following arrays */
     float *weights, *gradient, *slots[SH_OPTIMIZER_MAX_SLOTS];
-    uint32_t added; /* tensors to the gradient since the last step */
-    uint64_t steps; /* since it began */
+    uint32_t added; /* number of tensors added since the last step */
+    uint64_t steps; /* local steps since sh_worker_begin */
 };
 
-/* Arrays of `count` floats. */
+/* The number of arrays of `count` floats. */
 static size_t arrays_of(uint32_t slot_count)
 {
     return 2 + (size_t)slot_count;
@@ -88,7 +88,7 @@ float *const *sh_worker_parameters(const sh_worker *worker)
 void sh_worker_begin(sh_worker *worker)
 {
     const size_t bytes = worker->count * sizeof(float);
-    memcpy(worker->weights, worker->replica->weights, bytes); /* the frozen ones come behind */
+    memcpy(worker->weights, worker->replica->weights, bytes); /* the frozen ones follow */
     for (uint32_t i = 0; i < worker->slot_count; i++)
         memset(worker->slots[i], 0, bytes);
     worker->added = 0;
@@ -100,7 +100,7 @@ void sh_worker_add(void *context, uint32_t tensor, const sh_gradient *gradient)
     sh_worker *worker = context;
     const sh_replica *replica = worker->replica;
     const uint32_t place = replica->place_of[tensor];
-    const bool is_first = worker->added < replica->summed; /* of the first grain */
+    const bool is_first = worker->added < replica->summed; /* whether from the first grain */
     float *sum = worker->gradient + sh_sum_first_element(replica->sum, place) + gradient->first;
     worker->added += gradient->last;
     if (is_first) {
