@@ -19,7 +19,7 @@ static sh_rate parsed(const char *schedule, double warmup)
     return rate;
 }
 
-/* What torch.optim.lr_scheduler (1.13) sets for lr = 0.5, six epochs of two steps. */
+/* Rates of torch.optim.lr_scheduler (1.13) for lr = 0.5 and six epochs of two steps. */
 static void rates_are_pytorchs(void **state)
 {
     (void)state;
@@ -90,7 +90,7 @@ static void texts_are_filled_in(void **state)
     }
 }
 
-/* Read to the last bit as the compiler reads them. */
+/* Equal to the compiler's conversion, in every bit. */
 static void numbers_are_rounded_correctly(void **state)
 {
     (void)state;
@@ -163,7 +163,7 @@ static void some_follow_the_end(void **state)
     }
 }
 
-/* Smith's range test: the same factor from step to step, from --lr / SPAN to --lr. */
+/* Smith's range test: rises by the same factor in each step, from --lr / SPAN to --lr. */
 static void a_range_test_rises_evenly(void **state)
 {
     (void)state;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A hand-over from end to end: donors train equal replicas, each at its own pace and by a stand-in
- * for the trainer that updates whole tensors; frames travel in pieces that a seed chooses. Wherever
- * the receiver says that it is complete, its replica must be the donors' at that position, bit for
- * bit.
+ * Tests complete transfers. Donors train equal replicas, each at its own speed; a substitute for
+ * the trainer updates whole tensors. A seed chooses the order of all events. Whenever the receiver
+ * is complete, its replica must equal the donors' at that position in every bit.
  */
 #include "train/replica_receiver.h"
 
@@ -92,7 +91,7 @@ static sh_job job_of(const course_case *each)
     job.batch_size = BATCH;
     job.weight_decay = 0.01f;
     job.steps = STEPS;
-    if (each->strategy != NULL) { /* what is handed over is the outer optimizer's */
+    if (each->strategy != NULL) { /* the transferred state is the outer optimizer's */
         snprintf(job.strategy, sizeof job.strategy, "%s", each->strategy);
         job.outer_lr = 0.7f;
         job.outer_momentum = 0.5f;
@@ -101,7 +100,7 @@ static sh_job job_of(const course_case *each)
     return job;
 }
 
-/* A digest of all that a replica is. */
+/* A digest of a replica's whole state. */
 typedef struct print {
     char hex[SH_DIGEST_TEXT];
 } print;
@@ -132,14 +131,14 @@ static print print_of(const sh_replica *replica)
     return made;
 }
 
-/* A device that trains, and gives. */
+/* A device that trains and sends its state. */
 struct donor {
     sh_replica *replica;
     sh_position position;
-    bool summed;               /* the stage's sum is there */
-    uint32_t told;             /* buckets of it */
-    sh_replica_sender *sender; /* NULL before it begins */
-    bool in_flight;            /* the body of `head` is on its way into `sink` */
+    bool summed;               /* the stage's sum is computed */
+    uint32_t told;             /* buckets of the sum passed to the sender */
+    sh_replica_sender *sender; /* NULL before the transfer begins */
+    bool in_flight;            /* the body of `head` is being received into `sink` */
     sh_frame head;
     const void *body;
     sh_sink sink;
@@ -151,7 +150,7 @@ struct world {
     sh_schedule schedule;
     sh_rate rate;
     sh_random random;
-    float *gradients; /* STEPS times as many as are summed */
+    float *gradients; /* by step, then by element of the sum */
     struct donor donors[DONORS_MAX];
     uint32_t donor_count;
     sh_replica *taken;
@@ -163,10 +162,10 @@ struct world {
     uint32_t known_count;
     uint32_t redone, aborted, seen_complete;
     sh_position last_complete;
-    bool skips; /* validations that are due: all devices alike, as the best one is in replicas */
+    bool skips; /* all devices skip validations, because the best one is part of replicas */
 };
 
-/* Gradients that grow and shrink by 2^12 between steps, which costs redos. */
+/* Makes gradients that grow and shrink by 2^12 between steps, which causes redos. */
 static void draw_gradients(struct world *world, uint64_t seed)
 {
     const size_t each = world->taken->summed_count;
@@ -190,7 +189,7 @@ static struct world *new_world(const course_case *is, uint32_t donors, uint64_t 
     assert_ok(sh_rate_parse(&world->rate, world->job.schedule, 0));
     world->random = sh_random_for(seed, SH_RANDOM_TEST, 0, 0);
     world->donor_count = donors;
-    sh_job other = world->job; /* the receiver begins with other weights */
+    sh_job other = world->job; /* the receiver starts with other weights */
     other.seed++;
     assert_ok(sh_replica_new(&world->taken, &other, &is->problem));
     assert_ok(sh_replica_receiver_new(
@@ -229,7 +228,7 @@ static const print *known_at(const struct world *world, sh_position position)
     return NULL;
 }
 
-/* A donor has arrived somewhere: so have all that were there before, with the same replica. */
+/* Checks that all donors have the same replica at the same position. */
 static void arrive(struct world *world, const struct donor *donor)
 {
     const print mine = print_of(donor->replica);
@@ -265,7 +264,7 @@ static const void *totals_of(const struct donor *donor, size_t first)
     return all + sh_layout_offset(sh_sum_layout_of(donor->replica->sum), first);
 }
 
-/* A tensor's integers; until the next call. */
+/* A tensor's integers; valid until the next call. */
 static const int32_t *integers_of(const struct donor *donor, uint32_t tensor)
 {
     static int32_t room[40000];
@@ -289,7 +288,7 @@ static double clip_of(const struct world *world, const struct donor *donor)
     return sh_norm_clip(sqrt(total), (double)world->job.clip_norm);
 }
 
-/* What the trainer does at the end of a step, to whole tensors. */
+/* Applies a step like the trainer, but to whole tensors. */
 static void apply_step(const struct world *world, struct donor *donor, double clip)
 {
     sh_replica *replica = donor->replica;
@@ -331,7 +330,7 @@ static bool validates_at(uint64_t steps)
     return steps > 0 && steps % EPOCH_STEPS == 0;
 }
 
-/* The stage of a donor has ended so; it begins the next one. */
+/* Ends a donor's stage with this result and begins the next one. */
 static void pass(struct world *world, struct donor *donor, sh_passed passed, uint32_t phase,
                  double clip)
 {
@@ -348,7 +347,7 @@ static void pass(struct world *world, struct donor *donor, sh_passed passed, uin
     arrive(world, donor);
 }
 
-/* The stage begins again, or another of the same weights. */
+/* Restarts the stage, or another one with the same weights. */
 static void restart(struct world *world, struct donor *donor, uint32_t phase, bool tell)
 {
     donor->replica->phase = donor->position.phase = phase;
@@ -375,7 +374,7 @@ static void end_attempt(struct world *world, struct donor *donor)
     pass(world, donor, SH_PASSED_APPLY, validates_at(donor->replica->steps) ? 0 : 1, clip);
 }
 
-/* A little of the stage under way; sometimes it is aborted. */
+/* Makes one action of the current stage; sometimes aborts the stage. */
 static void advance(struct world *world, struct donor *donor)
 {
     const sh_sum_layout *layout = sh_sum_layout_of(donor->replica->sum);
@@ -385,7 +384,7 @@ static void advance(struct world *world, struct donor *donor)
         world->aborted++;
         restart(world, donor, again ? 0 : donor->position.phase, true);
     } else if (donor->position.phase == 0 && world->skips) {
-        restart(world, donor, 1, false); /* the validation is passed over without a word */
+        restart(world, donor, 1, false); /* skip the validation without notice */
     } else if (donor->position.phase == 0) {
         pass(world, donor, SH_PASSED_VALIDATE, 1, 1);
     } else if (!donor->summed) {
@@ -396,7 +395,7 @@ static void advance(struct world *world, struct donor *donor)
             sh_replica_sender_span(donor->sender, told->first_element, told->elements,
                                    totals_of(donor, told->first_element));
     } else {
-        end_attempt(world, donor); /* sometimes with buckets that only the outcome tells of */
+        end_attempt(world, donor); /* sometimes before all buckets were passed to the sender */
     }
 }
 
@@ -433,7 +432,7 @@ static void check_complete(struct world *world)
     assert_string_equal(print_of(world->taken).hex, known->hex);
 }
 
-/* Half of a frame: its head, or its body. Returns whether there was one. */
+/* Delivers the head or the body of a frame. False if no frame is queued. */
 static bool deliver(struct world *world, uint32_t index)
 {
     struct donor *donor = &world->donors[index];
@@ -459,7 +458,7 @@ static bool deliver(struct world *world, uint32_t index)
     return true;
 }
 
-/* Whether all has been trained, given and taken. */
+/* Whether training and transfer are complete. */
 static bool is_over(struct world *world)
 {
     for (uint32_t i = 0; i < world->donor_count; i++) {
@@ -471,10 +470,10 @@ static bool is_over(struct world *world)
     return sh_replica_receiver_left_bytes(world->receiver) == 0;
 }
 
-/* Everything in an order that the seed chooses. */
+/* Makes all actions in an order that the seed chooses. */
 static void run_world(struct world *world)
 {
-    const uint32_t haste = 1 + sh_random_below(&world->random, 40); /* of training */
+    const uint32_t haste = 1 + sh_random_below(&world->random, 40); /* of the training */
     while (!is_over(world)) {
         const uint32_t index = sh_random_below(&world->random, world->donor_count);
         struct donor *donor = &world->donors[index];
@@ -521,7 +520,7 @@ static void the_receiver_ends_as_the_donors(void **state)
     assert_true(redone > 100 && aborted > 100 && followed > 100);
 }
 
-/* All that waits at a donor, with what it can fill in. */
+/* Delivers all frames that a donor can send. */
 static void deliver_all(struct world *world, uint32_t index)
 {
     do
@@ -529,7 +528,7 @@ static void deliver_all(struct world *world, uint32_t index)
     while (deliver(world, index));
 }
 
-/* Donors that stand still, as when all have halted; then one that goes on before the others. */
+/* First all donors pause, as when all devices have halted; then they continue one by one. */
 static void donors_may_stand_still(void **state)
 {
     (void)state;
@@ -563,7 +562,7 @@ static void donors_may_stand_still(void **state)
     free_world(world);
 }
 
-/* Two donors that say different things of one position: of its epoch, or of the best validation. */
+/* Two donors at one position differ in the epoch's totals or in the best validation. */
 static void donors_that_differ_are_found(void **state)
 {
     (void)state;
@@ -589,7 +588,7 @@ static void donors_that_differ_are_found(void **state)
     }
 }
 
-/* A stream may not write where another's chunks are. */
+/* A stream cannot write to chunks of another stripe. */
 static void donors_keep_to_their_stripes(void **state)
 {
     (void)state;
@@ -615,7 +614,7 @@ struct frame {
 
 enum { FRAMES_MAX = 64, BODY_MAX = 4096 };
 
-/* An honest stream of the case, by one donor of two: stripe 0 of 2. */
+/* A valid stream of the case `damaged`, from a single donor. */
 struct record {
     struct frame frames[FRAMES_MAX];
     uint32_t count;
@@ -639,9 +638,9 @@ static void keep_frames(struct record *record, sh_replica_sender *sender)
 }
 
 /*
- * Of mlp:12-9-4 (157 weights) with adam and fc2 frozen (40): tail; the frozen chunk 0; chunk 1 of
- * 100, and 2 of 17, of three arrays each; sums; a redo's tail; sums; an applied step's tail; a
- * validation's tail. frames[]:
+ * The stream for mlp:12-9-4 (157 weights) with adam and fc2 frozen (40 weights): a tail; the frozen
+ * chunk 0; chunk 1 with 100 elements and chunk 2 with 17, of three arrays each; sums; the tail of a
+ * redo; sums; the tail of an applied step; the tail of a validation. frames[]:
  *
  *     0 T   1 W0   2 W1 3 A1 4 B1   5 W2 6 A2 7 B2   8 S1 9 S2   10 T   11 S1 12 S2   13 T   14 T
  */
@@ -654,7 +653,7 @@ static struct world *record_stream(struct record *record)
     struct world *world = new_world(&damaged, 1, 9);
     struct donor *donor = &world->donors[0];
     *record = (struct record){.count = 0};
-    donor->replica->steps = 5; /* the others see step 5 first */
+    donor->replica->steps = 5; /* the next step ends an epoch */
     donor->position.steps = 5;
     begin_to_give(world, 0);
     sh_replica_sender_fill(donor->sender);
@@ -670,7 +669,7 @@ static struct world *record_stream(struct record *record)
     return world;
 }
 
-/* The frame as it is sent in the damaged stream; returns its head. */
+/* Copies the body of the damaged frame to `body` and returns its head. */
 static sh_frame spoil(const struct damage *damage, const struct record *record,
                       unsigned char body[BODY_MAX])
 {
@@ -705,7 +704,7 @@ static sh_frame spoil(const struct damage *damage, const struct record *record,
     case REAL: /* a NaN */
         memcpy(body + damage->value, (const unsigned char[]){0, 0, 0xc0, 0x7f}, 4);
         break;
-    case FAR: /* both positions, by what the head does not show */
+    case FAR: /* both positions, in bits that the head lacks */
         body[12] = body[20] = (unsigned char)damage->value;
         break;
     case INSTEAD:
@@ -755,7 +754,7 @@ static void damaged_frames_are_refused(void **state)
         sh_replica_receiver_free(receiver);
     }
 
-    /* The same stream, whole; then a job that does not clip, and one that is shorter. */
+    /* The undamaged stream; then the same for a job without clipping, and for a shorter job. */
     sh_replica_receiver *receiver = new_receiver(world, &world->job, &world->schedule);
     for (uint32_t f = 0; f < record.count; f++) {
         assert_int_equal(sh_replica_receiver_complete(receiver), f > 7);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which frames a sender makes, in which order; what becomes of it under load.
- * replica_receiver_test.c has both ends. */
+/* Tests the frames of a sender, their order, and the limits of the queue. replica_receiver_test.c
+ * tests sender and receiver together. */
 #include "train/replica_sender.h"
 
 #include <pthread.h>
@@ -40,8 +40,8 @@ static sh_replica_sender *new_sender(const sh_replica *replica, uint32_t stripe,
     return sender;
 }
 
-/* Takes all that waits; the frames as text, such as "T5.1 W0 A0 S0": kinds with chunks, tails with
- * the position that passed. */
+/* Takes all queued frames and returns them as a text such as "T5.1 W0 A0 S0": kinds with chunks,
+ * and tails with the position of the completed stage. */
 static const char *frames_of(sh_replica_sender *sender)
 {
     static char text[1024];
@@ -78,7 +78,7 @@ static void tell_all(sh_replica_sender *sender, sh_replica *replica)
                            sh_sum_total(replica->sum).accumulator);
 }
 
-/* A stage has led to the next phase, or with APPLY to the next step. */
+/* Completes a stage that leads to `phase` or, with APPLY, to the next step. */
 static void pass(sh_replica_sender *sender, sh_replica *replica, sh_passed passed, uint32_t phase)
 {
     sh_stage_outcome outcome = {.before = sh_replica_position(replica), .clip = 1};
@@ -102,7 +102,7 @@ static void gives_tail_chunks_sums_tail(void **state)
     assert_string_equal(frames_of(sender), "W0 W1 A1 B1 W2 A2 B2 W3 A3 B3");
     tell_all(sender, replica);
     tell_all(sender, replica);
-    assert_string_equal(frames_of(sender), "S1 S2 S3"); /* not of what is frozen, and once */
+    assert_string_equal(frames_of(sender), "S1 S2 S3"); /* not for frozen chunks, and only once */
     pass(sender, replica, SH_PASSED_REDO, 2);
     tell_all(sender, replica);
     pass(sender, replica, SH_PASSED_APPLY, 0);
@@ -114,8 +114,8 @@ static void gives_tail_chunks_sums_tail(void **state)
     sh_replica_free(replica);
 }
 
-/* A chunk that follows its bucket's sum, sums that are told with the outcome, and sums that an
- * abort has made void. */
+/* Tests a chunk sent after its bucket's sum, sums known only from the outcome, and sums that an
+ * abort invalidates. */
 static void a_late_chunk_gets_its_sum(void **state)
 {
     (void)state;
@@ -139,7 +139,7 @@ static void a_late_chunk_gets_its_sum(void **state)
     sh_replica_free(replica);
 }
 
-/* No sums lead over a lap: all is given again. */
+/* A lap has no sums, so the whole stripe is sent again. */
 static void after_a_lap_the_stripe_begins_anew(void **state)
 {
     (void)state;
@@ -157,7 +157,7 @@ static void after_a_lap_the_stripe_begins_anew(void **state)
     sh_replica_free(replica);
 }
 
-/* A validation that the trainer passes over without a word, and one that begins again. */
+/* Tests a validation that the trainer skips without notice, and one that starts again. */
 static void a_phase_that_is_set_is_followed(void **state)
 {
     (void)state;
@@ -202,7 +202,7 @@ static void bodies_are_copies(void **state)
         assert_ok(sh_replica_sender_next(sender, &head, &body));
     assert_int_equal(head.kind, SH_FRAME_SUM);
     assert_int_equal(((const int32_t *)body)[0], -4);
-    sh_replica_sender_free(sender); /* with frames handed out and waiting */
+    sh_replica_sender_free(sender); /* while frames are in use and waiting */
     sh_replica_free(replica);
 }
 
@@ -224,10 +224,10 @@ static void chunks_keep_to_the_window(void **state)
     assert_ok(sh_replica_sender_new(&sender, &options));
     const size_t tail = sh_tail_bytes(replica->summed);
     sh_replica_sender_fill(sender);
-    assert_int_equal(sh_replica_sender_queued_bytes(sender), tail); /* which fills the window */
+    assert_int_equal(sh_replica_sender_queued_bytes(sender), tail); /* the window is full */
     assert_ok(sh_replica_sender_next(sender, &head, &body));
     sh_replica_sender_fill(sender);
-    assert_int_equal(sh_replica_sender_queued_bytes(sender), tail); /* handed out counts */
+    assert_int_equal(sh_replica_sender_queued_bytes(sender), tail); /* a frame in use counts */
     sh_replica_sender_done(sender);
     sh_replica_sender_fill(sender);
     sh_replica_sender_fill(sender);
@@ -253,8 +253,7 @@ static void a_receiver_that_is_too_slow_is_dropped(void **state)
     assert_ok(sh_replica_sender_next(sender, &head, &body));
     sh_replica_sender_fill(sender);
     size_t before = 0;
-    while (sh_replica_sender_queued_bytes(sender) >
-           head.bytes) { /* more than what was handed out */
+    while (sh_replica_sender_queued_bytes(sender) > head.bytes) { /* besides the frame in use */
         before = sh_replica_sender_queued_bytes(sender);
         assert_true(before <= limit);
         tell_all(sender, replica);
@@ -267,7 +266,7 @@ static void a_receiver_that_is_too_slow_is_dropped(void **state)
     tell_all(sender, replica);
     pass(sender, replica, SH_PASSED_APPLY, 1);
     sh_replica_sender_fill(sender);
-    assert_int_equal(*(const unsigned char *)body, SH_PASSED_NOTHING); /* is still ours */
+    assert_int_equal(*(const unsigned char *)body, SH_PASSED_NOTHING); /* still valid */
     sh_replica_sender_done(sender);
     assert_int_equal(sh_replica_sender_queued_bytes(sender), 0);
     assert_fails(sh_replica_sender_next(sender, &head, &none), SH_LIMIT, "too slow");
@@ -294,7 +293,7 @@ static void *train(void *context)
     return NULL;
 }
 
-/* For the thread sanitizer: the step's thread and the loop's. */
+/* For the thread sanitizer: the thread of the steps and that of the loop. */
 static void two_threads_may_work_on_one(void **state)
 {
     (void)state;

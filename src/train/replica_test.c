@@ -6,7 +6,9 @@
 #include "base/test.h"
 #include "train/step.h"
 
-/* A replica that never computes: what it is told of each step keeps it equal to the other. */
+/* A replica that computes no gradients. The leader's outcomes and sums keep it equal to the
+ * leader's.
+ */
 typedef struct follower {
     sh_replica *leader, *replica;
     sh_trainer *trainer; /* of the leader */
@@ -25,7 +27,7 @@ static void follow(void *context, const sh_stage_outcome *outcome)
         return;
     assert_true(self->trainer->update.applied.numbers.clip == (float)outcome->clip);
     assert_int_equal(outcome->before.steps + 1, outcome->after.steps);
-    enum { PIECES = 7 }; /* from the last to the first, across tensors and lanes' ranges */
+    enum { PIECES = 7 }; /* last piece first; pieces cross the bounds of tensors and lanes */
     for (size_t p = PIECES; p-- > 0;)
         sh_replica_update(replica, &self->trainer->update.applied, total.elements * p / PIECES,
                           total.elements * (p + 1) / PIECES, total.accumulator, NULL);
@@ -36,7 +38,7 @@ static void follow(void *context, const sh_stage_outcome *outcome)
                             replica->summed_count * sizeof(float));
 }
 
-/* With state, clipping and running statistics. */
+/* With optimizer state, clipping and running statistics. */
 static void what_is_told_of_a_step_is_all_of_it(void **state)
 {
     (void)state;
@@ -51,7 +53,7 @@ static void what_is_told_of_a_step_is_all_of_it(void **state)
     snprintf(job.model, sizeof job.model, "resnet:20");
     snprintf(job.data, sizeof job.data, "digits:100/10");
     snprintf(job.optimizer, sizeof job.optimizer, "adamw");
-    job.batch_size = 30; /* 100 samples: steps of 30, 30, 30, 10 */
+    job.batch_size = 30; /* 100 samples: steps of 30, 30, 30 and 10 */
     job.grain = 15;
     job.lr = 0.01f;
     job.clip_norm = 0.5f;
@@ -84,8 +86,8 @@ static void what_is_told_of_a_step_is_all_of_it(void **state)
     sh_pipeline_close(pipeline);
 }
 
-/* On a narrow wire running statistics keep 32 bits; on the others all have what the job says.
- * Buckets are as large on all, by elements. */
+/* On a narrow wire, running statistics have 32 bits and other tensors the wire's width. The number
+ * of elements in a bucket does not depend on the wire. */
 static void statistics_keep_their_bits(void **state)
 {
     (void)state;
@@ -115,7 +117,8 @@ static void statistics_keep_their_bits(void **state)
         assert_true(statistics > 0);
         assert_int_equal(sh_layout_offset(layout, replica->summed_count), bytes);
         assert_true(layout->bucket_count > 3);
-        for (uint32_t b = 0; b < layout->bucket_count; b++) { /* closed as soon as it is full */
+        for (uint32_t b = 0; b < layout->bucket_count;
+             b++) { /* a bucket ends as soon as it is full */
             const sh_sum_bucket *bucket = &layout->buckets[b];
             assert_true(bucket->elements - layout->places[bucket->first_tensor].elements < 1 << 16);
         }
@@ -123,7 +126,7 @@ static void statistics_keep_their_bits(void **state)
     }
 }
 
-/* An update whose sums are all 0 leaves 1 - momentum of a running variance, which begins as 1. */
+/* With sums of 0, an update multiplies a running variance, initially 1, by 1 - momentum. */
 static void each_statistic_has_its_momentum(void **state)
 {
     (void)state;

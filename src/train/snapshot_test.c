@@ -19,7 +19,7 @@ static sh_job job_with(const char *model, const char *freeze)
     snprintf(job.model, sizeof job.model, "%s", model);
     snprintf(job.data, sizeof job.data, "digits");
     job.seed = UINT64_MAX - 1;
-    job.lr = 0.1f; /* not a short binary fraction */
+    job.lr = 0.1f; /* not exactly representable */
     assert_ok(sh_job_complete(&job));
     return job;
 }
@@ -29,7 +29,7 @@ static sh_job job_of(const char *model)
     return job_with(model, "");
 }
 
-/* A replica that looks as if it had trained. */
+/* A replica with values in all of its state, as after training. */
 static sh_replica *used_replica(const sh_job *job)
 {
     sh_replica *replica;
@@ -134,7 +134,7 @@ static void foreign_files_are_refused(void **state)
     scratch_remove(folder);
 }
 
-/* A checkpoint that says `text` of its position. */
+/* A checkpoint with `text` as its position. */
 static sh_safetensors *with_position(const char *folder, const char *text)
 {
     char path[SCRATCH_BYTES + 16];
@@ -148,8 +148,8 @@ static sh_safetensors *with_position(const char *folder, const char *text)
     return file;
 }
 
-/* What is not known of the validations is as if there was none; the steps are read by themselves.
- */
+/* Validation results that a file lacks are as before the first validation. The steps can be read
+ * separately. */
 static void positions_of_older_files_are_read(void **state)
 {
     (void)state;
@@ -166,7 +166,7 @@ static void positions_of_older_files_are_read(void **state)
     scratch_remove(folder);
 }
 
-/* A validation that was due when the checkpoint was written is done after it. */
+/* A validation that is due when the checkpoint is written is still due after loading. */
 static void a_validation_stays_due(void **state)
 {
     (void)state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stages that break off, under real rings on the loopback: whatever the moment, the devices that
- * are left go on with what they hold, and the weights are those of a quiet run. Who was faster than
- * others when it broke brings them along, as a transfer would: every other break waits until one
- * device has passed a stage that another one has not.
+ * Interrupts stages at arbitrary points, with real rings on the loopback. The remaining devices
+ * must continue with their held units and reach the weights of an undisturbed run. A device that
+ * completed more stages than others before the failure copies its replica to them, as a transfer
+ * would. Every other failure waits until one device has completed a stage that another one has not.
  */
 #include "train/trainer.h"
 
@@ -21,15 +21,15 @@
 
 #define TENSORS_MAX 16
 #define DEVICES 3
-#define STEPS 6 /* of 4 an epoch: two validations */
+#define STEPS 6 /* with 4 per epoch: two validations */
 #define TRIALS 8
 #define NEVER UINT32_MAX
-#define OUTGROWING 40.0f /* a learning rate */
-#define ANNOUNCED 100    /* view, in the step behind `steps` steps: this + steps */
+#define OUTGROWING 40.0f /* a learning rate whose gradients exceed their exponents */
+#define ANNOUNCED 100    /* the view announced after `steps` steps is this + steps */
 
 typedef struct world world;
 
-/* One device: of its own, what a process would have. */
+/* One device, with everything that a process of its own would have. */
 typedef struct site {
     world *of;
     uint32_t index, rank;
@@ -41,43 +41,45 @@ typedef struct site {
     sh_listener *listener;
     uint16_t port;
     sh_engine *ring;  /* guarded by the world's lock */
-    uint32_t view;    /* that may link to it; the loop's */
-    sh_engine engine; /* the ring, with a moment at which it breaks */
+    uint32_t view;    /* the view whose links are accepted; only for the loop */
+    sh_engine engine; /* forwards to the ring and can fail at a chosen event */
     pthread_t thread;
     sh_part part;
-    sh_ranges work; /* of the first step after a break */
+    sh_ranges work; /* of the first step after a failure */
     sh_position before;
-    uint32_t passed;   /* outcomes told */
-    uint32_t outgrown; /* of them attempts that were redone, but for calibration */
-    uint32_t reduced;  /* attempts at steps begun in this view */
+    uint32_t passed;   /* reported outcomes */
+    uint32_t outgrown; /* redos after the first step, that is, without calibration */
+    uint32_t reduced;  /* attempts at steps started in this view */
 } site;
 
 struct world {
     pthread_mutex_t lock;
     sh_job job;
     site sites[DEVICES];
-    uint32_t devices, view; /* of the view at hand */
+    uint32_t devices, view; /* of the current view */
     unsigned char key[SH_KEY_BYTES];
-    atomic_uint events; /* begins, spans ready, spans complete: of all devices of this view */
+    atomic_uint
+        events; /* stages begun, spans ready and spans complete, of all devices of this view */
     uint32_t break_at;
-    const site *late;       /* it never passes its attempt number `late_at` of the view; or NULL */
-    uint32_t late_at;       /* from 1 */
-    sh_position front;      /* the furthest that a device has come in this view */
-    pthread_cond_t passing; /* `front` has moved; both are the lock's */
-    sh_sum_totals validations[STEPS + 1]; /* by steps: of the quiet run */
-    bool learns;                          /* it is the quiet run, of one device */
+    const site *late; /* the device that does not complete attempt `late_at` of the view, or NULL */
+    uint32_t late_at; /* from 1 */
+    sh_position front;                    /* the highest position of any device in this view */
+    pthread_cond_t passing;               /* signals a change of `front`; the lock guards both */
+    sh_sum_totals validations[STEPS + 1]; /* by steps; of the undisturbed run */
+    bool learns;                          /* this is the undisturbed run of one device */
     char hash[SH_DIGEST_TEXT];
-    uint32_t held_kept, held_redone, brought_along, outgrown; /* how often it came to that */
+    uint32_t held_kept, held_redone, brought_along, outgrown; /* counts over all trials */
 };
 
-/* ---- a ring that breaks at a moment ---------------------------------------------------------- */
+/* ---- a ring that fails at a chosen event
+ * ---------------------------------------------------------- */
 
 static site *site_of(sh_engine *engine)
 {
     return (site *)(void *)((char *)engine - offsetof(site, engine));
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static void break_rings(world *w)
 {
     for (uint32_t i = 0; i < DEVICES; i++)
@@ -99,8 +101,8 @@ static bool stays_behind(const site *self)
     return self->of->late == self && self->reduced == self->of->late_at;
 }
 
-/* For this device the round fails when another one has come through it, for which the ring's loop
- * goes on. */
+/* Fails the round on this device after another device has completed it. The ring's loop keeps
+ * running meanwhile. */
 static sh_status stay_behind(site *self)
 {
     world *w = self->of;
@@ -182,7 +184,7 @@ static void on_span(void *context, uint32_t index, const sh_span *span)
     count_event(((site *)context)->of);
 }
 
-/* By view: some gather factors (train/factors.h), some add up the gradients themselves. */
+/* Some views gather factors (train/factors.h), others only add up gradients. */
 static const sh_engine_ops break_ops[] = {
     {.name = "breaking", .begin = break_begin, .ready = break_ready, .wait = break_wait},
     {.name = "breaking",
@@ -205,7 +207,7 @@ static void accept_previous(void *context, sh_channel *channel, const char *iden
     char name[32];
     link_name(name, self->view);
     if (self->view == 0 || strcmp(identity, name) != 0)
-        sh_channel_close(channel); /* of a view that has broken before its links were up */
+        sh_channel_close(channel); /* of a view that failed before its links were connected */
     else
         assert_ok(self->ring->ops->take(self->ring, 0, channel));
 }
@@ -250,7 +252,7 @@ static void make_ring(void *context)
     set_ring(self, ring);
 }
 
-/* Takes no more links, so that the ring can be closed. */
+/* Accepts no further links, so that the ring can be closed. */
 static void leave_view(void *context)
 {
     ((site *)context)->view = 0;
@@ -269,16 +271,16 @@ static void link_up(void *context)
                              .key = self->of->key}));
 }
 
-/* ---- a device's life ------------------------------------------------------------------------- */
+/* ---- a device ------------------------------------------------------------------------- */
 
-/* Only when there is no later chance. */
+/* Announces only at the last opportunity. */
 static bool announce(void *context, bool last, uint64_t *view)
 {
     *view = last ? ANNOUNCED + ((site *)context)->replica->steps : 0;
     return last;
 }
 
-/* Positions follow each other, and the scales are those of the exponents that were summed with. */
+/* Checks that the position advances and that the caller holds the replica's lock. */
 static void on_passed(void *context, const sh_stage_outcome *outcome)
 {
     site *self = context;
@@ -331,7 +333,7 @@ static sh_status next_stage(site *self)
         SH_TRY(sh_trainer_evaluate(self->trainer, &self->part, &totals));
         if (self->of->learns)
             *known = totals;
-        assert_memory_equal(&totals.loss, &known->loss, sizeof totals.loss); /* it may be NaN */
+        assert_memory_equal(&totals.loss, &known->loss, sizeof totals.loss); /* may be NaN */
         assert_int_equal(totals.score, known->score);
         return SH_OK;
     }
@@ -340,7 +342,7 @@ static sh_status next_stage(site *self)
     const sh_status status = sh_trainer_step(self->trainer, &self->part, &result);
     self->part.work = NULL;
     SH_TRY(status);
-    assert_int_equal(result.totals.samples, batch.samples.count); /* each grain once */
+    assert_int_equal(result.totals.samples, batch.samples.count); /* each grain counts once */
     assert_int_equal(result.totals.next_view, ANNOUNCED + self->replica->steps - 1);
     return SH_OK;
 }
@@ -359,9 +361,9 @@ static void *live(void *argument)
     return NULL;
 }
 
-/* ---- what a coordinator would do ------------------------------------------------------------- */
+/* ---- work of the coordinator ------------------------------------------------------------- */
 
-/* All devices that are alive as one view, from where they stand, until the end or a break. */
+/* Runs all live devices as one view, from their positions to the end or to a failure. */
 static void run_view(world *w)
 {
     const uint32_t grains = sh_job_grains(&w->job);
@@ -397,7 +399,7 @@ static void run_view(world *w)
     }
 }
 
-/* The replica of one that stands at the target, to one that is behind. */
+/* Copies the replica of a device at the target position to one that is behind. */
 static void bring_along(site *receiver, const site *sender)
 {
     const sh_replica *from = sender->replica;
@@ -417,7 +419,8 @@ static void bring_along(site *receiver, const site *sender)
     receiver->of->brought_along++;
 }
 
-/* Everybody to the highest position; to phase 0 where somebody has yet to validate there. */
+/* Brings all devices to the highest position, or to its validation if any device has not made it.
+ */
 static sh_position gather(world *w)
 {
     const site *leader = site_at(w, 0);
@@ -443,7 +446,7 @@ static sh_position gather(world *w)
     return target;
 }
 
-/* Deals out what nobody holds of the step at hand, grain by grain. */
+/* Assigns the grains of the current step that no device holds to random devices. */
 static void deal_out(world *w, sh_random *random)
 {
     const sh_schedule *schedule = sh_trainer_schedule(site_at(w, 0)->trainer);
@@ -475,9 +478,9 @@ static void set_job(world *w, float lr, uint32_t wire, bool workers)
     sh_job_init(&w->job);
     snprintf(w->job.model, sizeof w->job.model, "mlp:784-40-1300-10"); /* two buckets */
     snprintf(w->job.data, sizeof w->job.data, "digits:56/20");
-    w->job.batch_size = 16; /* 56 samples: steps of 16, 16, 16, 8 */
+    w->job.batch_size = 16; /* 56 samples: steps of 16, 16, 16 and 8 */
     w->job.grain = 3;
-    if (workers) { /* steps as before, each of 4 workers that make 2 local ones */
+    if (workers) { /* the same steps, each of 4 workers with 2 local steps */
         snprintf(w->job.strategy, sizeof w->job.strategy, "local:2");
         w->job.batch_size = 8;
         w->job.workers = 4;
@@ -490,7 +493,7 @@ static void set_job(world *w, float lr, uint32_t wire, bool workers)
     assert_ok(sh_job_complete(&w->job));
 }
 
-/* Ends a world whose devices have come through. */
+/* Checks and closes a world whose devices have completed the job. */
 static void end_world(world *w)
 {
     for (uint32_t r = 0; r < w->devices; r++) {
@@ -507,7 +510,7 @@ static void end_world(world *w)
             close_site(&w->sites[i]);
 }
 
-/* A view that nothing disturbs; how many moments it has. */
+/* Runs the job without failures and returns the number of events. */
 static uint32_t run_quietly(world *w, float lr, uint32_t wire, uint32_t devices, const world *quiet,
                             bool workers)
 {
@@ -523,8 +526,9 @@ static uint32_t run_quietly(world *w, float lr, uint32_t wire, uint32_t devices,
     return atomic_load(&w->events);
 }
 
-/* Any moment, or when one device has passed a stage and another has not. Of trial 1 that is the
- * first attempt of all, which finds the exponents: the others go on to redo it. */
+/* Chooses a failure at a random event, or at a point where one device has completed a stage and
+ * another has not. In trial 1 that stage is the first attempt of the job, which calibrates the
+ * exponents. */
 static void choose_break(world *w, uint32_t trial, uint32_t number, uint32_t moments,
                          sh_random *random)
 {
@@ -536,8 +540,9 @@ static void choose_break(world *w, uint32_t trial, uint32_t number, uint32_t mom
     w->late_at = 1 + trial / 2 % (STEPS - 1);
 }
 
-/* One device fewer, at times the one that is ahead of all others, or the one behind. Not where this
- * would leave it to chance whether somebody is to be brought along: in trials 1, 5, 9 ... */
+/* Removes a random device, which may be the one ahead of or behind the others. Removes none after
+ * the failures with a late device in trials 1, 5, 9 ..., so that these trials always copy a
+ * replica. */
 static void lose_one(world *w, uint32_t trial, sh_random *random)
 {
     if (w->devices == (trial % 2 == 0 ? 1 : 2) || (w->late != NULL && trial % 4 == 1))
@@ -549,14 +554,16 @@ static void lose_one(world *w, uint32_t trial, sh_random *random)
             w->sites[i].rank = rank++;
 }
 
-/* Breaks with three devices, with two, and leaves one alone in the end, or not. */
+/* Runs the job with failures among three devices, then among two; in some trials one device
+ * remains.
+ */
 static void disturb(const world *quiet, float lr, uint32_t trial, uint32_t moments, world *seen)
 {
     sh_random random = sh_random_for(4, SH_RANDOM_TEST, trial, 0);
     const uint32_t breaks = 1 + trial % 3;
     world w;
     set_job(&w, lr, quiet->job.wire, quiet->job.workers > 0);
-    w.view = trial; /* so that the first one gathers factors in some trials */
+    w.view = trial; /* so that the first view gathers factors in some trials */
     memcpy(w.validations, quiet->validations, sizeof w.validations);
     for (uint32_t i = 0; i < DEVICES; i++)
         open_site(&w, i);
@@ -579,8 +586,8 @@ static void disturb(const world *quiet, float lr, uint32_t trial, uint32_t momen
     seen->brought_along += w.brought_along;
 }
 
-/* Every trial ends with the weights of the quiet run. Somebody has redone the first step, which
- * finds its exponents, with what was held, and somebody was brought along. */
+/* Every trial ends with the weights of the undisturbed run. In some trial, units were held at a
+ * redo, and in some trial a replica was copied. */
 static void disturb_often(world *quiet, float lr, uint32_t wire, uint32_t trials, world *seen,
                           bool workers)
 {
@@ -603,7 +610,7 @@ static void what_is_held_is_gone_on_with(void **state)
     assert_true(seen.held_kept > TRIALS);
 }
 
-/* Gradients that outgrow their exponents: the breaks fall into redone attempts of any step. */
+/* Gradients exceed their exponents, so failures occur in redone attempts of any step. */
 static void redone_attempts_as_well(void **state)
 {
     (void)state;
@@ -612,7 +619,7 @@ static void redone_attempts_as_well(void **state)
     assert_true(quiet.outgrown > 0);
 }
 
-/* Whole trajectories, and the momentum of the outer steps. */
+/* With workers, and momentum of the outer steps. */
 static void what_workers_have_come_to_as_well(void **state)
 {
     (void)state;
@@ -621,7 +628,7 @@ static void what_workers_have_come_to_as_well(void **state)
     assert_true(seen.held_kept > TRIALS);
 }
 
-/* Grains that are computed again by another device, and on a narrow wire: rounded as before. */
+/* On a narrow wire, another device that recomputes a grain rounds it equally. */
 static void on_narrow_wires_too(void **state)
 {
     (void)state;

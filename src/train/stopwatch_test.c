@@ -64,7 +64,7 @@ static void one_that_is_off_looks_at_no_clock(void **state)
     sh_stopwatch_release(&watch);
 }
 
-/* A job of one step, 20 samples in 5 grains, and what trains it. */
+/* A job of one step, 20 samples in 5 grains, with its trainer. */
 typedef struct small_job {
     sh_job job;
     sh_pipeline *pipeline;
@@ -106,7 +106,7 @@ static void small_job_close(small_job *small)
     sh_pipeline_close(small->pipeline);
 }
 
-/* Steps of a real trainer: what is counted is the whole, and validation is no step. */
+/* Steps of a real trainer: the profile accounts for all time, and a validation is not a step. */
 static void a_trainer_accounts_for_its_steps(void **state)
 {
     (void)state;
@@ -163,7 +163,7 @@ static void a_steps_time_is_parted(void **state)
     sh_stopwatch watch;
     sh_step_times times = {.step = 7};
     assert_ok(sh_stopwatch_init(&watch, &clock, 2));
-    watch.spans[0].ns[SH_SPAN_READ] = 5; /* from before */
+    watch.spans[0].ns[SH_SPAN_READ] = 5; /* before the step */
     watch.turns_ns = 10;
     sh_stopwatch_begin_step(&watch);
     watch.spans[0] = (sh_lane_spans){{105, 20, 30, 800, 400, 100, 40, 40}, {0}};
@@ -204,7 +204,7 @@ static void a_steps_time_is_parted(void **state)
 
 typedef struct account {
     uint64_t steps, wall_ns;
-    double found[ACCOUNTED]; /* the parts of each step, of its wall time */
+    double found[ACCOUNTED]; /* by step: its parts divided by its wall time */
 } account;
 
 static void take_account(void *context, const sh_step_times *times)
@@ -231,8 +231,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* By the system's clock: the parts are the wall time, which is that of the steps. Of the median
- * step: another process may take the core between two looks at the clock. */
+/* With the system's clock, the parts of a step add up to its wall time, and the wall times to that
+ * of all steps. Checks the median step, because another process may interrupt a step. */
 static void parts_add_up(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Devices are threads with replicas of their own, linked by real servers on the loopback. Who makes
- * which update is chance; what can be told of the result is told.
+ * Devices are threads with their own replicas, linked by real servers on the loopback. The
+ * assignment of updates to devices is random, so the tests check only properties that do not depend
+ * on it.
  */
 #include <math.h>
 
@@ -10,9 +11,9 @@
 
 #define DEVICES 3
 #define SAMPLES 1250
-#define BATCH 8 /* 157 updates an epoch, the last of 2 samples: laps of 64, 64 and 29 */
+#define BATCH 8 /* 157 updates per epoch, the last with 2 samples: laps of 64, 64 and 29 */
 
-/* A device, or one that is alone: `at` is NULL. */
+/* A device. `at` is NULL if it is alone. */
 typedef struct trainee {
     rank *at;
     sh_job job;
@@ -121,7 +122,7 @@ static bool no_word(void *context, bool last, uint64_t *word)
     return true;
 }
 
-/* Links up, by a round of the fixture's, and a trainer each. */
+/* Connects the links with a round of the fixture and creates the trainers. */
 static void begin_together(world *w, const sh_job *job, uint64_t until)
 {
     w->spans = 1;
@@ -147,12 +148,12 @@ static void train_together(const world *w)
 
 static void end_together(world *w)
 {
-    end_world(w); /* first: engines write into what trainers have */
+    end_world(w); /* close engines first: they write to memory of the trainers */
     for (uint32_t i = 0; i < w->devices; i++)
         close_trainee(&trainees[i]);
 }
 
-/* How far two replicas are apart, as a part of how far the first one has come. */
+/* The distance of two replicas' weights, relative to the change of the first one's. */
 static double difference(const trainee *a, const trainee *b)
 {
     double way = 0, apart = 0;
@@ -177,8 +178,9 @@ static void train_alone(trainee *self, const char *strategy, const sh_job *like,
     assert_ok(train(self));
 }
 
-/* With steps so small that it hardly matters with which weights a gradient was computed, devices
- * come to where sync comes: each update once, as large as it has to be. */
+/* With very small steps, the result hardly depends on the weights that a gradient was computed
+ * with. The devices must then reach nearly the weights of sync: each update counts once and has the
+ * right size. */
 static void small_steps_lead_to_where_sync_does(void **state)
 {
     (void)state;
@@ -239,8 +241,8 @@ static void alone_it_is_sync(void **state)
     close_trainee(&each[1]);
 }
 
-/* In its second lap a device goes: the others are where they were, with all that belongs to it, and
- * go on, here each alone. */
+/* A device leaves in its second lap. The others have their complete state from the start of the lap
+ * and continue, here each alone. */
 static void a_lap_that_breaks_off_leaves_all_as_it_was(void **state)
 {
     (void)state;

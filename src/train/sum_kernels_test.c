@@ -10,7 +10,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { LENGTH = 1100 }; /* two blocks of terms, and a part of one */
+enum { LENGTH = 1100 }; /* two blocks of terms and a part of a third */
 
 static const float edges[] = {
     0.0f,     -0.0f,          0.5f,     -0.5f,    1.0f,       -1.0f,       127.0f,   127.5f,
@@ -29,7 +29,7 @@ static int64_t read_sum(const void *sums, size_t i, sh_narrow narrow)
     return narrow == SH_NARROW_16 ? ((const int16_t *)sums)[i] : ((const int8_t *)sums)[i];
 }
 
-/* A value modulo 2^w, as a signed integer has it. */
+/* A value modulo 2^w as a signed integer. */
 static int64_t wrapped(int64_t value, sh_narrow narrow)
 {
     const uint64_t half = (uint64_t)1 << (bits_of(narrow) - 1);
@@ -54,7 +54,7 @@ static void make_gradient(float gradient[LENGTH], int exponent)
     }
 }
 
-/* Each term is the product rounded down or up, and whole products stay as they are. */
+/* Checks that a term is the product rounded down or up, and that whole products are exact. */
 static void check_term(float gradient, int exponent, int64_t added, sh_narrow narrow)
 {
     double product = isfinite(gradient) ? ldexp(fabs((double)gradient), exponent) : 0;
@@ -85,7 +85,7 @@ static void terms_are_rounded_down_or_up(void **state)
                 top = magnitude > top ? magnitude : top;
             }
             memset(first, 0, sizeof first);
-            for (unsigned v = SH_VARIANT_COUNT; v-- > 0;) { /* plain first */
+            for (unsigned v = SH_VARIANT_COUNT; v-- > 0;) { /* the portable variant first */
                 uint64_t check = 0;
                 if (!sh_variant_runs((sh_variant)v))
                     continue;
@@ -105,8 +105,7 @@ static void terms_are_rounded_down_or_up(void **state)
         }
 }
 
-/* The same key and place, the same bits: whatever else is added in the same call, and wherever the
- * tensor is cut. */
+/* The same key and place give the same bits, for any division of the tensor into calls. */
 static void rounding_depends_on_key_and_place_alone(void **state)
 {
     (void)state;
@@ -128,7 +127,7 @@ static void rounding_depends_on_key_and_place_alone(void **state)
             assert_memory_equal(whole, parts, sizeof whole);
             assert_true(check == part_check);
         }
-    /* and on all that the key is made of */
+    /* and they depend on every part of the key */
     const sh_narrow_draw draws[] = {
         sh_narrow_draw_for(1, 2, 3, 4), sh_narrow_draw_for(1 + (UINT64_C(1) << 32), 2, 3, 4),
         sh_narrow_draw_for(2, 2, 3, 4), sh_narrow_draw_for(1, 3, 3, 4),
@@ -144,12 +143,12 @@ static void rounding_depends_on_key_and_place_alone(void **state)
             size_t same = 0;
             for (size_t i = 0; i < LENGTH; i++)
                 same += sums[d][i] == sums[other][i];
-            assert_in_range(same, LENGTH / 2 - 100, LENGTH / 2 + 100); /* 6 deviations */
+            assert_in_range(same, LENGTH / 2 - 100, LENGTH / 2 + 100); /* 6 standard deviations */
         }
     }
 }
 
-/* Deviations of the sum of all that was added from its mean, in standard deviations. */
+/* The deviation of the sum of all terms from its mean, in standard deviations. */
 static void rounding_is_unbiased(void **state)
 {
     (void)state;
@@ -186,13 +185,13 @@ static void rounding_is_unbiased(void **state)
         const double n = (double)LENGTH * GRAINS;
         assert_true(fabs(total) < 5 * sqrt(n * variance));
         assert_true(fabs(neighbours) < 5 * sqrt(n) * variance);
-        /* Chi-square: sums over grains, and over elements, scatter as independent ones do. */
+        /* Chi-square: sums over grains and over elements have the variance of independent terms. */
         assert_true(fabs(grains / (n * variance) - 1) < 5 * sqrt(2.0 / GRAINS));
         assert_true(fabs(elements / (n * variance) - 1) < 5 * sqrt(2.0 / LENGTH));
     }
 }
 
-/* What three grains add, in wide sums and in narrow ones. */
+/* The terms of three grains, in wide and in narrow sums. */
 typedef struct three_grains {
     int64_t wide[LENGTH];
     unsigned char sums[2 * LENGTH];
@@ -222,7 +221,7 @@ static void partial_sums_may_wrap_and_final_ones_are_found(void **state)
     three_grains g;
     for (sh_narrow n = 0; n < SH_NARROW_COUNT; n++) {
         const float limit = (float)(1 << (bits_of(n) - 1));
-        for (size_t i = 0; i < LENGTH; i++) { /* two of them wrap, the third brings it back */
+        for (size_t i = 0; i < LENGTH; i++) { /* wraps with two grains, not with three */
             gradients[0][i] = gradients[1][i] = limit * 0.7f + sh_random_unit(&random);
             gradients[2][i] = -limit * 0.9f + sh_random_unit(&random);
         }
@@ -231,7 +230,7 @@ static void partial_sums_may_wrap_and_final_ones_are_found(void **state)
         for (size_t i = 0; i < LENGTH; i++)
             assert_true(read_sum(g.sums, i, n) == g.wide[i]);
 
-        for (size_t bad = 0; bad < LENGTH; bad += 97) { /* one that is outside, just and far */
+        for (size_t bad = 0; bad < LENGTH; bad += 97) { /* one sum out of range */
             const float kept = gradients[2][bad];
             gradients[2][bad] = bad % 2 == 0 ? kept + limit : kept - 2 * limit;
             add_three(&g, n, gradients);
@@ -240,7 +239,7 @@ static void partial_sums_may_wrap_and_final_ones_are_found(void **state)
                     assert_true(sh_narrow_check[n][v](g.sums, 0, LENGTH) != g.check);
             gradients[2][bad] = kept;
         }
-        gradients[2][3] += limit; /* two that wrapped in opposite directions do not make up */
+        gradients[2][3] += limit; /* opposite wraps do not cancel */
         gradients[2][4] -= 2 * limit;
         add_three(&g, n, gradients);
         assert_true(sh_narrow_check[n][sh_variant_chosen()](g.sums, 0, LENGTH) != g.check);

@@ -10,7 +10,7 @@ typedef struct layout_case {
     size_t bucket_bytes;
     uint32_t buckets;
     sh_sum_bucket bucket[MOST];
-    size_t offsets[MOST + 1]; /* of the tensors, and the end */
+    size_t offsets[MOST + 1]; /* of each tensor, and of the end */
 } layout_case;
 
 static const size_t sizes[MOST] = {10, 20, 30, 40};
@@ -50,7 +50,7 @@ static const layout_case cases[] = {
      3,
      {{60, 40, 3, 1, SH_WORD_I8}, {10, 50, 1, 2, SH_WORD_I8}, {0, 10, 0, 1, SH_WORD_I8}},
      {0, 10, 30, 60, 100}},
-    /* Widths do not share a bucket. */
+    /* Tensors of different widths do not share a bucket. */
     {8,
      1,
      SIZE_MAX,

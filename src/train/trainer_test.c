@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Promise 1 without a network: devices are threads, each with its own replica and trainer, joined
- * by an engine that adds their words up in memory. However the work is cut, the weights are the
- * same.
+ * Tests without a network that the weights do not depend on the division of the work. Devices are
+ * threads, each with its own replica and trainer. Their engine adds up spans in memory.
  */
 #include "train/aftermath.h"
 #include "train/trainer.h"
@@ -22,18 +21,18 @@
 
 #define MAX_DEVICES 8
 
-/* Adds the spans of all devices; every wait is a meeting of all. */
+/* The shared part of an engine that adds up the spans of all devices; its wait is a barrier. */
 typedef struct meeting {
     pthread_mutex_t lock;
     pthread_cond_t turn;
     uint32_t devices, arrived, generation;
     const sh_span *spans[MAX_DEVICES];
     uint32_t span_count;
-    uint32_t gathered; /* spans */
-    bool rounds;       /* partial sums, as sums of floats would */
+    uint32_t gathered; /* number of gathered spans */
+    bool rounds;       /* round partial sums, like sums of floats */
 } meeting;
 
-/* What may happen to a replica's memory. */
+/* Faults in a replica's memory. */
 typedef enum fault { FAULT_NONE, FAULT_WEIGHT, FAULT_FROZEN, FAULT_EXPONENT } fault;
 
 typedef struct meeting_engine {
@@ -42,13 +41,13 @@ typedef struct meeting_engine {
     uint32_t device;
     const sh_span *spans;
     uint32_t span_count;
-    uint32_t ready; /* spans announced, guarded by the meeting's lock */
+    uint32_t ready; /* number of ready spans; guarded by the meeting's lock */
     bool met;
-    fault fault; /* that comes with the next stage, before its grains are computed */
+    fault fault; /* to cause in the next stage, before its grains are computed */
     sh_replica *replica;
 } meeting_engine;
 
-/* Does it, or, done again, undoes it. */
+/* Causes a fault or undoes it. */
 static void change(sh_replica *replica, fault kind, bool undo)
 {
     uint32_t *weights = (uint32_t *)(void *)replica->weights;
@@ -105,7 +104,7 @@ static void add_span(const meeting *at, uint32_t span)
     }
 }
 
-/* Gives each device what the others have. */
+/* Copies the words of all other devices to each device. */
 static void gather_span(meeting *at, uint32_t span)
 {
     at->gathered++;
@@ -128,7 +127,7 @@ static sh_status meet(sh_engine *engine)
     meeting_engine *self = (meeting_engine *)engine;
     meeting *at = self->at;
     pthread_mutex_lock(&at->lock);
-    assert_int_equal(self->ready, self->span_count); /* each span once, all of them */
+    assert_int_equal(self->ready, self->span_count); /* every span is ready, once */
     at->spans[self->device] = self->spans;
     const uint32_t generation = at->generation;
     if (++at->arrived == at->devices) {
@@ -146,7 +145,7 @@ static sh_status meet(sh_engine *engine)
 
 static const sh_engine_ops meeting_ops = {
     .name = "meeting", .begin = begin, .ready = ready, .wait = meet};
-/* All spans at once, and nothing is left for the wait. */
+/* Reduces all spans at once, so that the wait has nothing to do. */
 static sh_status gathered(sh_engine *engine, size_t have, size_t *words)
 {
     meeting_engine *self = (meeting_engine *)engine;
@@ -165,7 +164,7 @@ static sh_status meet_once(sh_engine *engine)
 static const sh_engine_ops gathering_ops = {
     .name = "meeting", .begin = begin, .ready = ready, .gathered = gathered, .wait = meet_once};
 
-/* What one experiment runs, and what came out. */
+/* The options and the results of an experiment. */
 typedef struct experiment {
     sh_job job;
     uint32_t devices, lanes;
@@ -177,10 +176,10 @@ typedef struct experiment {
     sh_sum_totals last_step, validation;
     sh_status status;
     char message[SH_MESSAGE_BYTES];
-    fault fault; /* that device 1 has in step 3 and in validation */
+    fault fault; /* on device 1, in step 3 and in a validation */
     uint64_t check[MAX_DEVICES];
-    sh_aftermath after[MAX_DEVICES]; /* of the step that failed */
-    const sh_clock *pace;            /* of a workshop */
+    sh_aftermath after[MAX_DEVICES]; /* of the failed step */
+    const sh_clock *pace;            /* only in a workshop */
 } experiment;
 
 typedef struct device {
@@ -208,7 +207,7 @@ static sh_status train(experiment *e, uint32_t index, sh_replica *replica, sh_tr
             engine.fault = e->fault;
         const sh_status status = sh_trainer_step(trainer, &part, &result);
         part.work = NULL;
-        if (now) { /* the odd one is mended and computes its part again; the others wait for it */
+        if (now) { /* device 1 is repaired and computes its part again; the others keep theirs */
             assert_int_equal(status, SH_DIVERGED);
             assert_true(sh_position_same(sh_replica_position(replica), (sh_position){2, 1}));
             const sh_aftermath after = sh_trainer_aftermath(trainer);
@@ -295,7 +294,7 @@ static experiment small(const char *model, uint32_t devices, uint32_t lanes)
     sh_job_init(&e.job);
     snprintf(e.job.model, sizeof e.job.model, "%s", model);
     snprintf(e.job.data, sizeof e.job.data, "digits:100/50");
-    e.job.batch_size = 30; /* 100 samples: steps of 30, 30, 30, 10 */
+    e.job.batch_size = 30; /* 100 samples: steps of 30, 30, 30 and 10 */
     e.job.grain = 4;       /* grains of 4 and 2 */
     e.job.lr = 0.05f;
     return e;
@@ -322,7 +321,7 @@ static void weights_do_not_depend_on_who_computes(void **state)
     }
 }
 
-/* Dense layers' gradients by their factors (train/factors.h): other bytes, the same sums. */
+/* Exchanging factors of dense layers (train/factors.h) gives the same sums. */
 static void factors_make_the_same_sums(void **state)
 {
     (void)state;
@@ -347,7 +346,7 @@ static void factors_make_the_same_sums(void **state)
     }
 }
 
-/* The same with what works out numbers of a step, a norm over all of the gradient, and chance. */
+/* Likewise with rates that depend on the step, with clipping and with random rounding. */
 static void nor_do_they_with_any_optimizer_or_wire(void **state)
 {
     (void)state;
@@ -389,7 +388,7 @@ static void nor_do_they_with_any_optimizer_or_wire(void **state)
     }
 }
 
-/* A norm that no gradient reaches changes nothing, a small one does. */
+/* A limit above the norms of all gradients has no effect; a small one has. */
 static void clipping_begins_at_its_norm(void **state)
 {
     (void)state;
@@ -405,13 +404,13 @@ static void clipping_begins_at_its_norm(void **state)
     assert_string_not_equal(hashes[0], hashes[2]);
 }
 
-/* Learnt by heart: the training's own count of what is right must say so. */
+/* Overfits a few samples; the training's score must count all of them as correct. */
 static void a_few_samples_are_learnt_by_heart(void **state)
 {
     (void)state;
     experiment e = small("lenet", 1, 2);
     snprintf(e.job.data, sizeof e.job.data, "digits:30/50");
-    e.job.grain = 15; /* the fewest grains: the time goes into adding their gradients up */
+    e.job.grain = 15; /* few grains, because most time is spent on adding up their gradients */
     e.job.lr = 0.02f;
     e.steps = 60;
     run(&e);
@@ -430,7 +429,7 @@ static void another_seed_gives_other_weights(void **state)
     assert_string_not_equal(a.hash[0], b.hash[0]);
 }
 
-/* The same comparison sees a sum that depends on its order: this is what it is for. */
+/* The comparison of weights detects a sum that depends on the order. */
 static void a_rounded_sum_would_be_seen(void **state)
 {
     (void)state;
@@ -441,7 +440,7 @@ static void a_rounded_sum_would_be_seen(void **state)
     assert_string_not_equal(a.hash[0], b.hash[0]);
 }
 
-/* Nobody applies a step where the replicas differ, in whatever that counts. */
+/* No device applies a step if the replicas differ in weights, frozen weights or exponents. */
 static void replicas_that_differ_are_found(void **state)
 {
     (void)state;
@@ -461,7 +460,7 @@ static void replicas_that_differ_are_found(void **state)
     }
 }
 
-/* A learning rate that makes the gradients grow a thousandfold from one step to the next. */
+/* The learning rate makes gradients grow a thousandfold per step. */
 static void overflow_redoes_the_step_to_the_same_bits(void **state)
 {
     (void)state;
@@ -497,7 +496,7 @@ static void not_a_number_names_step_and_tensor(void **state)
     assert_non_null(strstr(warm.message, "learning rate of 2.5e+29"));
 }
 
-/* An engine that notes how far the step is when each span becomes ready. */
+/* An engine that records the number of computed samples when each span becomes ready. */
 typedef struct watching_engine {
     sh_engine engine;
     const sh_sum *sum;
@@ -527,7 +526,7 @@ static sh_status watch_wait(sh_engine *engine)
     return SH_OK;
 }
 
-/* A trainer of its own for an experiment, under an engine that watches. */
+/* A single trainer for an experiment, with a watching engine. */
 typedef struct workshop {
     sh_pipeline *pipeline;
     sh_replica *replica;
@@ -561,7 +560,7 @@ static void workshop_close(workshop *shop)
     sh_pipeline_close(shop->pipeline);
 }
 
-/* An engine under which every round fails at its end. */
+/* Fails every round at its end. */
 static sh_status lose_wait(sh_engine *engine)
 {
     (void)engine;
@@ -602,18 +601,19 @@ static void work_is_checked_against_what_is_held(void **state)
     assert_int_equal(sh_trainer_work_done(trainer).grains, 16);
     assert_fails(sh_trainer_step(trainer, &lost, &result), SH_PEER_LOST, "gone");
     assert_int_equal(sh_ranges_total(held), 3);
-    shop.replica->phase++; /* as another's state would: what is held is of no use there */
+    shop.replica->phase++; /* as after a transfer: held grains are of another position */
     work.work = &(sh_ranges){1, {{0, 8}}};
     assert_ok(sh_trainer_step(trainer, &work, &result));
     assert_int_equal(result.totals.samples, 30);
     assert_fails(sh_trainer_step(trainer, &lost, &result), SH_PEER_LOST, "gone");
     sh_trainer_forget(trainer);
-    assert_ok(sh_trainer_step(trainer, &part, &result)); /* without work: the share, from nothing */
-    assert_int_equal(result.totals.samples, 10);         /* the last of the epoch */
+    assert_ok(
+        sh_trainer_step(trainer, &part, &result)); /* without `work`: computes the whole share */
+    assert_int_equal(result.totals.samples, 10);   /* the last step of the epoch */
     workshop_close(&shop);
 }
 
-/* Time that each look at the clock takes a piece of. */
+/* A clock that advances by 1 ms with each reading. */
 static uint64_t tick(void *context)
 {
     atomic_ullong *now_ns = context;
@@ -634,14 +634,14 @@ static void the_pace_is_that_of_its_grains(void **state)
     assert_true(sh_trainer_speed(shop.trainer).rate == 0);
     for (int i = 0; i < 8; i++)
         assert_ok(sh_trainer_step(shop.trainer, &part, &result));
-    /* 1 ms between the looks before and after 7 grains and a half one, and 3 in a step */
+    /* 7 1/2 full grains take 1 ms between two readings, and a step takes 3 ms */
     const sh_speed speed = sh_trainer_speed(shop.trainer);
     assert_true(speed.rate > 7499 && speed.rate < 7501);
     assert_true(speed.step_s > 0.0029f && speed.step_s < 0.0031f);
     workshop_close(&shop);
 }
 
-/* The dense layers' gradients may travel while the last grain is still in the backward pass. */
+/* The buckets of dense layers are ready while the last grain is still in the backward pass. */
 static void buckets_are_ready_before_the_grain_ends(void **state)
 {
     (void)state;
@@ -657,12 +657,12 @@ static void buckets_are_ready_before_the_grain_ends(void **state)
     for (uint32_t i = 0; i < engine->count; i++)
         assert_int_equal(engine->order[i], i);
     for (uint32_t i = 0; i + 1 < engine->count; i++)
-        assert_int_equal(engine->samples_done[i], 28); /* of 30: the last grain is still at work */
+        assert_int_equal(engine->samples_done[i], 28); /* of 30: the last grain is not complete */
     assert_int_equal(engine->samples_done[engine->count - 1], 30);
     workshop_close(&shop);
 }
 
-/* Decay would move them, and so would momentum; their buckets travel all the same. */
+/* Frozen weights do not change, even with weight decay, and are not part of the sum. */
 static void frozen_weights_stay(void **state)
 {
     (void)state;
@@ -678,7 +678,7 @@ static void frozen_weights_stay(void **state)
     const sh_part part = {.share = {0, 8}, .of = 8, .engine = &engine->engine};
     const size_t bytes = replica->weight_count * sizeof *replica->weights;
     const size_t trained =
-        32 * 10 + 10; /* fc2: all that has gradients, state and a place on wires */
+        32 * 10 + 10; /* fc2: the only tensors with gradients, state and a place in the sum */
     assert_int_equal(sh_sum_own(replica->sum).elements, trained);
     const sh_footprint *held = sh_trainer_footprint(trainer);
     assert_int_equal(held->weights, bytes);
@@ -707,12 +707,12 @@ static void the_first_grain_is_the_same_on_all_devices(void **state)
     for (uint32_t i = 0; i < 3; i++) {
         experiment e = small("lenet", 1, 2);
         workshop shop;
-        if (i == 2) { /* lanes with weights of their own; the same first grain */
+        if (i == 2) { /* lanes with their own weights */
             snprintf(e.job.strategy, sizeof e.job.strategy, "local:2");
             e.job.workers = 5;
         }
         workshop_open(&shop, &e, 1 + i % 2);
-        shop.replica->weights[0] += 1; /* it does not depend on how far the job has come */
+        shop.replica->weights[0] += 1; /* the hash does not depend on the present weights */
         const float held = shop.replica->weights[0];
         assert_ok(sh_trainer_first_grain(shop.trainer, hash[i]));
         assert_true(shop.replica->weights[0] == held);
@@ -728,7 +728,7 @@ static void samples_are_brought_before_their_step(void **state)
         .read = watched_read, .touch = watched_touch, .close = watched_close};
     experiment e = small("mlp:64-10", 1, 1);
     e.job.grain = 7;
-    e.job.batch_size = 20; /* of 50: the last step of an epoch is short */
+    e.job.batch_size = 20; /* of 50 samples: the last step of an epoch is short */
     e.job.epochs = 2;
     e.job.steps = 0;
     assert_ok(sh_job_complete(&e.job));

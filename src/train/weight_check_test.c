@@ -15,7 +15,7 @@ static void fill(uint32_t *words)
         words[i] = sh_random_next(&random);
 }
 
-/* The definition, term by term. */
+/* The definition, computed term by term. */
 static uint64_t reference(const uint32_t *words, size_t first, size_t count)
 {
     uint64_t check = 0;
@@ -65,7 +65,7 @@ static void every_flipped_bit_shows(void **state)
         }
 }
 
-/* Differences with a pattern, as a wrong update would leave them; and exchanged neighbours. */
+/* Detects regular differences, as a wrong update may cause, and swapped neighbours. */
 static void regular_differences_show(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Workers against their definition written down once more: by itself with gradients that the test
- * makes up, and as part of a training whose course the test computes anew from losses' gradients,
- * sample by sample, with plain loops in double.
+ * Compares workers with an independent implementation of their definition: a single worker with
+ * artificial gradients, and a whole training that the test recomputes sample by sample with plain
+ * loops in double precision.
  */
 #include "train/worker.h"
 
@@ -16,7 +16,8 @@
 #include "train/norm.h"
 #include "train/trainer.h"
 
-/* ---- by itself ------------------------------------------------------------------------------- */
+/* ---- a single worker
+ * ------------------------------------------------------------------------------- */
 
 typedef struct way {
     const char *optimizer;
@@ -52,7 +53,7 @@ static sh_job job_of(const way *each)
 
 static const sh_problem problem = {1, 49, 10, 12, SH_TARGET_CLASS};
 
-/* What grain `grain` of local step `step` gives as the gradient of element i. */
+/* The artificial gradient of element i in grain `grain` of local step `step`. */
 static float made_up(uint32_t step, uint32_t grain, size_t i)
 {
     sh_random random = sh_random_for(step, SH_RANDOM_TEST, grain, (uint32_t)i);
@@ -80,7 +81,7 @@ static bool is_statistic(const sh_replica *replica, uint32_t place)
     return replica->graph->parameters[replica->tensor_of[place]].role == SH_ROLE_STATISTIC;
 }
 
-/* All local steps of a worker from the replica's weights on: `weights` are those in the sum. */
+/* Makes all local steps of a worker from the replica's weights; `weights` has those in the sum. */
 static void define(float *weights, const sh_replica *replica, const sh_job *job, uint32_t steps,
                    uint32_t grains)
 {
@@ -146,7 +147,7 @@ static void its_steps_are_the_optimizers(void **state)
         float *expected = calloc(2 * count, sizeof *expected), *room = expected + count;
         assert_non_null(expected);
         define(expected, replica, &job, STEPS, GRAINS);
-        for (int again = 0; again < 2; again++) { /* nothing is left of the first time */
+        for (int again = 0; again < 2; again++) { /* nothing remains of the first use */
             sh_worker_begin(worker);
             for (uint32_t s = 0; s < STEPS; s++) {
                 for (uint32_t g = 0; g < GRAINS; g++)
@@ -158,7 +159,7 @@ static void its_steps_are_the_optimizers(void **state)
                 const float *got = sh_worker_parameters(worker)[t];
                 if (place == SH_FROZEN)
                     assert_ptr_equal(got, replica->parameters[t]);
-                else /* the norm alone is added up in another order */
+                else /* only the norm is added up in another order */
                     assert_close(got, expected + sh_sum_first_element(replica->sum, place),
                                  sh_sum_elements(replica->sum, place), job.clip_norm > 0 ? 1e-7 : 0,
                                  ways[w].optimizer);
@@ -178,7 +179,7 @@ static void its_steps_are_the_optimizers(void **state)
     }
 }
 
-/* The replica's optimizer is the outer one: no decay, no clipping, none of the job's state. */
+/* The replica has the outer optimizer: without decay, clipping or the job's optimizer state. */
 static void the_outer_step_is_plain(void **state)
 {
     (void)state;
@@ -193,8 +194,8 @@ static void the_outer_step_is_plain(void **state)
         assert_string_equal(replica->optimizer->name, "sgd");
         assert_true(replica->settings.weight_decay == 0 && replica->settings.lr == 0.75f);
         assert_int_equal(replica->settings.nesterov, momentum);
-        assert_true(replica->takes_statistics); /* statistics are taken over as they are */
-        const uint64_t bytes = sh_worker_bytes(replica, &job); /* adamw: two of state */
+        assert_true(replica->takes_statistics); /* replaces its statistics by the mean */
+        const uint64_t bytes = sh_worker_bytes(replica, &job); /* adamw has two slots */
         assert_int_equal(bytes, 4 * replica->summed_count * sizeof(float));
         sh_replica_free(replica);
     }
@@ -207,12 +208,12 @@ enum { HIDDEN = 5, OUT = 10, SAMPLES = 70 };
 #define SIDE 28
 #define PIXELS (SIDE * SIDE)
 
-/* mlp:784-5-10 in double, as the sum lays it out: fc1.weight, fc1.bias, fc2.weight, fc2.bias. */
+/* mlp:784-5-10 in double, in the sum's layout: fc1.weight, fc1.bias, fc2.weight, fc2.bias. */
 enum { W1 = HIDDEN * PIXELS, B1 = HIDDEN, W2 = OUT * HIDDEN, B2 = OUT, ALL = W1 + B1 + W2 + B2 };
 
 typedef struct course {
-    double weights[ALL], momentum[ALL]; /* the common ones */
-    uint32_t local_steps;               /* before the outer step at hand */
+    double weights[ALL], momentum[ALL]; /* the common weights */
+    uint32_t local_steps;               /* before the current outer step */
 } course;
 
 #define LOCAL_OF_EPOCH(job) ((SAMPLES + (job)->batch_size - 1) / (job)->batch_size)
@@ -262,8 +263,8 @@ static void add_sample(double *gradient, const double *weights, const float *pix
     }
 }
 
-/* One worker's samples [first, end) of the order, `batch` at a time: SGD with momentum and decay.
- */
+/* Trains one worker on the samples [first, end) of the order, `batch` at a time, with SGD, momentum
+ * and weight decay. */
 static void walk(double *weights, const sh_pipeline *pipeline, const sh_order *order,
                  const sh_job *job, uint32_t first, uint32_t end, uint32_t step)
 {
@@ -288,7 +289,7 @@ static void walk(double *weights, const sh_pipeline *pipeline, const sh_order *o
     }
 }
 
-/* An outer step with the samples [first, first + count) of the epoch's order. */
+/* Makes an outer step with the samples [first, first + count) of the epoch's order. */
 static void outer_step(course *c, const sh_pipeline *pipeline, const sh_order *order,
                        const sh_job *job, uint32_t first, uint32_t count)
 {
@@ -343,7 +344,7 @@ static sh_job training_job(const setting *each)
     return job;
 }
 
-/* What a training comes to. */
+/* The result of a training. */
 typedef struct outcome {
     sh_status status; /* of the last step */
     float *weights;   /* owned */
@@ -351,7 +352,7 @@ typedef struct outcome {
     sh_sum_totals validation;
 } outcome;
 
-/* `first` (or NULL) gets the weights that it began with. */
+/* Trains the job; copies the initial weights to `first` unless it is NULL. */
 static outcome train(float *first, const sh_pipeline *pipeline, const sh_job *job, uint32_t lanes)
 {
     outcome got = {SH_OK, NULL, 0, {0}};
@@ -390,7 +391,7 @@ static outcome train(float *first, const sh_pipeline *pipeline, const sh_job *jo
 static void the_course_is_that_of_the_definition(void **state)
 {
     (void)state;
-    /* 70 samples: outer steps of 48 and 22 (parts of 6 and 4), of 40, 30, and of 70 at once */
+    /* 70 samples: outer steps of 48 and 22 (parts of 6 and 4); of 40 and 30; of 70 */
     static const setting settings[] = {
         {"local:4", 5, 4, 12, 2, 2, 2, 0.9f, 0.01f, 1, 0, false},
         {"local:4", 5, 4, 12, 3, 1, 2, 0.5f, 0, 0.7f, 0.6f, true},
@@ -425,8 +426,8 @@ static void the_course_is_that_of_the_definition(void **state)
     }
 }
 
-/* One worker without momentum walks as sync does, but for how sums are rounded: weights that
- * kernels have prepared and running statistics included. */
+/* One worker without outer momentum makes the steps of sync, except for the rounding of sums.
+ * Includes prepared weights and running statistics. */
 static void one_worker_is_sync(void **state)
 {
     (void)state;
@@ -436,9 +437,9 @@ static void one_worker_is_sync(void **state)
     } models[] = {
         {"mlp:784-5-10", 0.05f},
         {"lenet", 0.05f},
-        {"resnet:20", 0.0005f}, /* at ten times that, a difference grows tenfold in a step */
+        {"resnet:20", 0.0005f}, /* with ten times this rate, a difference grows tenfold per step */
     };
-    /* 70 samples: 4 steps of 20, 20, 20, 10 an epoch, or 2 outer ones */
+    /* 70 samples: per epoch 4 steps of 20, 20, 20 and 10, or 2 outer steps */
     static const setting local = {"local:3", 3, 1, 20, 6, 2, 2, 0, 0.01f, 1, 0, true};
     static const setting sync = {"sync", 7, 0, 20, 6, 2, 4, 0, 0.01f, 1, 0, true};
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
@@ -457,8 +458,8 @@ static void one_worker_is_sync(void **state)
     }
 }
 
-/* Whichever lane a worker meets: trained weights, running statistics, dropout, state of two
- * optimizers; and whichever has validated before. */
+/* Results do not depend on the lane of a worker: with running statistics, dropout and two
+ * optimizers with state, and on lanes that validated before. */
 static void lanes_do_not_matter(void **state)
 {
     (void)state;
@@ -488,7 +489,7 @@ static void lanes_do_not_matter(void **state)
     }
 }
 
-/* Nobody takes over what is not finite any more. */
+/* The replica never takes over values that are not finite. */
 static void a_worker_that_diverges_ends_the_job(void **state)
 {
     (void)state;
