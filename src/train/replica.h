@@ -58,8 +58,7 @@ typedef struct sh_replica {
     pthread_mutex_t lock;
 } sh_replica;
 
-/* The model of a job. Borrows the job's texts and the network, which is NULL for a built-in model.
- */
+/* The model of a job. Borrows the job's texts and the network (NULL for a built-in model). */
 sh_model_options sh_replica_model(const sh_job *job, const sh_problem *problem,
                                   const sh_network *network);
 

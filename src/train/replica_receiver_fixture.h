@@ -34,8 +34,7 @@ static const struct damage damages[] = {
     {0, BUCKET, 1, SH_FORMAT, "a tail with the fields of a chunk"},
     {0, HOP, 1, SH_FORMAT, "a tail with the fields of a chunk"},
     {0, BYTES, 127, SH_FORMAT, "a body of 127 bytes, where 128 were expected"},
-    {0, BYTE, 13 << 8 | 1, SH_FORMAT,
-     "does not lead"}, /* a bit of `steps before` that the head lacks */
+    {0, BYTE, 13 << 8 | 1, SH_FORMAT, "does not lead"}, /* a high bit of `steps before` */
     {0, BYTE, 48 << 8 | 25, SH_CORRUPT, "25 samples of an epoch that has 24"},
     {0, REAL, SH_TAIL_HEAD_BYTES, SH_CORRUPT, "tensor 0: the envelope nan is no maximum"},
     {0, REAL, EXPONENT(0), SH_CORRUPT, "tensor 0: the exponent 2143289344 is outside"},

@@ -273,8 +273,7 @@ void sh_replica_sender_passed(sh_replica_sender *sender, const sh_stage_outcome 
 {
     pthread_mutex_lock(&sender->lock);
     if (sender->position.phase == SH_PHASE_VALIDATION && outcome->before.phase == SH_PHASE_FIRST)
-        append_tail(sender, SH_PASSED_VALIDATE, outcome->before,
-                    1); /* the validation was skipped */
+        append_tail(sender, SH_PASSED_VALIDATE, outcome->before, 1); /* it was skipped */
     assert(sh_position_same(sender->position, outcome->before));
     if (outcome->passed == SH_PASSED_APPLY)
         take_sums(sender, 0, sender->replica->summed_count,

@@ -6,9 +6,8 @@
 #include "base/test.h"
 #include "train/step.h"
 
-/* A replica that computes no gradients. The leader's outcomes and sums keep it equal to the
- * leader's.
- */
+/* A replica that computes no gradients. The leader's outcomes and sums keep it equal to
+ * the leader's. */
 typedef struct follower {
     sh_replica *leader, *replica;
     sh_trainer *trainer; /* of the leader */
@@ -117,8 +116,7 @@ static void statistics_keep_their_bits(void **state)
         assert_true(statistics > 0);
         assert_int_equal(sh_layout_offset(layout, replica->summed_count), bytes);
         assert_true(layout->bucket_count > 3);
-        for (uint32_t b = 0; b < layout->bucket_count;
-             b++) { /* a bucket ends as soon as it is full */
+        for (uint32_t b = 0; b < layout->bucket_count; b++) { /* ends as soon as it is full */
             const sh_sum_bucket *bucket = &layout->buckets[b];
             assert_true(bucket->elements - layout->places[bucket->first_tensor].elements < 1 << 16);
         }

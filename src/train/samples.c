@@ -17,9 +17,7 @@ sh_class_mix sh_samples_mix_classes(int32_t class, int32_t other, float weight,
     const float first = mix.share * class_weights[mix.class];
     const float second = mix.other_share * class_weights[mix.other];
     mix.weight = first + second;
-    mix.share =
-        first /
-        mix.weight; /* the divisor is positive: the larger share and all class weights are */
+    mix.share = first / mix.weight; /* positive, like the larger share and all class weights */
     mix.other_share = second / mix.weight;
     return mix;
 }

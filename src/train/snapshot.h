@@ -42,8 +42,7 @@ sh_status sh_snapshot_read_fingerprint(const char **fingerprint,
 /* The value of "shoal.trained", or NULL; borrowed from the file. */
 const char *sh_snapshot_trained(const sh_safetensors *file);
 
-/* The number of steps applied when the checkpoint was written. Fails as above and with SH_FORMAT.
- */
+/* The steps applied when the checkpoint was written. Fails as above and with SH_FORMAT. */
 sh_status sh_snapshot_read_steps(uint64_t *steps, const sh_safetensors *file) SHOAL_CHECKED;
 
 /*

@@ -3,12 +3,13 @@
  * A stage up to its reduction consists of these turns of the team:
  *
  *     clear    lanes clear the own part of the sum unless it has held units, and compute values
- * that depend only on the weights compute  each lane takes the next unit until none is left, runs
- * its forward and backward pass and adds each gradient when it is available. The lane that adds the
- * last contribution to a bucket notifies the engine, so the engine sends buckets while earlier
- * layers are still in the backward pass check    with other devices: lanes compute the check of the
- * weights. This is the last turn, so a bit that flips while units are computed is detected in the
- * same stage
+ *              that depend only on the weights
+ *     compute  each lane takes the next unit until none is left, runs its forward and backward
+ *              pass and adds each gradient when it is available. The lane that adds the last
+ *              contribution to a bucket notifies the engine, so the engine sends buckets while
+ *              earlier layers are still in the backward pass
+ *     check    with other devices: lanes compute the check of the weights. This is the last turn,
+ *              so a bit that flips while units are computed is detected in the same stage
  *
  * Then the engine completes the reduction, or fails. The strategy computes the units and can have
  * other operations at each of these points (strategy_ops.h).
@@ -121,8 +122,7 @@ void sh_stage_take_turn(sh_stage *stage, sh_team_task *task, void *context)
     sh_stopwatch_since(watch, &watch->turns_ns, begun);
 }
 
-/* ---- work of the lanes
- * --------------------------------------------------------------------------- */
+/* ---- work of the lanes ----------------------------------------------------------------------- */
 
 void sh_stage_note_failure(sh_stage *stage, sh_status status)
 {

@@ -131,8 +131,8 @@ bool sh_stage_tensor_range(const sh_sum *sum, uint32_t tensor, size_t first, siz
 /* Records the first failure and stops the other lanes after their current units. */
 void sh_stage_note_failure(sh_stage *stage, sh_status status);
 
-/* Prepares the programs that the grains of a batch need; `lanes` lanes divide the work: all, or 1.
- */
+/* Prepares the programs that the grains of a batch need. `lanes` lanes (all, or 1) divide the
+ * work. */
 sh_status sh_stage_prepare(const sh_stage *stage, uint32_t lane, uint32_t lanes,
                            const sh_batch *batch) SHOAL_CHECKED;
 

@@ -58,8 +58,7 @@ struct world {
     site sites[DEVICES];
     uint32_t devices, view; /* of the current view */
     unsigned char key[SH_KEY_BYTES];
-    atomic_uint
-        events; /* stages begun, spans ready and spans complete, of all devices of this view */
+    atomic_uint events; /* stages begun, spans ready and complete, of all devices of this view */
     uint32_t break_at;
     const site *late; /* the device that does not complete attempt `late_at` of the view, or NULL */
     uint32_t late_at; /* from 1 */
@@ -68,11 +67,10 @@ struct world {
     sh_sum_totals validations[STEPS + 1]; /* by steps; of the undisturbed run */
     bool learns;                          /* this is the undisturbed run of one device */
     char hash[SH_DIGEST_TEXT];
-    uint32_t held_kept, held_redone, brought_along, outgrown; /* counts over all trials */
+    uint32_t held_kept, held_redone, brought_along, outgrown; /* counts of these events */
 };
 
-/* ---- a ring that fails at a chosen event
- * ---------------------------------------------------------- */
+/* ---- a ring that fails at a chosen event ----------------------------------------------------- */
 
 static site *site_of(sh_engine *engine)
 {
@@ -271,7 +269,7 @@ static void link_up(void *context)
                              .key = self->of->key}));
 }
 
-/* ---- a device ------------------------------------------------------------------------- */
+/* ---- a device -------------------------------------------------------------------------------- */
 
 /* Announces only at the last opportunity. */
 static bool announce(void *context, bool last, uint64_t *view)
@@ -361,7 +359,7 @@ static void *live(void *argument)
     return NULL;
 }
 
-/* ---- work of the coordinator ------------------------------------------------------------- */
+/* ---- work of the coordinator ----------------------------------------------------------------- */
 
 /* Runs all live devices as one view, from their positions to the end or to a failure. */
 static void run_view(world *w)
@@ -419,8 +417,8 @@ static void bring_along(site *receiver, const site *sender)
     receiver->of->brought_along++;
 }
 
-/* Brings all devices to the highest position, or to its validation if any device has not made it.
- */
+/* Brings all devices to the highest position, or to its validation if that is due on any
+ * device. */
 static sh_position gather(world *w)
 {
     const site *leader = site_at(w, 0);
@@ -554,9 +552,8 @@ static void lose_one(world *w, uint32_t trial, sh_random *random)
             w->sites[i].rank = rank++;
 }
 
-/* Runs the job with failures among three devices, then among two; in some trials one device
- * remains.
- */
+/* Runs the job with failures among three devices, then among two; in some trials,
+ * one device remains. */
 static void disturb(const world *quiet, float lr, uint32_t trial, uint32_t moments, world *seen)
 {
     sh_random random = sh_random_for(4, SH_RANDOM_TEST, trial, 0);

@@ -92,8 +92,7 @@ static void apply(void *context, uint32_t lane)
     sh_stopwatch_add(stage->times.watching, lane, SH_SPAN_BUSY, begun);
 }
 
-/* ---- before and after the stage
- * ------------------------------------------------------------------------ */
+/* ---- before and after the stage -------------------------------------------------------------- */
 
 sh_status sh_step_fail_not_finite(const sh_trainer *trainer, uint32_t tensor)
 {
@@ -213,8 +212,7 @@ void sh_step_take_times(sh_trainer *trainer, sh_step_times *times, uint64_t step
     sh_stopwatch_end_step(trainer->stage.times.watching, times);
 }
 
-/* ---- a step of all devices
- * ------------------------------------------------------------------------- */
+/* ---- a step of all devices ------------------------------------------------------------------- */
 
 static void set_share(sh_stage *stage, const sh_part *part)
 {
@@ -332,7 +330,7 @@ sh_status sh_step_together(sh_trainer *trainer, const sh_part *part, sh_step_res
     return sh_step_fail_attempts(trainer);
 }
 
-/* ---- functions of train/trainer.h ----------------------------------------------------------- */
+/* ---- functions of train/trainer.h ------------------------------------------------------------ */
 
 sh_status sh_trainer_step(sh_trainer *trainer, const sh_part *part, sh_step_result *result)
 {

@@ -62,7 +62,7 @@ void sh_step_begin_batch(sh_trainer *trainer, uint64_t number);
 /* SH_DIVERGED: the replicas of the devices differ. All devices get the same result. */
 sh_status sh_step_compare_replicas(const sh_trainer *trainer, const sh_part *part) SHOAL_CHECKED;
 
-/* Sets update.scales to the sum's scales; call it before sh_sum_verdict, which changes them. */
+/* Sets update.scales to the sum's scales; call it before sh_sum_verdict changes them. */
 void sh_step_read_scales(sh_trainer *trainer);
 
 /* The factor that limits the norm of the reduced gradient to --clip-norm; 1 without clipping. */

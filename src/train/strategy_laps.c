@@ -152,8 +152,7 @@ static sh_range first(sh_stage *stage)
     return sh_grains_first(stage);
 }
 
-/* ---- work of the servers -----------------------------------------------------------------------
- */
+/* ---- work of the servers --------------------------------------------------------------------- */
 
 static size_t word_offset(const void *context, size_t element)
 {

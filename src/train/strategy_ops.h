@@ -102,8 +102,7 @@ typedef struct sh_strategy_ops {
     sh_status (*step)(sh_trainer *trainer, const sh_part *part, sh_step_result *result);
 } sh_strategy_ops;
 
-/* Operations without a state: units are grains, and all lanes compute with the replica's weights.
- */
+/* Operations without a state: units are grains; all lanes compute with the replica's weights. */
 extern const sh_strategy_ops sh_strategy_plain;
 
 /* Operations for strategies whose units are grains (strategy_sync.c). */

@@ -160,8 +160,7 @@ static sh_status share(sh_stage *stage)
     return sh_factors_share(factors_of(stage)->factors);
 }
 
-/* The elements at the start of a bucket that factors replace: those of its first tensor, or none.
- */
+/* The elements at the start of a bucket that factors replace: its first tensor's, or none. */
 static size_t spared_elements(const factor_state *own, const sh_sum_layout *layout, uint32_t bucket,
                               size_t *bytes)
 {
@@ -254,8 +253,7 @@ static bool keeps_no_factors(const sh_stage *stage)
     return !stage->shared;
 }
 
-/* Initialises totals that the engine does not add up with the own part; `multiply` adds the rest.
- */
+/* Copies the own part to totals that the engine does not add up; `multiply` adds the rest. */
 static void take_own(sh_stage *stage, uint32_t lane)
 {
     const factor_state *own = factors_of(stage);

@@ -60,11 +60,11 @@ sh_narrow_draw sh_narrow_draw_for(uint64_t seed, uint64_t step, uint32_t grain, 
  *     sum over i of key(draw->first + i) * term(i)    modulo 2^64,
  *
  * where key(p) has 32 bits and depends on place p (a multilinear hash: Carter, Wegman 1979). The
- * checks of all terms, in any order and division, add up to the check of the exact sums. It equals
- * the check of the sums modulo 2^w if no exact sum is outside -2^(w-1) .. 2^(w-1) - 1; otherwise it
- * differs, except with a probability of about 2^-32. A single sum that wrapped is always detected.
- * `scale` is a power of two from 2^-126 to 2^94. Returns the largest magnitude bits, like
- * sh_sum_kernel. The arrays do not overlap.
+ * checks of all terms, in any order and division, add up to the check of the exact sums. This
+ * equals the check of the sums modulo 2^w if no exact sum is outside -2^(w-1) .. 2^(w-1) - 1;
+ * otherwise it differs, except with a probability of about 2^-32. A single sum that wrapped is
+ * always detected. `scale` is a power of two from 2^-126 to 2^94. Returns the largest magnitude
+ * bits, like sh_sum_kernel. The arrays do not overlap.
  */
 typedef uint32_t sh_narrow_add_kernel(void *sum, const float *gradient, float scale, size_t count,
                                       const sh_narrow_draw *draw, uint64_t *check);

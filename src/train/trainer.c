@@ -42,8 +42,7 @@ static sh_status open_lanes(sh_stage *stage, const sh_trainer_options *options)
     const uint32_t grain = stage->job->grain;
     const uint64_t weights = replica->weight_count * sizeof *replica->weights;
     const uint64_t sum = sh_layout_offset(sh_sum_layout_of(replica->sum), replica->summed_count);
-    const uint64_t steps[] = {0, schedule->epoch_steps -
-                                     1}; /* all steps but the last are like the first */
+    const uint64_t steps[] = {0, schedule->epoch_steps - 1}; /* all others equal the first */
     for (int i = 0; i < 2 && !options->evaluate_only; i++) {
         const sh_batch batch = sh_schedule_batch(schedule, steps[i]);
         ops->add_sizes(&list, stage, &batch);

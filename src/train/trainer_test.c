@@ -607,9 +607,8 @@ static void work_is_checked_against_what_is_held(void **state)
     assert_int_equal(result.totals.samples, 30);
     assert_fails(sh_trainer_step(trainer, &lost, &result), SH_PEER_LOST, "gone");
     sh_trainer_forget(trainer);
-    assert_ok(
-        sh_trainer_step(trainer, &part, &result)); /* without `work`: computes the whole share */
-    assert_int_equal(result.totals.samples, 10);   /* the last step of the epoch */
+    assert_ok(sh_trainer_step(trainer, &part, &result)); /* computes the whole share */
+    assert_int_equal(result.totals.samples, 10);         /* the last step of the epoch */
     workshop_close(&shop);
 }
 

@@ -105,8 +105,7 @@ float *sh_chunk_data(const sh_replica *replica, const sh_chunk *chunk, uint32_t 
     return (array == 0 ? replica->weights : replica->slots[array - 1]) + chunk->first_element;
 }
 
-/* The head of a TAIL, before its arrays, in the wire's byte order. Doubles are given as their bits.
- */
+/* The head of a TAIL, before its arrays, in the wire's byte order. Doubles are their bits. */
 typedef struct tail_head {
     uint32_t passed, tensors;
     uint64_t steps_before, steps_after;

@@ -21,8 +21,7 @@
 
 #include "base/variant.h"
 
-/* The part of the check for `count` floats (or other words of 32 bits), starting at place `first`.
- */
+/* The part of the check for `count` floats (or other 32-bit words), starting at place `first`. */
 uint64_t sh_weight_check(const void *words, size_t first, size_t count);
 
 /* The same function for each instruction set, for tests. */

@@ -20,11 +20,12 @@
  * batch into grains, like a batch of sync. So a full outer step has H local steps. With one worker,
  * these are the steps of sync.
  *
- *     gradient     of the mean loss over the local batch: the sum of its grains' gradients as
- * floats, in the order of the grains clipping     by the norm of that gradient, for each worker
- * separately (--clip-norm) update       the job's optimizer with its weight decay. In every outer
- * step its state starts at zero and n of its bias corrections at 1 rate         that of the local
- * step, numbered like the steps of sync, so --schedule and
+ *     gradient     of the mean loss over the local batch: its grains' gradients, added up as floats
+ *                  in the order of the grains
+ *     clipping     by the norm of that gradient, for each worker separately (--clip-norm)
+ *     update       the job's optimizer with its weight decay. In every outer step, its state
+ *                  starts at zero and n of its bias corrections at 1
+ *     rate         that of the local step, numbered like the steps of sync, so --schedule and
  *                  --warmup mean the same epochs and fractions
  *     statistics   each worker updates its own from its local batches
  *     frozen       weights are the replica's
@@ -60,9 +61,8 @@ float *const *sh_worker_parameters(const sh_worker *worker);
 /* Starts an outer step: copies the replica's weights and clears all other state. */
 void sh_worker_begin(sh_worker *worker);
 
-/* The gradient sink (backend/program.h); `context` is the worker. Every grain adds each tensor
- * once.
- */
+/* The gradient sink (backend/program.h); `context` is the worker. Every grain adds each
+ * tensor once. */
 void sh_worker_add(void *context, uint32_t tensor, const sh_gradient *gradient);
 
 /* Makes one local step with the gradients added since the previous one. */

@@ -16,8 +16,7 @@
 #include "train/norm.h"
 #include "train/trainer.h"
 
-/* ---- a single worker
- * ------------------------------------------------------------------------------- */
+/* ---- a single worker ------------------------------------------------------------------------- */
 
 typedef struct way {
     const char *optimizer;
