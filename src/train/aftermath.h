@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a device knows about a stage that failed, for the diagnosis.
+ * Facts about a failed stage on this device, for diagnosing the failure.
  *
  *     status = sh_trainer_step(trainer, &part, &result);
  *     const sh_aftermath after = sh_trainer_aftermath(trainer);
@@ -13,10 +13,10 @@
 #include "train/trainer.h"
 
 typedef struct sh_aftermath {
-    uint64_t said;   /* this device's check of its weights; 0: none yet */
-    uint64_t total;  /* of all checks, as it was read last */
+    uint64_t said;   /* this device's weight check in the trailer; 0: not computed yet */
+    uint64_t total;  /* the last total of all devices' checks */
     bool not_finite; /* the stage failed because the sum is not finite */
-    bool by_this;    /* this device's own part is not finite */
+    bool by_this;    /* this device's own part of the sum is not finite */
 } sh_aftermath;
 
 sh_aftermath sh_trainer_aftermath(const sh_trainer *trainer);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which validation of a job was the best, and for how many there was none better: part of the
- * replica, so that all devices know it, joiners and resumed trainings included.
+ * The best validation of a job, and the number of validations since the last improvement. This
+ * state is part of the replica, so all devices know it, including those that join or resume.
  *
- *     sh_best_note(&best, sh_best_figure(job, info, &totals), steps); // a validation has passed
- *     sh_best_settle(&best, job);                                     // a step was applied
+ *     sh_best_note(&best, sh_best_figure(job, info, &totals), steps); // after a validation
+ *     sh_best_settle(&best, job);                                     // after the next step
  *     const sh_best now = sh_best_now(&best, job);
  *     printf("%llu: %g", (unsigned long long)now.steps, sh_best_shown(job, now.value));
  *
- * A validation may be done again at the same position, when another device did not see its end. So
- * its figure is apart from the others until the next step, and the state depends on the position
- * alone.
+ * A validation is repeated at the same position if another device did not see its end. Its figure
+ * is therefore kept apart from the other members until the next step, and the state depends only on
+ * the position.
  *
- * Figures: as named by --monitor, but with accuracy negated, so that the least is the best;
- * INFINITY where the validation has no finite figure.
+ * Figures: --monitor names the figure. Accuracy is negated, so that the smallest figure is the
+ * best. The figure is INFINITY if the validation has no finite one.
  *
  * Threads: values; caller locks.
  */
@@ -28,44 +28,45 @@
 #include "shoal/job.h"
 #include "train/exact_sum.h"
 
-/* All zero: there was no validation. */
+/* All zero: no validation yet. */
 typedef struct sh_best {
-    double value;     /* the best figure; an equal one later does not replace it */
-    uint64_t steps;   /* that were applied then; 0: there is none */
+    double value;     /* the best figure; a later equal one does not replace it */
+    uint64_t steps;   /* steps applied at that validation; 0: no best yet */
     double reference; /* the last figure that was better by more than --min-delta */
-    uint64_t stale;   /* validations since then */
-    double last;      /* the figure of the validation at the position, which is not in the others */
-    uint64_t at;      /* the steps of that position; 0: there is none */
+    uint64_t stale;   /* validations since `reference` was set */
+    double
+        last; /* figure of the validation at the current position, not yet in the members above */
+    uint64_t at; /* steps applied at that position; 0: no such validation */
 } sh_best;
 
-/* SH_INVALID: the data have no figure of the name that --monitor gives. */
+/* SH_INVALID if the data set has no figure with the name in --monitor. */
 sh_status sh_best_check(const sh_job *job, const sh_dataset_info *info) SHOAL_CHECKED;
 
-/* The monitored figure of a validation. */
+/* The monitored figure of a validation, smaller is better. */
 double sh_best_figure(const sh_job *job, const sh_dataset_info *info, const sh_sum_totals *totals);
 
-/* The same as people read it: an accuracy is positive. */
+/* Converts between a figure and its usual sign: accuracy becomes positive. */
 double sh_best_shown(const sh_job *job, double figure);
 
-/* A validation has passed at `steps`; it replaces one at the same position. */
+/* Notes a validation after `steps` steps. Replaces one at the same position. */
 void sh_best_note(sh_best *best, double figure, uint64_t steps);
 
-/* The validation at the position is void. */
+/* Discards the validation at the current position. */
 void sh_best_forget(sh_best *best);
 
-/* A step is applied: the validation before it counts for good. */
+/* Makes the validation at the current position final. Call after a step was applied. */
 void sh_best_settle(sh_best *best, const sh_job *job);
 
-/* With the validation at the position. */
+/* Returns the state that includes the validation at the current position. */
 sh_best sh_best_now(const sh_best *best, const sh_job *job);
 
-/* Whether --patience ends the job after the validation at the position. */
+/* True if --patience ends the job after the validation at the current position. */
 bool sh_best_ends(const sh_best *best, const sh_job *job);
 
-/* Whether devices can have this state after `steps`: for what comes from outside. */
+/* True if this state is possible after `steps` steps. Validates state from outside. */
 bool sh_best_is_possible(const sh_best *best, uint64_t steps);
 
-/* Whether two states are the same bits. */
+/* True if both states have the same bits. */
 bool sh_best_same(const sh_best *a, const sh_best *b);
 
 #endif

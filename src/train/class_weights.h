@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Weights of classes in the loss: a sample of class k counts weights[k] times, so that classes of
- * few samples are not drowned (PyTorch: CrossEntropyLoss(weight=...), but divided by the samples of
- * the batch, not by their weights, so that a grain needs to know no other).
+ * Class weights in the loss: a sample of class k counts weights[k] times, so that classes with few
+ * samples are not neglected. As PyTorch's CrossEntropyLoss(weight=...), but the loss is divided by
+ * the number of samples in the batch instead of the sum of their weights, so that a grain does not
+ * depend on other grains.
  *
  *     char text[SH_CLASS_WEIGHTS_BYTES];
  *     SH_TRY(sh_class_weights_balance(text, dataset));           // "1.250000,0.833333"
  *     SH_TRY(sh_class_weights_parse(&weights, text, classes));
  *
- * A job has them as text, so every device reads the same numbers. Validation does not weight.
+ * A job stores the weights as text, so every device reads the same numbers. Validation ignores
+ * them.
  *
  * Threads: any.
  */
@@ -18,23 +20,23 @@
 #include "data/dataset.h"
 #include "shoal/job.h"
 
-#define SH_CLASS_WEIGHTS_BALANCED "balanced" /* before they are known */
+#define SH_CLASS_WEIGHTS_BALANCED "balanced" /* placeholder until the weights are computed */
 
 /*
- * The weights of a text: numbers with commas between, each of digits with at most one point, above
- * 0. `*weights` (owned, free it) has `classes` of them, or is NULL where the text is empty or
- * "balanced". Fails with SH_INVALID: no such number, another count.
+ * Parses positive decimal numbers separated by commas; each consists of digits and at most one
+ * point. `*weights` (owned; free()) has `classes` elements, or is NULL if the text is empty or
+ * "balanced". SH_INVALID if the text has another form or another number of weights.
  */
 sh_status sh_class_weights_parse(float **weights, const char *text, uint32_t classes) SHOAL_CHECKED;
 
-/* Whether a text is well-formed, whatever the classes. */
+/* SH_INVALID if the text is malformed. Does not check the number of weights. */
 sh_status sh_class_weights_check(const char *text) SHOAL_CHECKED;
 
 /*
- * The weights with which all classes count alike: n / (classes * n of the class), rounded to six
- * decimals, n being training samples. Blocking: reads them all. Fails with SH_INVALID (the targets
- * are no classes, or a class has no training sample), SH_LIMIT (more classes than the text holds),
- * and as reading does.
+ * Computes the weights that give all classes the same influence: n / (classes * n of the class),
+ * where n counts training samples, rounded to six decimals. Blocking: reads the targets of all
+ * training samples. Fails with SH_INVALID if the targets are not classes or a class has no training
+ * sample, with SH_LIMIT if the text is too small for the weights, and as reading the data set does.
  */
 sh_status sh_class_weights_balance(char text[SH_CLASS_WEIGHTS_BYTES],
                                    const sh_dataset *dataset) SHOAL_CHECKED;

@@ -30,12 +30,12 @@
 #define SH_SUM_EXPONENT_FIRST 40
 
 typedef struct sh_sum sh_sum;
-/* As sh_layout_init; the accumulator is aligned to SH_ALIGNMENT. */
+/* Fails as sh_layout_init does; the accumulator is aligned to SH_ALIGNMENT. */
 sh_status sh_sum_new(sh_sum **sum, const sh_sum_options *options) SHOAL_CHECKED;
 void sh_sum_free(sh_sum *sum);
 
-/* Allocates separate memory for a total, once. The next function makes it the `total`, for several
- * devices, or makes `own` the total, as at first. Both keep their contents. */
+/* sh_sum_share allocates separate memory for a total, once. sh_sum_set_shared selects that memory
+ * as `total` (several devices), or `own` (the initial choice). Both blocks keep their contents. */
 sh_status sh_sum_share(sh_sum *sum) SHOAL_CHECKED;
 void sh_sum_set_shared(sh_sum *sum, bool shared);
 
@@ -75,7 +75,7 @@ void sh_sum_complete(sh_sum *sum, uint32_t tensor, uint32_t grain, const sh_grad
  * wraps at 2^31 and serves reports only), and their score (train/score.h). */
 void sh_sum_add_loss(sh_sum *sum, const float *loss, uint32_t count, uint64_t score);
 
-/* What a device puts into its own trailer besides its grains; a new note replaces the old one. */
+/* What a device adds to its own trailer besides its grains. A new note replaces the old one. */
 typedef struct sh_sum_note {
     bool stop;          /* asks for an end after this step */
     uint32_t next_view; /* set by one device at most; 0: no change of the view */
@@ -99,14 +99,14 @@ size_t sh_sum_elements(const sh_sum *sum, uint32_t tensor);
 typedef struct sh_sum_totals {
     double loss; /* summed over samples; NaN if any is not finite */
     uint64_t samples, score, stops;
-    uint32_t next_view; /* that was said; 0: none */
-    uint64_t check;     /* the sum of all devices' */
-    uint64_t own_check; /* as the own trailer holds it */
+    uint32_t next_view; /* as noted by a device; 0: none */
+    uint64_t check;     /* the sum of all devices' checks */
+    uint64_t own_check; /* the check in the own trailer */
 } sh_sum_totals;
 
-/* The figures of the total, after the reduction; on a single device, of the additions so far. */
+/* Reads the total after the reduction. On a single device: of the additions so far. */
 sh_sum_totals sh_sum_read_totals(const sh_sum *sum);
-bool sh_sum_own_is_finite(const sh_sum *sum); /* all that was added to the own part */
+bool sh_sum_own_is_finite(const sh_sum *sum); /* everything added to the own part */
 /* Sets loss, samples and score of the own trailer. */
 void sh_sum_set_totals(sh_sum *sum, const sh_sum_totals *totals);
 

@@ -32,11 +32,11 @@ static inline void make_grain(float *gradient, uint32_t grain)
         const float large = symmetric(&random) * 0x1p-9f;
         sh_random tail = sh_random_for(3, SH_RANDOM_TEST, grain, (uint32_t)i);
         const float small = i % 64 == 0 ? symmetric(&tail) * 0x1p-20f : 0;
-        gradient[i] = grain % 2 == 0 ? large : -large + small; /* pairs leave something small */
+        gradient[i] = grain % 2 == 0 ? large : -large + small; /* pairs nearly cancel */
     }
 }
 
-/* The sum begins with nothing in it. */
+/* Clears the own part of the sum. */
 static inline void clear(sh_sum *sum)
 {
     sh_sum_clear_trailer(sum);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What sums over samples say of a model, in the terms of its data.
+ * Converts sums over samples to figures in the units of the data.
  *
  *     const sh_scale scale = sh_scale_of(pipeline);
  *     const sh_figures figures = sh_figures_of(&scale, totals.loss, totals.score, totals.samples);
@@ -12,18 +12,18 @@
 
 #include "data/pipeline.h"
 
-/* How a score becomes a figure. */
+/* How to convert a score to a figure. */
 typedef struct sh_scale {
     sh_target target;
     uint32_t outputs;
-    double unit; /* of errors: of the one number that is predicted, its own; of several, and of
-                    samples, that in which the network is given them */
+    double unit; /* of errors. A single predicted number: its own unit. Several numbers, or samples:
+                    the unit of the network's inputs and targets */
 } sh_scale;
 
 typedef struct sh_figures {
     double loss;     /* mean over the samples; 0 without samples */
-    double accuracy; /* 0 .. 1 of classes and labels; NaN of numbers and samples */
-    double mae;      /* mean absolute error of numbers and samples; NaN of classes and labels */
+    double accuracy; /* classes and labels: 0 .. 1; otherwise NaN */
+    double mae;      /* numbers and samples: mean absolute error; otherwise NaN */
 } sh_figures;
 
 sh_scale sh_scale_of(const sh_pipeline *pipeline);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a job holds in this device's memory, by kinds.
+ * The memory that a job takes on this device, by kind.
  *
  *     const sh_footprint *footprint = sh_lanes_footprint(lanes);
  *     printf("%llu bytes\n", (unsigned long long)sh_footprint_total(footprint));
  *
- * All but `base` and `thread` is exact: blocks whose sizes are known before the first step. The
- * base is what the process holds resident beside them once everything is compiled and bound:
- * program and libraries, generated kernels, open data; and what is known to come in the first
- * steps.
+ * All members except `base` and `thread` are exact: blocks whose sizes are known before the first
+ * step. `base` is what else the process holds resident once everything is compiled and bound
+ * (program and libraries, generated kernels, open data), and an allowance for the first steps.
  *
  * Threads: any; a value.
  */
@@ -25,32 +24,33 @@
 typedef struct sh_footprint {
     uint64_t base;
     uint64_t weights;
-    uint64_t optimizer; /* its state */
-    uint64_t sum;       /* of gradients */
-    uint64_t prepared;  /* weights in other layouts: of all lanes together, or of each its own */
-    uint64_t lane;      /* of one: inputs, activations, gradients, scratch */
-    uint64_t own;       /* of one: what its worker holds (train/worker.h), or 0 */
-    uint64_t thread;    /* of one: what its thread holds */
-    uint64_t start; /* beside one lane's, before the first step (sh_trainer_first_grain), or 0 */
+    uint64_t optimizer; /* optimizer state */
+    uint64_t sum;       /* accumulators of gradients */
+    uint64_t prepared;  /* weights in other layouts: one copy for all lanes, or one per lane */
+    uint64_t lane;      /* per lane: inputs, activations, gradients, scratch */
+    uint64_t own;       /* per lane: its worker's state (train/worker.h), or 0 */
+    uint64_t thread;    /* per lane: what its thread holds */
+    uint64_t start;     /* before the first step, in addition to one lane's memory
+                           (sh_trainer_first_grain), or 0 */
     uint32_t lanes;
     uint32_t lanes_asked;
-    uint32_t segments; /* what is computed again: as sh_graph_recompute takes it */
-    bool on_demand;    /* grains convert weights for themselves, nothing is prepared */
+    uint32_t segments; /* of recomputed activations, as for sh_graph_recompute */
+    bool on_demand;    /* grains convert weights themselves; nothing is prepared */
 } sh_footprint;
 
-/* Program, libraries and data: the base, and what the lanes' threads hold. */
+/* Program, libraries and data: `base` and the memory of the lanes' threads. */
 uint64_t sh_footprint_program(const sh_footprint *footprint);
 
-/* All of it, with as many lanes as it says. */
+/* Total for `lanes` lanes. */
 uint64_t sh_footprint_total(const sh_footprint *footprint);
 
-/* What was chosen to stay below `limit` bytes, as a line for people. */
+/* Writes one line for users: what was chosen to stay below `limit` bytes. */
 void sh_footprint_print(char text[SH_FOOTPRINT_TEXT], const sh_footprint *footprint,
                         uint64_t limit);
 
 /*
- * SH_LIMIT: the least that is needed is above the limit. `grain` is that of the job, `fits` one
- * that would need `fits_bytes` at most and so fit, or 0 where none would.
+ * Returns SH_LIMIT: the smallest footprint, `least`, is above the limit. `grain` is the job's
+ * grain. `fits` is a smaller grain that would fit with at most `fits_bytes`, or 0 if there is none.
  */
 sh_status sh_footprint_refuse(const sh_footprint *least, uint64_t limit, uint32_t grain,
                               uint32_t fits, uint64_t fits_bytes) SHOAL_CHECKED;

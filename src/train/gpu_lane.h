@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A GPU that computes grains, many at a time: their losses, and in training their gradients as the
- * exact sum adds them at 32 bits.
+ * Computes several grains at a time on a GPU: losses and, in training, the gradients, already
+ * rounded and summed as 32-bit integers for the exact sum.
  *
  *     SH_TRY(sh_gpu_lane_new(&lane, &options));
  *     sh_gpu_lane_set_unit(lane, parameter, unit);               // each parameter, each step
@@ -11,7 +11,7 @@
  *     sums = sh_gpu_lane_sums(lane, parameter, &facts);
  *     loss = sh_gpu_lane_output(lane, 0, g);
  *
- * After a failure, free the lane; the failed run has changed nothing.
+ * After a failure, free the lane. The failed run has no effect outside the lane.
  *
  * Threads: caller locks.
  */
@@ -23,45 +23,46 @@
 #include "train/exact_sum.h"
 
 typedef struct sh_gpu_lane_options {
-    uint32_t gpu;                  /* its number (gpu/device.h) */
+    uint32_t gpu;                  /* the number of the GPU (gpu/device.h) */
     const sh_model_options *model; /* borrowed for the call */
-    sh_model_mode mode;            /* of its program */
-    uint32_t samples;              /* of a grain */
-    uint32_t grains;               /* the most at a time; fewer where the GPU's memory is short */
-    struct sh_gpu_lane *beside;    /* the new one is freed before this one, whose GPU it uses; NULL:
-                                      it opens the GPU */
+    sh_model_mode mode;            /* of the program */
+    uint32_t samples;              /* per grain */
+    uint32_t grains;               /* most grains per run; fewer if the GPU lacks memory */
+    struct sh_gpu_lane *beside;    /* lane whose GPU to share, to be freed later, or NULL */
 } sh_gpu_lane_options;
 
 typedef struct sh_gpu_lane sh_gpu_lane;
 
-/* Opens the GPU and compiles, which takes seconds where the driver has not kept the kernels.
- * Failures are those of the GPU (gpu/device.h) and of gpu_program.h. */
+/* Opens the GPU and compiles, which takes seconds if the driver has not cached the kernels. Fails
+ * as gpu/device.h and gpu_program.h do. */
 sh_status sh_gpu_lane_new(sh_gpu_lane **lane, const sh_gpu_lane_options *options) SHOAL_CHECKED;
 void sh_gpu_lane_free(sh_gpu_lane *lane); /* NULL is fine */
 
-/* What it computes on; borrowed until sh_gpu_lane_free. */
+/* The GPU; borrowed until sh_gpu_lane_free. */
 const sh_gpu_description *sh_gpu_lane_about(const sh_gpu_lane *lane);
 
-/* The most grains at a time, and the samples of each. */
+/* The most grains per run, and the samples per grain. */
 uint32_t sh_gpu_lane_grains(const sh_gpu_lane *lane);
 uint32_t sh_gpu_lane_samples(const sh_gpu_lane *lane);
 
-/* The unit that a parameter's gradients are rounded to: `unit` is 2^e. */
+/* Sets 2^e for a parameter's gradients: g * `unit` is rounded to an integer. */
 void sh_gpu_lane_set_unit(sh_gpu_lane *lane, size_t parameter, float unit);
 
 /* Copies the parameters of the model's graph to the GPU. */
 sh_status sh_gpu_lane_prepare(sh_gpu_lane *lane, float *const *parameters) SHOAL_CHECKED;
 
-/* Inputs of the model's graph; where input number `index` of grain `grain` goes, row-major. */
+/* Inputs of the model's graph: their number, the bytes of one grain, and where to write input
+ * `index` of grain `grain`, row-major. */
 size_t sh_gpu_lane_inputs(const sh_gpu_lane *lane);
 size_t sh_gpu_lane_input_bytes(const sh_gpu_lane *lane, size_t index);
 void *sh_gpu_lane_input(const sh_gpu_lane *lane, size_t index, uint32_t grain);
 
-/* Computes `count` grains and waits for them. */
+/* Computes `count` grains and waits for the results. */
 sh_status sh_gpu_lane_run(sh_gpu_lane *lane, uint32_t count) SHOAL_CHECKED;
 
-/* Of the last run: an output of one grain, and a parameter's sum over all grains, with what there
- * is to know of each of them. NULL: the parameter has no gradient. */
+/* Results of the last run, borrowed until the next one: an output of one grain, and a parameter's
+ * sum over all grains with `*grains`, the facts of each grain for the trailer. NULL: the parameter
+ * has no gradient. */
 const void *sh_gpu_lane_output(const sh_gpu_lane *lane, size_t index, uint32_t grain);
 const int32_t *sh_gpu_lane_sums(const sh_gpu_lane *lane, size_t parameter,
                                 const sh_sum_grain **grains);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many of a step's grains a GPU takes where cores of the same device work on the rest, so that
- * the step ends as early as it can. Weights do not depend on it.
+ * Decides how many of a step's grains a GPU takes if cores of the same device compute the rest, so
+ * that the step ends as early as possible. The decision does not affect the weights.
  *
  *     sh_gpu_share share = {0};
  *     count = sh_gpu_share_take(&share, left, lanes);
@@ -15,22 +15,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Zeroed to begin with. Nanoseconds a grain, of the GPU and of one lane; 0: not known. Each follows
- * the last steps. */
+/* Zero initially. Nanoseconds per grain of the GPU and of one lane, averaged over the last steps;
+ * 0: unknown. */
 typedef struct sh_gpu_share {
     double gpu_ns, lane_ns;
-    bool gpu_rested, lanes_rested; /* had no grain in the last step */
+    bool gpu_rested, lanes_rested; /* computed no grain in the last step */
 } sh_gpu_share;
 
 /*
- * Of `left` grains, beside `lanes` of the processor. Grains are whole: if a lane needs longer for
- * one than the GPU for all, the GPU takes all. While one of the speeds is unknown the GPU takes as
- * many as a lane, at least one. 0 if the lanes are done sooner alone.
+ * Returns how many of `left` grains the GPU takes, next to `lanes` lanes of the processor. The
+ * distribution is of whole grains: if a lane needs longer for one grain than the GPU for all, the
+ * GPU takes all. While one of the speeds is unknown, the GPU takes as many as a lane, at least one.
+ * Returns 0 if the lanes alone are faster.
  */
 uint32_t sh_gpu_share_take(const sh_gpu_share *share, uint32_t left, uint32_t lanes);
 
-/* Notes a step: grains and time of the GPU, and of the lanes together. Whoever had no grain is
- * assumed to be a little faster each time, so that it is tried again after some hundred steps. */
+/* Notes a step: grains and time of the GPU, and of all lanes together. The estimate of a side
+ * without grains improves a little in each such step, so that this side is tried again after some
+ * hundred steps. */
 void sh_gpu_share_note(sh_gpu_share *share, uint64_t gpu_grains, uint64_t gpu_ns,
                        uint64_t lane_grains, uint64_t lane_ns);
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPUs in a stage. A lane of the device feeds each of them: it reads the samples of the GPU's
- * grains, and adds the GPU's integers to the exact sum. The weights are those of the processor, bit
- * for bit.
+ * GPUs in a stage. Each GPU is fed by one lane of the device. The lane reads the samples of the
+ * GPU's grains, and adds the GPU's integers to the exact sum. The resulting weights have the same
+ * bits as those of the processor.
  *
- * A GPU's grains are set apart before the lanes begin (train/gpu_share), so that no lane starts one
- * that the GPU would finish sooner. A GPU adds to the sum only what it has finished: if it fails,
- * its lane computes the same grains and goes on without it. Where a strategy wants more of a grain
- * than gradients, the lane is one like others.
+ * A GPU's grains are reserved before the lanes begin (train/gpu_share.h), so that no lane starts a
+ * grain that the GPU would finish sooner. A GPU's results are added only when they are complete. If
+ * the GPU fails, its lane computes the same grains and continues without it. If a strategy needs
+ * more than gradients from a grain, the lane computes like other lanes.
  *
- * Part of the stage (train/stage.h): that and the trainer include it, nobody else. Threads: the
- * trainer's caller, but where it says any lane.
+ * Part of the stage (train/stage.h): only the stage and the trainer include this header.
+ *
+ * Threads: the trainer's caller, except where "any lane" is stated.
  */
 #ifndef SHOAL_TRAIN_GPUS_H
 #define SHOAL_TRAIN_GPUS_H
@@ -21,34 +22,35 @@
 
 typedef struct sh_gpus sh_gpus;
 
-/* SH_UNSUPPORTED where a job asks for what GPUs cannot do yet. `ops` are its strategy's. */
+/* SH_UNSUPPORTED if the job needs what GPUs do not support. `ops` are those of its strategy. */
 sh_status sh_gpus_check(const sh_job *job, const sh_strategy_ops *ops) SHOAL_CHECKED;
 
-/* Opens GPUs by their numbers for lanes 0 .. count - 1; the failures of train/gpu_lane.h.
- * sh_gpus_close undoes it, also then. */
+/* Opens the GPUs with these numbers for lanes 0 .. count - 1. Fails as train/gpu_lane.h does.
+ * sh_gpus_close releases them, also after a failure. */
 sh_status sh_gpus_open(sh_stage *stage, const uint32_t *numbers, uint32_t count,
                        const sh_model_options *model) SHOAL_CHECKED;
 void sh_gpus_close(sh_stage *stage);
 
-/* What a lane feeds in stages of a mode, and whether it has computed any grain; NULL: nothing, or
- * the GPU was put out. */
+/* Returns the GPU that a lane feeds in stages of this mode, borrowed; NULL if it feeds none, or the
+ * GPU has failed. `*computed`: the GPU has computed at least one grain in this mode. */
 sh_gpu_lane *sh_gpus_at(const sh_stage *stage, uint32_t lane, sh_model_mode mode, bool *computed);
 
-/* Any lane. Whether it feeds a GPU in this stage. */
+/* Any lane. True if the lane feeds a GPU in this stage. */
 bool sh_gpus_feeds(const sh_stage *stage, uint32_t lane);
 
-/* Any lane: does nothing for one that feeds none. Gives the GPU the weights; computes units of
- * `todo` until no more are left for it. */
+/* Any lane; without effect for a lane that feeds no GPU. sh_gpus_prepare copies the weights to the
+ * GPU. sh_gpus_compute computes the units of `todo` that are reserved for it. */
 void sh_gpus_prepare(sh_stage *stage, uint32_t lane);
 void sh_gpus_compute(sh_stage *stage, uint32_t lane);
 
-/* Before the turn in which units are computed: sets the GPUs' units apart, from turn.next on. */
+/* Reserves the GPUs' units and sets turn.next to the first unit for lanes. Call before the turn
+ * that computes units. */
 void sh_gpus_begin_turn(sh_stage *stage);
 
-/* Any lane. What it computed by itself, for the GPUs' shares. */
+/* Any lane. Notes what a lane computed by itself, for the distribution of later units. */
 void sh_gpus_note_lane(sh_stage *stage, uint32_t units, uint64_t ns);
 
-/* After the turn in which units were computed. */
+/* Call after the turn that computes units. */
 void sh_gpus_end_turn(sh_stage *stage);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For tests: jobs that only have to be complete. */
+/* For tests: jobs with only the members that every job needs. */
 #ifndef SHOAL_TRAIN_JOB_FIXTURE_H
 #define SHOAL_TRAIN_JOB_FIXTURE_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The global norm of a step's gradient, exactly: the squares of the summed integers are added as
- * whole numbers, so that it does not depend on lanes, ranges or their order, and clipping by it
- * leaves every device with the same bits.
+ * The exact global norm of a step's gradient. The squares of the summed integers are added as
+ * integers, so the norm does not depend on lanes, ranges or their order, and clipping by it gives
+ * the same bits on every device.
  *
  *     sh_squares squares = {0};                             // of one tensor
  *     sh_squares_add(&squares, accumulator + from, count);  // of each range, by any lane
@@ -19,19 +19,19 @@
 
 #include "base/variant.h"
 
-/* A sum of squares: high * 2^32 + low. Holds those of 2^32 integers. */
+/* A sum of squares, high * 2^32 + low, of at most 2^32 integers. */
 typedef struct sh_squares {
     uint64_t low, high;
 } sh_squares;
 
-/* Adds the squares of `count` integers, or another sum. */
+/* Add the squares of `count` integers, or another sum. */
 void sh_squares_add(sh_squares *squares, const int32_t *integers, size_t count);
 void sh_squares_merge(sh_squares *squares, const sh_squares *other);
 
 /* The sum of (integer * scale)^2, rounded to double; `scale` is a power of two. */
 double sh_squares_value(const sh_squares *squares, float scale);
 
-/* The sum of squares of floats that are no sums: in double, always in the same order. */
+/* The sum of squares of floats that are not in the exact sum, in double and in a fixed order. */
 double sh_norm_squares(const float *values, size_t count);
 
 /* The factor for gradients of this norm: min(1, most / (norm + 1e-6)), as PyTorch's

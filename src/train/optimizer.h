@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Optimizers: element-wise updates of the weights from the exact sum, in IEEE float without
- * contraction, so that every device that applies one gets the same bits.
+ * contraction, so that every device gets the same bits.
  *
  *     const sh_optimizer *adam;
  *     SH_TRY(sh_optimizer_find(&adam, "adam"));
@@ -10,10 +10,11 @@
  *     sh_optimizer_sums[sh_variant_chosen()](adam, &settings, &step, weights, slots, sum, scale,
  *                                          count, &max_abs);
  *
- * Each is PyTorch's of that name (torch.optim, its defaults in sh_job_init); the top of the .c has
- * the formulas.
+ * Each optimizer follows PyTorch's of the same name (torch.optim; sh_job_init has the defaults).
+ * The formulas are at the top of optimizer.c.
  *
- * Threads: any; lanes share a tensor by taking disjoint ranges. Pointers are borrowed for the call.
+ * Threads: any; lanes update disjoint ranges of a tensor concurrently. Pointers are borrowed for
+ * the call.
  */
 #ifndef SHOAL_TRAIN_OPTIMIZER_H
 #define SHOAL_TRAIN_OPTIMIZER_H
@@ -28,7 +29,7 @@
 
 #define SH_OPTIMIZER_MAX_SLOTS 2
 
-/* Numbers of the job. An optimizer looks at its own only. */
+/* Settings of a job. Each optimizer uses its own subset. */
 typedef struct sh_optimizer_settings {
     float lr;       /* before the schedule */
     float momentum; /* sgd, rmsprop */
@@ -36,41 +37,41 @@ typedef struct sh_optimizer_settings {
     bool nesterov;      /* sgd */
     float beta1, beta2; /* adam, adamw */
     float epsilon;      /* adam, adamw, rmsprop */
-    float alpha;        /* rmsprop: how much of the mean square is kept */
+    float alpha;        /* rmsprop: decay of the mean square */
 } sh_optimizer_settings;
 
-/* Numbers of one step, worked out once and in double: the same on all devices. */
+/* Numbers of one step, computed once and in double, so that all devices have the same. */
 typedef struct sh_optimizer_step {
     float lr;
-    float clip;   /* factor of every gradient; 1 leaves them as they are */
+    float clip;   /* factor of every gradient; 1: no clipping */
     float pace;   /* lr / (1 - beta1^n) in step n = 1, 2, ... */
     float unbias; /* 1 / sqrt(1 - beta2^n) */
     float keep;   /* 1 - lr * weight_decay */
 } sh_optimizer_step;
 
-/* One optimizer. A new one is a rule with its body, and a row of the table. */
+/* An optimizer. To add one, add a rule with its body, and a row to the table. */
 typedef struct sh_optimizer {
     const char *name; /* as in --optimizer */
     enum { SH_RULE_SGD, SH_RULE_ADAM, SH_RULE_ADAMW, SH_RULE_RMSPROP } rule;
     uint32_t slots;          /* state tensors that a weight tensor needs */
-    uint32_t momentum_slots; /* and how many more with momentum */
+    uint32_t momentum_slots; /* additional ones with momentum */
 } sh_optimizer;
 
-/* SH_NOT_FOUND with the names there are. Static storage. */
+/* SH_NOT_FOUND lists the available names. `*optimizer` has static storage. */
 sh_status sh_optimizer_find(const sh_optimizer **optimizer, const char *name) SHOAL_CHECKED;
 
 sh_optimizer_settings sh_optimizer_settings_of(const sh_job *job);
 
-/* SH_INVALID names the option that does not go with the optimizer. Each number is within its own
- * range already (sh_option_check). */
+/* SH_INVALID names a setting that the optimizer does not support. Each setting must already be
+ * within its own range (sh_option_check). */
 sh_status sh_optimizer_check(const sh_optimizer *optimizer,
                              const sh_optimizer_settings *settings) SHOAL_CHECKED;
 
-/* Step `number`, from 1, with its learning rate and the factor that clips its gradients. */
+/* The numbers of step `number`, from 1, with learning rate `rate` and clipping factor `clip`. */
 sh_optimizer_step sh_optimizer_step_of(const sh_optimizer_settings *settings, double rate,
                                        double clip, uint64_t number);
 
-/* How many state tensors, each as large as its weight tensor; at most SH_OPTIMIZER_MAX_SLOTS. */
+/* Number of state tensors, each as large as its weight tensor; at most SH_OPTIMIZER_MAX_SLOTS. */
 static inline uint32_t sh_optimizer_slots(const sh_optimizer *optimizer,
                                           const sh_optimizer_settings *settings)
 {
@@ -78,9 +79,9 @@ static inline uint32_t sh_optimizer_slots(const sh_optimizer *optimizer,
 }
 
 /*
- * Updates `count` weights. slots[k][i] is state k of weight i (all state starts as zeros); `sum`
- * and `scale` give the gradient (float)sum[i] * scale, which step->clip clips; raises *max_abs to
- * the largest |sum[i]|, which the clipping leaves alone. The arrays do not overlap.
+ * Updates `count` weights. slots[k][i] is state k of weight i; all state is zero initially. The
+ * gradient is (float)sum[i] * scale * step->clip. Raises *max_abs to the largest |sum[i]|, without
+ * clipping. The arrays must not overlap.
  */
 typedef void sh_optimizer_kernel(const sh_optimizer *optimizer,
                                  const sh_optimizer_settings *settings,
@@ -93,7 +94,8 @@ typedef void sh_optimizer_value_kernel(const sh_optimizer *optimizer,
                                        const sh_optimizer_step *step, float *weights,
                                        float *const *slots, const float *gradient, size_t count);
 
-/* By instruction set; index sh_variant_chosen() is the fastest here. All give the same bits. */
+/* By instruction set; index sh_variant_chosen() is the fastest on this device. All give the same
+ * bits. */
 extern sh_optimizer_kernel *const sh_optimizer_sums[SH_VARIANT_COUNT];
 extern sh_optimizer_value_kernel *const sh_optimizer_values[SH_VARIANT_COUNT];
 
