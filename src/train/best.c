@@ -7,7 +7,7 @@
 #include "train/score.h"
 
 #define LOSS "val_loss"
-#define PREFIX "val_" /* of the name of a score */
+#define PREFIX "val_" /* of a score's name */
 
 static bool is_loss(const sh_job *job)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Words: tensor t has an exponent e; its unit is 2^-e. A grain adds g / unit, rounded. At 32 bits,
- * the bound of a tensor is the sum over grains of ceil(max|g| / 256 units), so |sum| <= 256 *
- * bound, in units, because rounding never passes a whole number of units. Where bound < 2^23, |sum|
- * < 2^31: it fits int32, however often partial sums wrapped. That is the proof; it needs no look at
- * the sum.
+ * Each tensor has an exponent e and the unit 2^-e. A grain adds g / unit, rounded.
+ *
+ * The bound of a tensor, at 32 bits: the sum over grains of ceil(max|g| / 256 units). Rounding
+ * never passes an integer, so |sum| <= 256 * bound, in units. If bound < 2^23, then |sum| < 2^31,
+ * so the sum fits int32, even if partial sums wrapped. This proof does not read the sum.
  *
  *     accumulator  | tensor 0 | tensor 1 |    tensor 2     |     locks every 16 Ki elements
  *                                        |<-- bucket 0 --->|
@@ -12,30 +12,35 @@
  *     trailer      | next view | loss | samples | score | not finite | stops | check |
  *                  | (bound, not finite) a tensor | check a tensor, below 32 bits |
  *
- * At 16 and 8 bits such a bound would cost bits that are missed: over 4 grains of LeNet it is 1.7
- * times |G|, over 64 it is 5 times. There each tensor's check (train/sum_kernels.h), added up like
- * everything else, is compared with that of the total. The bound, in units of 1/256, shows terms
- * that were cut off, and steers.
+ * At 16 and 8 bits, too few bits remain for such a bound: it is 1.7 times |G| over 4 grains of
+ * LeNet, and 5 times over 64. Instead each tensor has a check (train/sum_kernels.h) of its terms,
+ * which is summed like everything else and compared with the check of the total. The bound, in
+ * units of 1/256, still detects clipped terms and controls the exponent.
  *
- * With other devices both exist twice: own, to which lanes add, and total. A stage that breaks off
- * has changed only the total, so what this device computed is still there.
+ * With several devices, accumulator and trailer exist twice: own, to which the lanes add, and
+ * total. A failed stage changes only the total, so the results of this device are kept.
  *
- * A bound is exact integer arithmetic on the bits of max|g|, so it is equal everywhere. It
- * saturates at 2^40; 2^20 of them stay below 2^64.
+ * A bound is computed in integers from the bits of max|g|, so all devices get the same. Each term
+ * saturates at 2^40; the sum of 2^20 terms stays below 2^64.
  *
- * Exponents follow an envelope, a slowly falling maximum over steps of
+ * Exponents follow an envelope, which is a slowly decaying maximum over steps of
  *     max( |G|max , bound / 16 )           (/ 64 at 16 and 8 bits)
- * placed in [2^23, 2^24) units: as many bits as a float has, and room for |G| to grow 128 times and
- * for the bound to grow 8 times in a step without a redo; at 16 bits in [2^10, 2^11), room for 16
- * times, at 8 bits in [2^4, 2^5), room for 4. The bound takes part because with many grains of
- * mostly noise it exceeds |G| by about the square root of their number: an exponent that followed
- * |G| alone would let such a job redo every step. It also shows gradients that round to 0
- * everywhere, so exponents find them. A gradient that is exactly 0 says nothing and changes
- * nothing.
  *
- * An envelope of 0 means that the exponent is a guess. Such a tensor calibrates: a redo moves its
- * exponent down, or up where the bound shows that most bits are unused. It cannot swing: up aims
- * the bound below 2^22, and a finer unit never makes the bound larger than in proportion.
+ * The exponent places the envelope in this range of units, which leaves room for growth without a
+ * redo:
+ *     32 bits   [2^23, 2^24)   |G| may grow 128 times, the bound 8 times, in a step
+ *     16 bits   [2^10, 2^11)   16 times
+ *      8 bits   [2^4, 2^5)     4 times
+ *
+ * At 32 bits this keeps as many bits as a float has. The envelope includes the bound because with
+ * many noisy grains the bound exceeds |G| by about the square root of their number. If the exponent
+ * followed |G| alone, such a job might redo every step. The bound also detects gradients that round
+ * to 0 everywhere, so that the exponent can adapt. A gradient of exactly 0 changes nothing.
+ *
+ * An envelope of 0 means that the exponent is a guess. Such a tensor calibrates: a redo lowers its
+ * exponent, or raises it if the bound shows that most bits are unused. It cannot oscillate: raising
+ * aims at a bound below 2^22 (2^14 at 8 bits), and a finer unit increases the bound at most in
+ * proportion.
  */
 #include "train/exact_sum.h"
 
@@ -47,7 +52,7 @@
 
 #include "base/memory.h"
 
-#define CHUNK_ELEMENTS ((size_t)16384) /* 4 us under a lock; with its gradient it stays in L2 */
+#define CHUNK_ELEMENTS ((size_t)16384) /* 4 us under a lock; fits L2 together with its gradient */
 
 #define BOUND_SATURATED ((uint64_t)1 << 40)
 #define ENVELOPE_FALL 0.9375f
@@ -55,12 +60,12 @@
 #define LOSS_LARGEST 0x1p20
 
 enum {
-    WORD_NEXT_VIEW, /* of the note, first: an engine may add it late */
+    WORD_NEXT_VIEW, /* of the note; first, because an engine may add it late */
     WORD_LOSS,
     WORD_SAMPLES,
     WORD_SCORE,
     WORD_LOSS_NOT_FINITE,
-    WORD_STOPS, /* as the check, of a device's note */
+    WORD_STOPS, /* of a device's note, as the check */
     WORD_CHECK,
     WORD_TENSORS
 };
@@ -68,16 +73,16 @@ enum { WORD_BOUND, WORD_NOT_FINITE, WORDS_A_TENSOR };
 
 struct tensor {
     const sh_sum_place *place; /* in the layout */
-    float envelope;            /* 0: never seen a gradient */
+    float envelope;            /* 0: no gradient yet */
     int32_t exponent;
-    float kept_envelope; /* of sh_sum_keep_state */
+    float kept_envelope; /* these two: frozen by sh_sum_keep_state */
     int32_t kept_exponent;
 };
 
 struct sh_sum {
-    sh_sum_block own;   /* each chunk, and the trailer, guarded by its lock while lanes add */
-    sh_sum_block apart; /* NULL before sh_sum_share */
-    sh_sum_block total; /* one of the above; not owned */
+    sh_sum_block own;   /* its chunks and its trailer are guarded by locks while lanes add */
+    sh_sum_block apart; /* separate total; NULL before sh_sum_share */
+    sh_sum_block total; /* one of the two above; not owned */
     pthread_mutex_t *chunk_locks;
     size_t chunks;
     sh_sum_layout layout;
@@ -99,7 +104,7 @@ static uint64_t *tensor_words(uint64_t *trailer, uint32_t tensor)
     return trailer + WORD_TENSORS + (size_t)tensor * WORDS_A_TENSOR;
 }
 
-/* The check of a tensor, behind the words of all tensors. */
+/* The check of a tensor; the checks follow the words of all tensors. */
 static uint64_t *check_word(const sh_sum *sum, uint64_t *trailer, uint32_t tensor)
 {
     return tensor_words(trailer, sum->tensors) + tensor;
@@ -221,14 +226,14 @@ void sh_sum_set_step(sh_sum *sum, uint64_t step)
     sum->step = step;
 }
 
-/* ceil(|g| * 2^exponent), saturated, for the magnitude bits of a finite g. */
+/* ceil(|g| * 2^exponent), saturated, from the magnitude bits of a finite g. */
 static uint64_t bound_of(uint32_t magnitude_bits, int32_t exponent)
 {
     const uint32_t field = magnitude_bits >> 23;
     const uint32_t mantissa = (magnitude_bits & 0x7fffff) | (field > 0 ? 0x800000 : 0);
     if (mantissa == 0)
         return 0;
-    /* |g| = mantissa * 2^(field - 150), and denormals share field 1 */
+    /* |g| = mantissa * 2^(field - 150); denormals use field 1 */
     const int32_t shift = (int32_t)(field > 0 ? field : 1) - 150 + exponent;
     if (shift <= -24)
         return 1;
@@ -239,8 +244,8 @@ static uint64_t bound_of(uint32_t magnitude_bits, int32_t exponent)
     return (uint64_t)mantissa << shift;
 }
 
-/* Adds a grain's integers of a part of a tensor to a block, chunk by chunk. Returns the part's
- * largest magnitude bits; adds to *check that of the integers. */
+/* Adds a part of a grain's gradient to a block, as integers, chunk by chunk. Returns the part's
+ * largest magnitude bits. Adds the check of the integers to *check. */
 static uint32_t add_integers(sh_sum *sum, const sh_sum_block *block, uint32_t tensor,
                              uint32_t grain, const sh_gradient *part, uint64_t *check)
 {
@@ -248,8 +253,8 @@ static uint32_t add_integers(sh_sum *sum, const sh_sum_block *block, uint32_t te
     const size_t start = t->place->first_element + part->first, end = start + part->count;
     const size_t first_chunk = start / CHUNK_ELEMENTS;
     const size_t pieces = (end - 1) / CHUNK_ELEMENTS - first_chunk + 1;
-    /* Lanes' gradients lie at different addresses, so each lane enters a tensor at another chunk.
-     */
+    /* The gradients of lanes have different addresses, so each lane starts a tensor at another
+     * chunk. */
     const uint64_t mixed = (uint64_t)((uintptr_t)part->values >> 6) * UINT64_C(0x9e3779b97f4a7c15);
     const size_t entry = (size_t)(mixed >> 32) % pieces;
     const float scale = power_of_two(t->exponent);
@@ -284,7 +289,8 @@ void sh_sum_complete(sh_sum *sum, uint32_t tensor, uint32_t grain, const sh_grad
     add_integers(sum, &sum->total, tensor, grain, part, &check);
 }
 
-/* Of a part that has elements that are not finite: how many, and the top of the others. */
+/* For a part with non-finite elements: counts them, and finds the largest magnitude bits of the
+ * others. */
 static void look_for_finite(const sh_gradient *part, uint32_t *top, uint64_t *not_finite)
 {
     *top = 0;
@@ -304,7 +310,7 @@ void sh_sum_add_part(sh_sum *sum, uint32_t tensor, uint32_t grain, const sh_grad
     if (part->first == 0)
         *parts = (sh_sum_parts){0};
     uint32_t top = add_integers(sum, &sum->own, tensor, grain, part, &parts->check);
-    if (top >= SH_SUM_INFINITY_BITS) /* the bound is of the finite elements */
+    if (top >= SH_SUM_INFINITY_BITS) /* the bound covers the finite elements only */
         look_for_finite(part, &top, &parts->not_finite);
     parts->top = top > parts->top ? top : parts->top;
     if (!part->last)
@@ -326,10 +332,10 @@ void sh_sum_add(sh_sum *sum, uint32_t tensor, uint32_t grain, const float *gradi
     sh_sum_add_part(sum, tensor, grain, &whole, &parts);
 }
 
-/* Modulo 2^32, chunk by chunk. */
+/* Adds modulo 2^32, chunk by chunk. */
 static void add_wide(sh_sum *sum, size_t start, const int32_t *integers, size_t count)
 {
-    int32_t *sums = (int32_t *)sum->own.accumulator + start; /* those of 32 bits come first */
+    int32_t *sums = (int32_t *)sum->own.accumulator + start; /* 32-bit tensors come first */
     for (size_t i = 0, end; i < count; i = end) {
         const size_t chunk = (start + i) / CHUNK_ELEMENTS;
         end = (chunk + 1) * CHUNK_ELEMENTS - start;
@@ -444,7 +450,7 @@ bool sh_sum_own_is_finite(const sh_sum *sum)
     return not_finite == 0;
 }
 
-/* Whether no element of a tensor's total has wrapped. */
+/* True if it is proven that no element of a tensor's total has wrapped. */
 static bool is_proven(const sh_sum *sum, uint32_t tensor)
 {
     const struct tensor *t = &sum->tensor[tensor];
@@ -460,7 +466,7 @@ static bool is_proven(const sh_sum *sum, uint32_t tensor)
            *check_word(sum, sum->total.trailer, tensor);
 }
 
-/* The exponent that a tensor's bound asks for; the present one if it is good. */
+/* The exponent that a tensor's bound requires; the present one if it is suitable. */
 static int32_t wanted_exponent(const sh_sum *sum, uint32_t t)
 {
     const struct tensor *tensor = &sum->tensor[t];
@@ -472,7 +478,8 @@ static int32_t wanted_exponent(const sh_sum *sum, uint32_t t)
     const bool proven = is_proven(sum, t);
     if (proven && !unused)
         return tensor->exponent;
-    /* With very many grains that round up, a sum can wrap although the bound is as wanted. */
+    /* With very many grains that round up, a sum can wrap although the bound has the wanted
+     * size. */
     const int32_t change = tensor->place->form->redo_bits - bits;
     return clamp_exponent(tensor, tensor->exponent + (!proven && change >= 0 ? -1 : change));
 }
@@ -551,8 +558,8 @@ float sh_sum_follow(sh_sum *sum, uint32_t tensor, uint32_t max_abs)
     const float unit = power_of_two(-t->exponent);
     const float bound = (float)count * power_of_two(t->place->form->bound_shift);
     const float of_bound = bound * unit * t->place->form->of_bound;
-    /* At 32 bits only damaged memory exceeds the bound. The weights' hash shows it; the envelope
-     * stays finite. */
+    /* At 32 bits, max_abs exceeds the bound only if memory is damaged. The check of the weights
+     * detects that; the limit keeps the envelope finite. */
     const float largest = is_wide(t) && (float)max_abs > bound ? bound : (float)max_abs;
     const float of_sum = largest * unit;
     float envelope = t->envelope * ENVELOPE_FALL;

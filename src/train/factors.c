@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A record is one grain's, its rows layer by layer, and words of 32 bits all of it:
+ * A record belongs to one grain. It consists of 32-bit words: the grain, then the rows of each
+ * layer:
  *
  *     | grain | x of a layer [N, K] | dy of it [N, O] | x of the next | ...
  *
- * `own` has the records of the grains in the own part of the sum, in any order; `others` what is
- * gathered: full in the end, so that it has all of the batch.
+ * `own` holds the records of the grains in the own part of the sum, in any order. `others` holds
+ * the gathered records. Both have room for a full batch.
  */
 #include "train/factors.h"
 
@@ -16,28 +17,28 @@
 
 #include "base/memory.h"
 
-/* Multiplications that take as long as a byte on the wire, where that is slow: a fifth of a core
- * makes 2 to 6 a nanosecond, sums included, and 100 Mbit/s is a byte in 80. */
+/* Multiplications in the time of one byte on a slow network: a fifth of a core computes 2 to 6 per
+ * nanosecond, sums included, and a byte takes 80 ns at 100 Mbit/s. */
 #define PRODUCTS_A_BYTE 64
 
 typedef struct layer {
     uint32_t place, tensor;
     size_t O, K;
-    size_t row; /* words of a sample before it */
+    size_t row; /* offset in a sample's words */
 } layer;
 
 struct sh_factors {
     layer *layers;
     uint32_t count;
-    size_t row;         /* words of a sample */
+    size_t row;         /* words per sample */
     size_t words;       /* of each block */
-    uint32_t *own;      /* NULL before sh_factors_share, as the next two */
+    uint32_t *own;      /* NULL before sh_factors_share, as the next three */
     uint32_t *others;   /* of the same size */
-    size_t *records;    /* of the others: where they begin */
-    uint8_t *seen;      /* by grain, while the records are read */
-    size_t read;        /* words of `others` */
-    uint32_t found;     /* records in them */
-    atomic_size_t used; /* words of `own` */
+    size_t *records;    /* where the records of `others` begin */
+    uint8_t *seen;      /* by grain: whether its record was read */
+    size_t read;        /* words of `others` that were read */
+    uint32_t found;     /* records in these words */
+    atomic_size_t used; /* words of `own` in use */
     uint32_t grains;
 };
 
@@ -235,7 +236,7 @@ uint32_t sh_factors_samples(const sh_factors *factors, const sh_batch *batch, ui
     return sh_batch_grain(batch, factors->others[factors->records[index]]).count;
 }
 
-/* Where the gradient of another device's grain goes. */
+/* Destination of the gradient of another device's grain. */
 typedef struct completion {
     sh_sum *sum;
     uint32_t place, grain;

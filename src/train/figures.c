@@ -6,7 +6,7 @@
 
 #include "train/score.h"
 
-/* The deviation by which the only target of a description was divided; 1 without one. */
+/* The deviation by which a description divides its only target; 1 if there is none. */
 static double unit_of(const char *description)
 {
     double unit = 1;

@@ -9,7 +9,7 @@
 #define VARIABLE "SHOAL_TEST_FLIP"
 #define FIRST_GRAIN "first-grain"
 #define GIFT "gift"
-#define BIT 22 /* the highest of a float's fraction: it counts, and is finite */
+#define BIT 22 /* the highest fraction bit of a float: a large change, but finite */
 
 sh_status sh_flip_arm(sh_flip *flip, const char *device)
 {

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* --memory counts in powers of 1024, and so does what speaks of it. */
+/* Messages use powers of 1024, as --memory does. */
 #define MEBIBYTE (1024.0 * 1024.0)
 
 static double mebibytes(uint64_t bytes)
@@ -16,7 +16,8 @@ uint64_t sh_footprint_program(const sh_footprint *f)
     return f->base + f->thread * f->lanes;
 }
 
-/* Whether the device holds more before its first step, on one lane, than during steps on all. */
+/* True if the device holds more before its first step, on one lane, than during steps, on all
+ * lanes. */
 static bool start_is_more(const sh_footprint *f)
 {
     return f->start > (f->lane + f->own) * (f->lanes - 1);

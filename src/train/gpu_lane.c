@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program is the one that lanes compile for a grain, but that nothing is computed again in it:
- * that changes no bit. Outputs are read as far as the trainer needs them: loss, answer and target,
- * and after a validation what the model gives.
+ * The program is compiled from the same graph as that of a processor's lane, but without recomputed
+ * activations, which changes no bit. Only the outputs that the trainer needs are read: loss, answer
+ * and target, and in evaluation also the model's output.
  *
- * A new lane computes once. Drivers compile a kernel when it is first launched, which may take
- * seconds, and a device in the midst of a step must not be silent for so long.
+ * A new lane runs once. Drivers compile a kernel at its first launch, which may take seconds, and a
+ * device must not stay silent that long in the middle of a step.
  */
 #include "train/gpu_lane.h"
 
@@ -20,22 +20,22 @@
 
 enum { OUTPUTS = 3, EVALUATED = 4 };
 
-/* Of all grains, on the host: one behind the other. */
+/* An input or output on the host, of all grains one after another. */
 typedef struct port {
-    size_t bytes; /* of a grain */
+    size_t bytes; /* per grain */
     unsigned char *values;
 } port;
 
 typedef struct gradient_sum {
     int32_t *sums; /* NULL: the parameter has no gradient */
     sh_gpu_facts *facts;
-    sh_sum_grain *grains; /* the same, as the sum wants them */
+    sh_sum_grain *grains; /* the facts in the form that the exact sum takes */
 } gradient_sum;
 
 struct sh_gpu_lane {
     sh_gpu *gpu;
     sh_gpu_kernels *kernels;
-    bool borrows; /* both of these */
+    bool borrows; /* gpu and kernels belong to another lane */
     bool trains;
     sh_gpu_program *program;
     uint32_t grains, samples;
@@ -45,7 +45,7 @@ struct sh_gpu_lane {
     float *units;            /* by parameter */
 };
 
-/* Compiles for as many grains as the GPU has memory for. */
+/* Compiles for as many grains as the memory of the GPU allows, at most `grains`. */
 static sh_status compile(sh_gpu_lane *lane, const sh_graph *graph, uint32_t grains)
 {
     for (;; grains /= 2) {
@@ -131,7 +131,7 @@ sh_status sh_gpu_lane_new(sh_gpu_lane **lane, const sh_gpu_lane_options *options
     SH_TRY_DONE(take_gpu(fresh, options));
     SH_TRY_DONE(compile(fresh, graph, options->grains));
     SH_TRY_DONE(make_room(fresh, graph));
-    SH_TRY_DONE(sh_gpu_lane_run(fresh, fresh->grains)); /* of zeros */
+    SH_TRY_DONE(sh_gpu_lane_run(fresh, fresh->grains)); /* on zeros */
     sh_graph_free(graph);
     *lane = fresh;
     return SH_OK;
@@ -145,7 +145,7 @@ void sh_gpu_lane_free(sh_gpu_lane *lane)
 {
     if (lane == NULL)
         return;
-    /* Where it failed, what is queued may still write to this memory. */
+    /* After a failure, queued work may still write to this memory. */
     if (lane->gpu != NULL && sh_gpu_finish(lane->gpu) != SH_OK)
         sh_log(SH_LOG_DEBUG, "gpu.closed", "reason=%s", sh_message());
     sh_gpu_program_free(lane->program);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/gpu_share.h"
 
-#define FOLLOW 0.25 /* of the way to what a step showed */
-#define HOPE 0.002  /* faster, for each step at rest */
+#define FOLLOW 0.25 /* weight of the last step */
+#define HOPE 0.002  /* assumed speed-up per idle step */
 
 static double larger(double a, double b)
 {
@@ -17,7 +17,8 @@ uint32_t sh_gpu_share_take(const sh_gpu_share *share, uint32_t left, uint32_t la
         return left / (lanes + 1) > 0 ? left / (lanes + 1) : 1;
     uint32_t best = left;
     double least = left * share->gpu_ns;
-    for (uint32_t rounds = 1, taken = 0; taken < left; rounds++) { /* grains of each lane */
+    for (uint32_t rounds = 1, taken = 0; taken < left;
+         rounds++) { /* `rounds`: grains of each lane */
         taken = left - taken < lanes ? left : taken + lanes;
         const double ns = larger((left - taken) * share->gpu_ns, rounds * share->lane_ns);
         if (ns < least) {
@@ -28,7 +29,7 @@ uint32_t sh_gpu_share_take(const sh_gpu_share *share, uint32_t left, uint32_t la
     return best;
 }
 
-/* One that rested shows its speed anew. */
+/* After a rest, the next measurement replaces the estimate. */
 static void note(double *estimate, bool *rested, uint64_t grains, uint64_t ns)
 {
     if (grains == 0 || ns == 0) {

@@ -11,18 +11,18 @@
 
 enum { MODES = SH_MODEL_EVALUATE + 1 };
 
-/* A GPU at work. */
+/* A GPU in use. */
 typedef struct gpu_at_work {
-    sh_gpu_lane *lanes[MODES]; /* by mode; owned; NULL: it failed, and is used no more */
+    sh_gpu_lane *lanes[MODES]; /* by mode; owned; NULL: no program, or the GPU failed */
     sh_gpu_share shares[MODES];
-    uint32_t first, count; /* units of the turn that are set apart and not taken yet */
-    uint64_t grains, ns;   /* of the turn under way */
+    uint32_t first, count; /* units of the turn that are reserved and not yet taken */
+    uint64_t grains, ns;   /* of the current turn */
 } gpu_at_work;
 
 struct sh_gpus {
-    atomic_ullong lane_grains, lane_ns; /* what the other lanes did in the turn under way */
+    atomic_ullong lane_grains, lane_ns; /* what the other lanes computed in the current turn */
     uint32_t count;
-    gpu_at_work items[]; /* by lane: the first lanes feed them */
+    gpu_at_work items[]; /* by lane; the first `count` lanes feed GPUs */
 };
 
 /* ---- which GPUs ------------------------------------------------------------------------------ */
@@ -42,7 +42,8 @@ sh_status sh_gpus_check(const sh_job *job, const sh_strategy_ops *ops)
     return SH_OK;
 }
 
-/* The programs for training and, where there are samples for one, for validation. */
+/* Opens the program for training and, if a full grain of validation samples exists, for
+ * validation. */
 static sh_status open_gpu(gpu_at_work *gpu, const sh_stage *stage, uint32_t number,
                           const sh_model_options *model)
 {
@@ -65,7 +66,7 @@ static sh_status open_gpu(gpu_at_work *gpu, const sh_stage *stage, uint32_t numb
     return sh_gpu_lane_new(&gpu->lanes[SH_MODEL_EVALUATE], &options);
 }
 
-/* The one for training is last: the other uses its GPU. */
+/* Frees the lane for training last, because the other one shares its GPU. */
 static void close_gpu(gpu_at_work *gpu)
 {
     for (int mode = MODES; mode-- > 0;) {
@@ -108,7 +109,7 @@ sh_gpu_lane *sh_gpus_at(const sh_stage *stage, uint32_t lane, sh_model_mode mode
     return is_one ? stage->gpus->items[lane].lanes[mode] : NULL;
 }
 
-/* What computes a GPU's grains in this stage. */
+/* The GPU's program for the mode of the current stage; NULL if there is none. */
 static sh_gpu_lane *at_work(const sh_stage *stage, const gpu_at_work *gpu)
 {
     return gpu->lanes[stage->task.mode];
@@ -122,7 +123,7 @@ bool sh_gpus_feeds(const sh_stage *stage, uint32_t lane)
             stage->strategy->ops->wants_gradients_alone(stage));
 }
 
-/* It failed: its lane is one like others from now on. */
+/* Closes a failed GPU. Its lane computes like other lanes from now on. */
 static void put_out(gpu_at_work *gpu)
 {
     sh_log(SH_LOG_WARN, "gpu.failed", "gpu=%s reason=%s",
@@ -145,7 +146,8 @@ void sh_gpus_prepare(sh_stage *stage, uint32_t lane)
         put_out(gpu);
 }
 
-/* What the GPUs that follow leave is for the lanes; equal GPUs get equal parts. */
+/* Each GPU gets its fraction of what a single GPU would take of the units that are not reserved
+ * yet, so that equal GPUs get about equal parts. The lanes compute the rest. */
 void sh_gpus_begin_turn(sh_stage *stage)
 {
     const uint32_t total = sh_ranges_total(&stage->task.todo);
@@ -168,7 +170,7 @@ void sh_gpus_begin_turn(sh_stage *stage)
     atomic_store(&stage->turn.next, next);
 }
 
-/* Takes units that are set apart for a GPU, as many as it holds: [*first, *first + the result) of
+/* Takes reserved units, at most as many as the GPU holds: [*first, *first + the result) of
  * `todo`. */
 static uint32_t take(sh_stage *stage, gpu_at_work *gpu, uint32_t *first)
 {
@@ -181,13 +183,13 @@ static uint32_t take(sh_stage *stage, gpu_at_work *gpu, uint32_t *first)
     return count;
 }
 
-/* Its samples; a batch's last grain may have fewer than a GPU's program. */
+/* True if the unit has `samples` samples. The last grain of a batch may have fewer. */
 static bool is_whole(const sh_stage *stage, uint32_t unit, uint32_t samples)
 {
     return sh_batch_grain(&stage->task.batch, unit).count == samples;
 }
 
-/* Reads a grain into the inputs of the lane's own program, then to the GPU's. */
+/* Reads a grain into the inputs of the lane's own program and copies them to the GPU's. */
 static sh_status read_grain(sh_stage *stage, uint32_t lane, uint32_t unit, uint32_t place)
 {
     const sh_gpu_lane *gpu = at_work(stage, &stage->gpus->items[lane]);
@@ -213,7 +215,7 @@ static void add_losses(sh_stage *stage, const sh_gpu_lane *gpu, uint32_t count)
     }
 }
 
-/* Of those taken units that are whole. */
+/* Reports the answers for the whole units among the taken ones. */
 static void tell_answers(sh_stage *stage, const sh_gpu_lane *gpu, uint32_t first, uint32_t taken)
 {
     for (uint32_t i = 0, place = 0; stage->on_answers != NULL && i < taken; i++) {
@@ -239,8 +241,8 @@ static void add_sums(sh_stage *stage, const sh_gpu_lane *gpu, uint32_t count)
     }
 }
 
-/* Computes those of the taken units that are whole; SH_OK also where the GPU failed, which is put
- * out then: nothing was added. */
+/* Computes the whole units among the taken ones. If the GPU fails, closes it and returns SH_OK:
+ * nothing has been added. */
 static sh_status compute_whole(sh_stage *stage, uint32_t lane, uint32_t first, uint32_t taken)
 {
     gpu_at_work *gpu = &stage->gpus->items[lane];
@@ -259,7 +261,7 @@ static sh_status compute_whole(sh_stage *stage, uint32_t lane, uint32_t first, u
     sh_lanes_end_reading(stage->lanes);
     SH_TRY(status);
     begun = sh_stopwatch_lap(watch, lane, SH_SPAN_READ, begun);
-    if (count == 0) /* only smaller ones were left */
+    if (count == 0) /* only smaller units were left */
         return SH_OK;
     if (sh_gpu_lane_run(own, count) != SH_OK) {
         put_out(gpu);
@@ -280,7 +282,8 @@ static uint64_t now(const sh_stage *stage)
     return stage->times.pace_clock == NULL ? 0 : sh_clock_now_ns(stage->times.pace_clock);
 }
 
-/* The units that the GPU does not compute, because it failed or they have too few samples. */
+/* Computes the units that the GPU did not: all if it failed, otherwise those with too few
+ * samples. */
 static sh_status compute_rest(sh_stage *stage, uint32_t lane, uint32_t first, uint32_t taken,
                               uint32_t samples)
 {

@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "train/job_options.h"
 
-/* Places in the file: 1, 2, ... of those that every file has; the others share the last. */
+/* Highest position in the file. Options without a position (json_at 0) share it. */
 #define PLACES 31
 
 static json_t *value_to_json(const sh_option *option, const sh_job *job)
@@ -75,7 +75,7 @@ static sh_status read_value(sh_job *job, const sh_option *option, const json_t *
     return SH_OK;
 }
 
-/* `complete`: nothing may be missing. */
+/* `complete`: no option may be missing. */
 static sh_status read_object(sh_job *job, const json_t *json, bool complete)
 {
     sh_job fresh;

@@ -13,9 +13,10 @@
 #include "train/strategy.h"
 
 /*
- * The usual grain is a quarter of the batch, up to a size beyond which it is no faster. With
- * batches of 128, grains of 16 were 1.04 (LeNet), 1.06 (ResNet-20) and 1.11 times (MobileNetV2 at
- * 64x64, whose activations leave the caches first) as fast as grains of 32; 8 was no faster.
+ * The default grain is a quarter of the batch, up to a size above which larger grains are not
+ * faster. With batches of 128, grains of 16 were faster than grains of 32 by a factor of 1.04
+ * (LeNet), 1.06 (ResNet-20) and 1.11 (MobileNetV2 at 64x64, whose activations exceed the caches
+ * first). Grains of 8 were not faster than grains of 16.
  */
 #define USUAL_GRAINS 4
 #define MAX_USUAL_GRAIN 16
@@ -57,7 +58,7 @@ const sh_option *sh_options(void)
     return options;
 }
 
-/* Their rows stand together. */
+/* The rows of these options are contiguous. */
 bool sh_option_reads(const sh_option *option)
 {
     return option->owner == SH_OPTION_OF_JOB && option->offset >= offsetof(sh_job, resize) &&
@@ -89,7 +90,7 @@ static size_t bytes_of(const sh_option *option)
     case SH_OPTION_BYTES:
         return sizeof(uint64_t);
     default:
-        return sizeof(uint32_t); /* and a float's */
+        return sizeof(uint32_t); /* also for float */
     }
 }
 
@@ -159,7 +160,7 @@ bool sh_job_same(const sh_job *a, const sh_job *b)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/* One of "32|16|8"; the message has "32, 16 or 8 bits". */
+/* Checks for one of the words in "32|16|8"; the message lists "32, 16 or 8 bits". */
 static sh_status check_words(const sh_option *option, const char *label, const char *value)
 {
     char list[128] = "";
@@ -239,7 +240,7 @@ sh_status sh_job_complete(sh_job *job)
             SH_TRY(sh_option_check(each, job));
     SH_TRY(sh_strategy_parse(&strategy, job->strategy));
 
-    /* Workers, and how the common weights follow them: of local:H alone. */
+    /* Workers and the outer optimizer exist only with local:H. */
     const bool local = strategy.row->local;
     const char *of_workers = job->workers != 0          ? "--workers"
                              : job->outer_lr != 1       ? "--outer-lr"
@@ -255,8 +256,8 @@ sh_status sh_job_complete(sh_job *job)
                        "--batch-size that does",
                        job->workers, job->batch_size);
 
-    /* A grain is a part of what is computed with the same weights by one lane after the other, or
-     * by a worker alone. */
+    /* A grain is a part of the samples that are computed with the same weights: of the batch or,
+     * with local:H, of a worker's share. */
     const uint32_t most = local ? job->batch_size / job->workers : job->batch_size;
     if (job->grain > most && local)
         return sh_fail(SH_INVALID,

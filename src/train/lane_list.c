@@ -13,13 +13,14 @@ static sh_status refuse(const char *text)
                    text);
 }
 
-/* A whole number up to the end of the text or a comma; *end is there. False: it is none. */
+/* Reads a whole number that ends at a comma or at the end of the text. *end points there. False if
+ * there is no such number. */
 static bool read_number(const char *text, uint64_t *number, const char **end)
 {
     char *behind;
     if (text[0] < '0' || text[0] > '9')
         return false;
-    *number = strtoull(text, &behind, 10); /* the largest one, where it is too large */
+    *number = strtoull(text, &behind, 10); /* saturates */
     *end = behind;
     return *behind == '\0' || *behind == ',';
 }

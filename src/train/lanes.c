@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs are compiled in a tier: how much of the forward pass is computed again, and whether
- * weights are prepared or converted on demand. Without a limit that is the first tier. Under one,
- * tiers are tried in the order of the time that they cost, first with all lanes, then with fewer.
- * What a graph keeps alive says without compiling that a tier cannot fit; for the others the lanes
- * are set up without touching their memory, so that what the process holds by then, and what is
- * still to be touched, add up to all that it ever will.
+ * Programs are compiled in a tier, which determines how much of the forward pass is recomputed, and
+ * whether weights are prepared in advance or converted on demand. Without a memory limit the first
+ * tier is used. Under a limit, tiers are tried in ascending order of their cost in time, first with
+ * all lanes, then with fewer. A tier whose graph keeps too much alive is excluded without
+ * compiling. For the others, the lanes are set up without touching their memory. The resident
+ * memory of the process plus the untouched blocks is then the total that the process will ever
+ * hold.
  */
 #include "train/lanes.h"
 
@@ -26,7 +27,7 @@ sh_problem sh_lanes_problem(const sh_dataset_info *info)
 typedef struct lane_program {
     sh_lane_size size;
     sh_program *program;
-    sh_graph *graph;           /* that it was compiled from, where it is timed; else NULL */
+    sh_graph *graph;           /* its source if the lanes are timed; otherwise NULL */
     sh_execution **executions; /* by lane */
 } lane_program;
 
@@ -36,39 +37,40 @@ struct sh_lanes {
     uint32_t count;
     lane_program *programs;
     size_t program_count;
-    void **memory; /* by lane; every program of the lane uses the same */
+    void **memory; /* by lane; shared by the lane's programs */
     size_t memory_bytes;
-    void **shared;         /* by lane: prepared weights of all programs; the same block for all
-                              lanes, or one for each that has weights of its own */
-    uint32_t shared_count; /* different ones */
-    size_t shared_bytes;   /* of each */
+    void **shared; /* by lane: prepared weights of all programs. One block for all lanes, or one per
+                      lane if lanes have their own weights */
+    uint32_t shared_count; /* number of distinct blocks */
+    size_t shared_bytes;   /* of each block */
     sh_footprint footprint;
     atomic_uint_fast64_t turns;
-    atomic_uint reading; /* lanes */
+    atomic_uint reading; /* lanes that read samples now */
     atomic_bool waiting;
 };
 
-/* What the first steps touch beside the lanes' memory: stacks, what records them (SQLite's pages,
- * the journal, the monitor), and the code of all of it, which comes back after sh_memory_trim.
+/* Memory that the first steps touch beside the lanes' memory: stacks, the recorders (SQLite's
+ * pages, the journal, the monitor), and their code, which is paged in again after sh_memory_trim.
  * Measured: 3.1 to 3.8 MiB. */
 #define FIRST_STEPS_BYTES ((uint64_t)57 << 16)
-#define SLACK_BYTES ((uint64_t)1 << 18)   /* left below a limit */
+#define SLACK_BYTES ((uint64_t)1 << 18)   /* margin below a limit */
 #define THREAD_BYTES ((uint64_t)16 << 10) /* of a lane's stack */
-#define CHEAP_ONLY 1 /* segments: element-wise values are computed again, nothing else */
+#define CHEAP_ONLY 1                      /* as `segments`: recomputes element-wise values only */
 
-/* A tier, and what it takes: an estimate from below until it was compiled. */
+/* A tier and its memory: a lower bound until it is compiled. */
 typedef struct tier {
     uint32_t segments;
     bool on_demand;
-    size_t lane_bytes; /* of one lane */
+    size_t lane_bytes; /* per lane */
     size_t shared_bytes;
 } tier;
 
 /*
- * Tiers by the time that they cost: CHEAP_ONLY, the same with weights on demand, these segments,
- * the same with weights on demand. What is cheap is computed again also without a limit: backward
- * reads activations from beyond the caches, and fewer of them beat the arithmetic that is saved.
- * Measured on two cores with grains of 16: MobileNetV2 9 % faster, ResNet-20 3 %.
+ * Tiers in ascending order of time: CHEAP_ONLY, CHEAP_ONLY with weights on demand, these segments,
+ * these segments with weights on demand. Cheap values are recomputed even without a limit: backward
+ * reads activations from outside the caches, and reading fewer of them saves more than the
+ * arithmetic costs. Measured on two cores with grains of 16: MobileNetV2 is 9 % faster, ResNet-20 3
+ * %.
  */
 static const uint32_t cuts[] = {2, 3, 4, 6, 8, 12, 16};
 enum { CUTS = sizeof cuts / sizeof *cuts, TIERS = 2 + 2 * CUTS };
@@ -131,7 +133,7 @@ done:
     return status;
 }
 
-/* Undoes set_up, also if it failed halfway. */
+/* Undoes set_up, also after a failure halfway. */
 static void tear_down(sh_lanes *lanes)
 {
     for (size_t i = 0; i < lanes->program_count; i++) {
@@ -154,13 +156,13 @@ static void tear_down(sh_lanes *lanes)
     lanes->shared_count = 0;
 }
 
-/* The blocks of prepared weights that `count` lanes have. */
+/* Number of blocks of prepared weights for `count` lanes. */
 static uint32_t blocks_of(const sh_lanes_options *options, uint32_t count)
 {
     return options->own != NULL ? count : 1;
 }
 
-/* Programs and executions of `count` lanes, and what all of it comes to. */
+/* Compiles the programs, creates the executions of `count` lanes, and computes the footprint. */
 static sh_status set_up(sh_lanes *lanes, const sh_lanes_options *options, tier *at, uint32_t count)
 {
     lanes->count = count;
@@ -213,7 +215,7 @@ static sh_status set_up(sh_lanes *lanes, const sh_lanes_options *options, tier *
 
 /* ---- below a limit --------------------------------------------------------------------------- */
 
-/* The least bytes of a lane in this tier, with grains of 1 / `part` of the size. */
+/* A lower bound of a lane's bytes in this tier, with grains of 1 / `part` of the size. */
 static sh_status estimate(size_t *lane_bytes, const sh_lanes_options *options, uint32_t segments,
                           uint32_t part)
 {
@@ -235,7 +237,7 @@ static sh_status estimate(size_t *lane_bytes, const sh_lanes_options *options, u
     return SH_OK;
 }
 
-/* A lower bound of all bytes in a tier; `base` is what everything else takes. */
+/* A lower bound of the total bytes in a tier; `base` is everything except the lanes. */
 static uint64_t total_at(const tier *at, const sh_lanes_options *options, uint64_t base,
                          uint32_t count)
 {
@@ -250,7 +252,7 @@ static bool fits(const sh_lanes *lanes, const sh_lanes_options *options)
            sh_footprint_total(&lanes->footprint) + SLACK_BYTES <= options->memory;
 }
 
-/* Says what the present lanes take, and with which smaller grain they would fit. */
+/* Returns SH_LIMIT with the needs of the present lanes and a smaller grain that would fit. */
 static sh_status refuse(const sh_lanes *lanes, const sh_lanes_options *options, uint32_t segments)
 {
     uint32_t grain = 0, smaller_grain = 0;
@@ -272,7 +274,7 @@ static sh_status refuse(const sh_lanes *lanes, const sh_lanes_options *options, 
                                fits_bytes);
 }
 
-/* Sets up the first tier that stays below the limit. The lanes are in the first of all now. */
+/* Sets up the first tier that fits within the limit. On entry, the lanes are in the first tier. */
 static sh_status fit(sh_lanes *lanes, const sh_lanes_options *options)
 {
     const sh_footprint *whole = &lanes->footprint;
@@ -296,7 +298,7 @@ static sh_status fit(sh_lanes *lanes, const sh_lanes_options *options)
             if (fits(lanes, options))
                 return SH_OK;
         }
-    /* The last try: the tier that takes least, with one lane. */
+    /* The last resort: the tier with the smallest total, with one lane. */
     tier *least = &tiers[0];
     for (size_t i = 0; i < TIERS; i++)
         if (total_at(&tiers[i], options, 0, 1) < total_at(least, options, 0, 1))

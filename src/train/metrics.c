@@ -2,14 +2,13 @@
 /*
  * What is kept of the samples, by target:
  *
- *     classes   the confusion matrix [target][answer], counts of each class; of two classes also
- *               the difference of the logits of each sample
- *     labels    counts of each label; the logit of each label and sample
- *     numbers   sums of errors, squared errors, targets and squared targets of each output, as
- *               integers of 192 bits in units of 2^-24: any order of additions gives the same
+ *     classes   the confusion matrix [target][answer] and counts of each class; with two classes
+ * also the difference of each sample's logits labels    counts of each label; the logit of each
+ * label and sample numbers   sums of errors, squared errors, targets and squared targets of each
+ * output, as 192-bit integers in units of 2^-24, so that the order of additions does not matter
  *     samples   the error of each sample
  *
- * and of the samples with the largest losses what the model gave and what was wanted.
+ * For the samples with the largest losses, the model's output and the target are kept as well.
  */
 #include "train/metrics.h"
 
@@ -23,7 +22,7 @@
 #include "train/ranking.h"
 
 #define UNIT 0x1p-24
-#define LARGEST 0x1p38 /* of a number that is summed: its square has fewer than 125 bits */
+#define LARGEST 0x1p38 /* limit of a summed number: its square has fewer than 125 bits */
 #define TOP 5
 
 /* ---- sums of integers ------------------------------------------------------------------------ */
@@ -55,7 +54,7 @@ static double wide_value(const wide_sum *sum)
     return (double)sum->highest * 0x1p128 + (double)sum->high * 0x1p64 + (double)sum->low;
 }
 
-/* |number| in units; what is not finite counts as the largest. */
+/* |number| in units; limited to LARGEST, also if not finite. */
 static uint64_t units_of(double number)
 {
     const double size = fabs(number);
@@ -69,12 +68,13 @@ typedef struct class_counts {
 } class_counts;
 
 typedef struct number_sums {
-    wide_sum error, squared_error, above, below, squared; /* targets above and below 0, all */
+    wide_sum error, squared_error, above, below,
+        squared; /* sums of targets above 0, below 0, and of all squared targets */
 } number_sums;
 
-/* A kept sample, and which row of `given` and `wanted` is its. */
+/* A kept sample; `row` is its row in `given` and `wanted`. */
 typedef struct kept {
-    float order; /* the loss; infinite where it is NaN */
+    float order; /* the loss; infinite if it is NaN */
     uint32_t index, row;
     float loss;
     uint32_t target, answer;
@@ -91,7 +91,7 @@ struct sh_metrics {
     sh_ranked *scores;     /* [columns][samples] */
     uint32_t columns;
     bool sorted;
-    kept *worst; /* the largest loss first */
+    kept *worst; /* in descending order of loss */
     uint32_t worst_count;
     float *given, *wanted; /* [worst][outputs] */
 };
@@ -172,7 +172,7 @@ void sh_metrics_free(sh_metrics *metrics)
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-/* The first of the largest, as the graph's own answer. */
+/* The first of the largest logits, as the graph's own answer. */
 static uint32_t likeliest(const float *logits, uint32_t count)
 {
     uint32_t best = 0;
@@ -182,7 +182,7 @@ static uint32_t likeliest(const float *logits, uint32_t count)
     return best;
 }
 
-/* How many classes come before this one. */
+/* The number of classes that are ranked before this one. */
 static uint32_t rank_of(const float *logits, uint32_t count, uint32_t class)
 {
     uint32_t before = 0;
@@ -245,7 +245,7 @@ static bool is_worse(float order, uint32_t index, const kept *than)
     return order > than->order || (order == than->order && index < than->index);
 }
 
-/* Puts the sample among the kept ones, in the row of the one that falls out. */
+/* Inserts a sample among the kept ones, and reuses the row of the one that drops out. */
 static void keep(sh_metrics *metrics, uint32_t index, float loss, const float *given,
                  const void *target)
 {
@@ -305,7 +305,7 @@ void sh_metrics_add(sh_metrics *metrics, uint32_t index, float loss, const float
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
-/* The sorted scores of a class or a label; NULL where there are none. */
+/* The sorted scores of a class or label; NULL if there are none. */
 static const sh_ranked *column(sh_metrics *metrics, uint32_t index)
 {
     if (index >= metrics->columns)
@@ -374,7 +374,7 @@ double sh_metrics_quantile(sh_metrics *metrics, uint32_t percent)
     return (double)sh_ranked_score(errors[metrics->count - (within > 0 ? within : 1)]);
 }
 
-/* A mean of what has a value. */
+/* A mean of the values that are not NaN. */
 typedef struct mean {
     double sum;
     uint32_t count;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A square has up to 62 bits, so the sum needs more than a word has. Its lower and upper halves are
- * added apart: without carries, this vectorises, and 2^32 halves fit a word.
+ * A square has up to 62 bits, so the sum does not fit one word. The lower and upper halves of the
+ * squares are summed separately. This needs no carries, so it vectorises, and 2^32 halves fit a
+ * word.
  */
 #include "train/norm.h"
 
@@ -50,8 +51,7 @@ double sh_squares_value(const sh_squares *squares, float scale)
     return sum * (double)scale * (double)scale;
 }
 
-/* Eight sums beside each other, so that no addition waits for the one before it; each square is
- * exact. */
+/* Eight independent sums, so that no addition waits for the previous one. Each square is exact. */
 double sh_norm_squares(const float *values, size_t count)
 {
     enum { WAYS = 8 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Legend: w weight, G gradient, lr learning rate, wd weight decay, mu momentum, b1 and b2 the
- * betas; n the step's number from 1; all arrays have `count` elements. The definitions are
+ * betas, n the step's number from 1. All arrays have `count` elements. The definitions are
  * PyTorch's (torch.optim, version 1.13, without amsgrad, dampening and centering):
  *
  *     all but adamw   g = G + wd * w
@@ -13,13 +13,13 @@
  *     rmsprop         s = alpha * s + (1 - alpha) * g^2;   d = g / (sqrt(s) + eps)
  *                     w = w - lr * d, or with momentum b = mu * b + d;   w = w - lr * b
  *
- * Without momentum, sgd and rmsprop keep no v and b. What is the same for all weights of a step
- * (powers of the betas) comes in the step's numbers.
+ * Without momentum, sgd has no v and rmsprop no b. Values that are common to all weights of a step
+ * (powers of the betas) are in sh_optimizer_step.
  *
  * Each operation rounds once, in the order written; the build forbids contraction. Division and
  * square root are IEEE operations too, in scalar and in vector form.
  *
- * Memory sets the pace, so AVX-512 has no loops of its own.
+ * Memory bandwidth is the limit, so AVX-512 has no loops of its own.
  */
 #define SH_VARIANT_AVX512 "avx2"
 #include "train/optimizer.h"
@@ -30,13 +30,13 @@
 
 #include "base/real.h"
 
-/* What a body is given; gradient i is gradient[i] * scale. */
+/* Parameters of a body; gradient i is gradient[i] * scale. */
 #define BODY_PARAMETERS                                                                            \
     const sh_optimizer_settings *settings, const sh_optimizer_step *step, float *restrict w,       \
         float *const *slots, const float *restrict gradient, float scale, size_t count
 #define BODY_ARGUMENTS settings, step, w, slots, gradient, scale, count
 
-/* Gradients out of a sum are made numbers so many at a time. */
+/* Integers of a sum that are converted at a time. */
 #define BLOCK 512
 
 static inline SH_INLINE void sgd_body(BODY_PARAMETERS, bool momentum, bool nesterov)
@@ -51,7 +51,7 @@ static inline SH_INLINE void sgd_body(BODY_PARAMETERS, bool momentum, bool neste
     }
 }
 
-/* Decay is a part of the gradient, or `decoupled`: taken from the weight itself. */
+/* Weight decay is part of the gradient or, if `decoupled`, applied to the weight itself. */
 static inline SH_INLINE void adam_body(BODY_PARAMETERS, bool decoupled)
 {
     const float wd = settings->weight_decay, keep = step->keep, eps = settings->epsilon;
@@ -82,7 +82,7 @@ static inline SH_INLINE void rmsprop_body(BODY_PARAMETERS, bool momentum)
     }
 }
 
-/* Each case is a loop of its own, without the branches that its constants decide. */
+/* Constant arguments give each case its own loop without branches. */
 static inline SH_INLINE void update_body(const sh_optimizer *optimizer, BODY_PARAMETERS)
 {
     const bool momentum = settings->momentum > 0;
@@ -110,8 +110,8 @@ static inline SH_INLINE void update_body(const sh_optimizer *optimizer, BODY_PAR
     }
 }
 
-/* A block of a sum as numbers; returns the largest |S|: in int32, which every instruction set can
- * compare. A proven sum is never INT32_MIN. */
+/* Converts a block of a sum to floats. Returns the larger of `top` and the largest |sum[i]|, as
+ * int32, which every instruction set can compare. A proven sum is never INT32_MIN. */
 static inline SH_INLINE int32_t convert(float *restrict gradient, const int32_t *restrict sum,
                                         size_t count, int32_t top)
 {

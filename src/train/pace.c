@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Seconds per grain are logarithms x, so that twice and half as fast are equally far.
+ * The estimates use x, the logarithm of the seconds per grain, so that twice and half the speed are
+ * equally far apart.
  *
- * Level: the median of the last `steady` steps, at most SH_PACE_WINDOW. Single long steps do not
- * move it, and its error falls as the window grows. If the last SH_PACE_SHIFT steps all lie on one
- * side of it, farther than noise goes, the device has another speed: the window begins with these.
+ * Level: the median of the last `steady` steps, at most SH_PACE_WINDOW. Single slow steps do not
+ * move it, and its error decreases as the window grows. If the last SH_PACE_SHIFT steps are all on
+ * the same side of the level, farther away than noise explains, the speed has changed: the window
+ * then restarts with these steps.
  *
- * Noise: the median of |x(n) - x(n-1)|, times 1.05 the standard deviation where noise is normal
- * (0.954 = 0.6745 sqrt 2). A shift spoils one difference only, so what is known of the noise
- * outlives it. A few made-up differences stand in at the beginning, when little is known.
+ * Noise: 1.05 times the median of |x(n) - x(n-1)|, which is the standard deviation of normal noise
+ * (0.954 = 0.6745 sqrt 2). A change of speed affects only one difference, so the noise estimate
+ * survives it. A few assumed differences are included, which matter while there are few others.
  *
- * Error of the level: 1.25 noise / sqrt(n), which is a median's. Where the steady steps scatter
- * farther than neighbours do (noise that comes and stays for a while), their median deviation
- * counts instead. Such noise makes the level worse than n steps suggest, too: so the error is at
- * least that of the mean of medians of BLOCK steps each, as they scatter among themselves, which
- * holds whatever the steps within a block have in common.
+ * Error of the level: 1.25 noise / sqrt(n), the standard error of a median. If the steady steps
+ * scatter farther than consecutive steps differ (slowly varying noise), their median deviation
+ * replaces the noise. Such noise also makes the level less certain than n independent steps would.
+ * The error is therefore at least the standard error of the mean of the medians of blocks of BLOCK
+ * steps, computed from their scatter, which holds for any correlation within a block.
  *
  * Medians and their errors: Rousseeuw and Croux, "Alternatives to the median absolute deviation",
  * 1993. Blocks: "batch means" in Law and Kelton, "Simulation Modeling and Analysis".
@@ -24,10 +26,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LEAST_STEPS 6   /* before a rate is told */
-#define LEAST_SHIFT 0.1 /* is looked at as a shift */
+#define LEAST_STEPS 6   /* noted before a rate is reported */
+#define LEAST_SHIFT 0.1 /* smallest change of x that counts as a shift */
 #define SHIFT_NOISES 2.0
-#define PRIOR_JUMPS 4 /* made up */
+#define PRIOR_JUMPS 4 /* assumed differences */
 #define PRIOR_JUMP 0.1
 #define OF_JUMP 1.05
 #define OF_DEVIATION 1.4826
@@ -42,20 +44,20 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The lower of two where there are two; count > 0. Sorts the values. */
+/* The median, or the lower of the two middle values; count > 0. Sorts the values. */
 static double median(double *values, uint32_t count)
 {
     qsort(values, count, sizeof *values, compare);
     return values[(count - 1) / 2];
 }
 
-/* x of `back` steps ago, the last one's for 0. */
+/* x of `back` steps ago; 0: of the last step. */
 static double recent(const sh_pace *pace, uint32_t back)
 {
     return pace->grain_s[(pace->noted - 1 - back) % SH_PACE_WINDOW];
 }
 
-/* The level without the last `left_out` of the steady steps, which are more. */
+/* The level without the last `left_out` steady steps; `steady` is larger than that. */
 static double level(const sh_pace *pace, uint32_t left_out)
 {
     double values[SH_PACE_WINDOW];
@@ -101,7 +103,8 @@ static double error_of_blocks(const sh_pace *pace)
     return blocks < 2 ? 0 : sqrt(squares / (blocks * (blocks - 1)));
 }
 
-/* Whether the last SH_PACE_SHIFT steps are all farther than this on one side of the level. */
+/* True if the last SH_PACE_SHIFT steps are all on one side of the level, farther away than
+ * `far`. */
 static bool is_beyond(const sh_pace *pace, double at, double far)
 {
     uint32_t slower = 0, faster = 0;
@@ -133,7 +136,7 @@ void sh_pace_note_grains(sh_pace *pace, double grains, double lane_seconds)
     const double at = level(pace, SH_PACE_SHIFT);
     if (is_beyond(pace, at, LEAST_SHIFT) &&
         is_beyond(pace, at, SHIFT_NOISES * noise_of_jumps(pace)))
-        pace->steady = SH_PACE_SHIFT; /* another speed */
+        pace->steady = SH_PACE_SHIFT; /* the speed has changed */
 }
 
 void sh_pace_note_step(sh_pace *pace, double seconds)

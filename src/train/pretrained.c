@@ -9,7 +9,7 @@
 
 #include "train/snapshot.h"
 
-#define SHOWN 4 /* items of a list that are named */
+#define SHOWN 4 /* items of a list that are shown */
 #define LIST_BYTES 280
 
 /* "a, b, c, d and 12 more" */
@@ -19,10 +19,10 @@ typedef struct name_list {
     uint32_t count, shown;
 } name_list;
 
-/* What does not fit. */
+/* Where a file and the model differ. */
 typedef struct difference {
     name_list missing, different, extra;
-    bool only_last;   /* all that does not fit is of the last layer */
+    bool only_last;   /* every difference is in the last layer */
     bool frozen_last; /* a tensor of the last layer is frozen */
 } difference;
 
@@ -44,7 +44,7 @@ static void add(name_list *list, const char *format, ...)
     list->shown++;
 }
 
-/* Appends "; title: a, b and 3 more" where the list has anything. */
+/* Appends "; title: a, b and 3 more" unless the list is empty. */
 static void tell(char text[SH_MESSAGE_BYTES], const char *title, const name_list *list)
 {
     const size_t used = strlen(text);
@@ -57,7 +57,8 @@ static void tell(char text[SH_MESSAGE_BYTES], const char *title, const name_list
                  list->shown == 0 ? "" : " and ", list->count - list->shown);
 }
 
-/* How much of the last tensor's name is that of its layer, the dot included: "fc." */
+/* The length of the layer's prefix in the last tensor's name, including the dot: "fc."; 0 without
+ * one. */
 static size_t last_layer(const sh_replica *replica, const char **name)
 {
     *name = sh_replica_tensor_name(replica, replica->tensors - 1);
@@ -72,7 +73,7 @@ static bool is_of_last_layer(const sh_replica *replica, uint32_t tensor)
     return length > 0 && strncmp(sh_replica_tensor_name(replica, tensor), last, length) == 0;
 }
 
-/* Lists the model's tensors that the file does not have as they are in the model. */
+/* Lists the model's tensors that are missing in the file or have another type or shape there. */
 static sh_status list_unfit(difference *d, const sh_replica *replica, const sh_safetensors *file)
 {
     for (uint32_t t = 0; t < replica->tensors; t++) {
@@ -103,8 +104,8 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Lists what the file has beside the model's tensors; names that are not of weights do not count.
- */
+/* Lists the file's tensors that the model does not have, except batch counters and a checkpoint's
+ * state. */
 static sh_status list_extra(difference *d, const sh_replica *replica, const sh_safetensors *file)
 {
     static const char counter[] = "num_batches_tracked";
@@ -177,7 +178,9 @@ static bool has_shape(const sh_onnx_tensor *tensor, const sh_shape *shape)
     return same;
 }
 
-/* One tensor. A new layer has no values anywhere; a constant that a node makes has them already. */
+/* Loads one tensor. Tensors without stored values are skipped: those of a new layer, and constants
+ * that were computed from a node, which are already initialised. With SH_PRETRAINED_WHOLE a new
+ * layer is an error. */
 static sh_status load_tensor(const sh_replica *replica, uint32_t index, const sh_onnx *file,
                              sh_pretrained_rule rule)
 {
