@@ -16,11 +16,11 @@ static sh_job job_of(const char *monitor, float min_delta)
     return job;
 }
 
-/* Validations after 10, 20 ... steps; what is known after the last of them. */
+/* Validations after 10, 20, ... steps, and the expected state after the last one. */
 static const struct course {
     const char *name;
     float min_delta;
-    double figures[6]; /* 0 ends them */
+    double figures[6]; /* 0 ends the list */
     double value;
     uint64_t steps, stale;
 } courses[] = {
@@ -49,7 +49,7 @@ static void follows_validations(void **state)
             sh_best_note(&best, course->figures[v], 10 * (v + 1));
             once = best;
 
-            /* Void and done again, also after it was looked at. */
+            /* A validation may be discarded and repeated, also after the state was read. */
             (void)sh_best_now(&best, &job);
             sh_best_note(&best, course->figures[v], 10 * (v + 1));
             sh_best_forget(&best);
@@ -67,7 +67,8 @@ static void follows_validations(void **state)
     }
 }
 
-/* It ends after a validation alone, so that a step that follows one is made to its epoch's end. */
+/* The job ends only directly after a validation. Once another step follows, the job continues to
+ * the end of its epoch. */
 static void patience_ends_it(void **state)
 {
     (void)state;

@@ -17,7 +17,7 @@ static void set_exponent(sh_sum *sum, int32_t exponent, float envelope)
 
 static const uint32_t narrow_wires[] = {16, 8};
 
-/* The tensors of `layout`, the first `wide` of them with 32 bits. */
+/* A sum with the tensors of `layout`; the first `wide` have 32 bits. */
 static sh_sum *new_narrow(uint32_t wire, uint32_t wide)
 {
     sh_sum *sum = NULL;
@@ -36,7 +36,7 @@ static size_t block_bytes(const sh_sum *sum)
     return sh_layout_offset(sh_sum_layout_of(sum), ELEMENTS);
 }
 
-/* The largest terms fill the width, so partial sums wrap. */
+/* Sets exponents for which the largest terms fill the width, so that partial sums wrap. */
 static void set_exponents(sh_sum *sum, uint32_t wire, uint32_t wide)
 {
     float envelopes[TENSORS];
@@ -54,7 +54,7 @@ static void add_numbered(sh_sum *sum, const float *grains, uint32_t grain)
         sh_sum_add(sum, t, grain, grains + grain * ELEMENTS + sh_sum_first_element(sum, t));
 }
 
-/* Adds the words of `from` to those of `into`, as engines do. */
+/* Adds the words of `from` to `into`, as engines do. */
 static void merge_narrow(sh_sum *into, sh_sum *from)
 {
     const sh_sum_layout *lies = sh_sum_layout_of(into);
@@ -124,7 +124,7 @@ static void rounding_is_drawn_anew_for_each_step_and_grain(void **state)
     assert_ok(sh_sum_new(
         &sum, &(sh_sum_options){.tensor_elements = &elements, .tensors = 1, .wire = 16}));
     set_exponent(sum, 0, 1);
-    for (uint32_t turn = 0; turn < 4; turn++) { /* the same, another step, another grain */
+    for (uint32_t turn = 0; turn < 4; turn++) { /* the same twice, another step, another grain */
         clear(sum);
         sh_sum_set_step(sum, turn == 2);
         sh_sum_add(sum, 0, turn == 3, gradient);
@@ -136,7 +136,7 @@ static void rounding_is_drawn_anew_for_each_step_and_grain(void **state)
     sh_sum_free(sum);
 }
 
-/* One value a grain, of grains that all differ in their number. */
+/* Adds `grains` grains of one value each, with different grain numbers. */
 static sh_verdict attempt_narrow(sh_sum *sum, float gradient, uint32_t grains)
 {
     uint32_t culprit;
@@ -172,7 +172,7 @@ static void narrow_sums_that_wrap_are_redone(void **state)
         const struct {
             float gradient;
             uint32_t grains;
-            int32_t fall; /* of the exponent; 0: no redo */
+            int32_t fall; /* by which the exponent falls; 0: no redo */
         } cases[] = {
             {limit - 1, 1, 0}, {-limit, 1, 0},    {limit, 1, 2},         {-limit - 1, 1, 2},
             {limit / 4, 3, 0}, {limit / 4, 4, 2}, {limit * 1000, 3, 13}, {1e30f, 1, 0},
@@ -197,7 +197,7 @@ static void narrow_sums_that_wrap_are_redone(void **state)
     }
 }
 
-/* Many grains that cancel each other need no head-room; their bound is far above it. */
+/* Many grains that cancel need no extra range, although their bound is large. */
 static void many_grains_of_noise_are_summed_in_few_bits(void **state)
 {
     (void)state;
@@ -236,7 +236,7 @@ static void narrow_exponents_are_found_and_followed(void **state)
                 sh_sum_follow(sum, 0, max_abs);
                 assert_int_equal(attempt_narrow(sum, gradients[i], 4), SH_VERDICT_APPLY);
             }
-            (void)value_of(sum, &max_abs); /* as much above a power of two as chance had it */
+            (void)value_of(sum, &max_abs); /* random rounding may move it past a power of two */
             assert_true((float)max_abs >= low - 4 && (float)max_abs <= 2 * low + 4);
             assert_int_equal(attempt_narrow(sum, gradients[i] * 3, 4), SH_VERDICT_APPLY);
             assert_int_equal(attempt_narrow(sum, gradients[i] * 33, 4), SH_VERDICT_REDO);
@@ -268,16 +268,16 @@ static void narrow_sums_take_less_and_refuse_what_does_not_fit(void **state)
         uint32_t redos = 0;
         while ((verdict = attempt_narrow(sum, FLT_MAX, 2)) == SH_VERDICT_REDO)
             assert_in_range(++redos, 1, 12);
-        assert_int_equal(verdict, SH_VERDICT_NOT_FINITE); /* 2^97 units are the largest */
+        assert_int_equal(verdict, SH_VERDICT_NOT_FINITE); /* the largest unit is 2^97 */
         sh_sum_free(sum);
     }
 }
 
-/* Cut at `cut` elements, or in single ones where it is 0. */
+/* Adds a gradient in two parts, split after `cut` elements, or element by element if `cut` is 0. */
 static void add_in_parts(sh_sum *sum, uint32_t tensor, const float *gradient, size_t cut)
 {
     const size_t count = sh_sum_elements(sum, tensor);
-    sh_sum_parts parts = {99, 99, 99}; /* of another gradient */
+    sh_sum_parts parts = {99, 99, 99}; /* left from another gradient */
     for (size_t first = 0, now; first < count; first += now) {
         const size_t left = count - first;
         now = cut == 0 ? 1 : cut < left && first == 0 ? cut : left;
@@ -286,7 +286,7 @@ static void add_in_parts(sh_sum *sum, uint32_t tensor, const float *gradient, si
     }
 }
 
-/* Integers, bounds, checks and counts of what is not finite. */
+/* Compares integers, bounds, checks and counts of non-finite elements. */
 static void a_gradient_may_come_in_parts(void **state)
 {
     (void)state;

@@ -64,7 +64,7 @@ static void only_large_layers_that_begin_a_bucket_are_taken(void **state)
     sh_replica_free(replica);
 }
 
-/* What has come from others is looked at before it is used. */
+/* Received records are validated before use. */
 static void records_are_of_the_grains_that_are_missing(void **state)
 {
     (void)state;
@@ -80,7 +80,7 @@ static void records_are_of_the_grains_that_are_missing(void **state)
     const sh_batch batch = sh_batch_of_all(SAMPLES, GRAIN);
     sh_ranges held = {0}, none = {0};
     assert_true(sh_ranges_add(&held, (sh_range){0, 1}));
-    const sh_span before = sh_factors_begin(factors, &batch, &held); /* to compute */
+    const sh_span before = sh_factors_begin(factors, &batch, &held); /* as grains to compute */
     assert_int_equal(sh_factors_open(factors, 0, GRAIN), 0);
     const sh_span span = sh_factors_begin(factors, &batch, &none);
     assert_true(span.gathered && before.gathered);
@@ -100,7 +100,8 @@ static void records_are_of_the_grains_that_are_missing(void **state)
             continue;
         }
         const size_t first = 1 + (cases[i].first == 2 ? 2 : 4) * 1300;
-        assert_ok(sh_factors_read(factors, &batch, &held, first, &count)); /* a part has come */
+        assert_ok(sh_factors_read(factors, &batch, &held, first,
+                                  &count)); /* only the first record has arrived */
         assert_int_equal(count, 1);
         assert_ok(sh_factors_read(factors, &batch, &held, span.room, &count));
         assert_int_equal(count, 2);

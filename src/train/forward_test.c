@@ -9,7 +9,7 @@
 
 typedef struct answers {
     float losses[SAMPLES], given[SAMPLES * CLASSES];
-    uint32_t most; /* samples that came together */
+    uint32_t most; /* samples of a call with several */
 } answers;
 
 static void collect(void *context, const sh_answers *told)
@@ -18,7 +18,7 @@ static void collect(void *context, const sh_answers *told)
     const uint32_t first = told->samples.first, count = told->samples.count;
     memcpy(all->losses + first, told->losses, count * sizeof *told->losses);
     memcpy(all->given + first * CLASSES, told->given, count * CLASSES * sizeof *told->given);
-    if (count > 1) /* every lane sets the same */
+    if (count > 1) /* all lanes write the same value */
         all->most = count;
 }
 
@@ -40,7 +40,7 @@ static void compute(answers *all, uint32_t lanes, uint32_t count)
     sh_workbench_close(bench);
 }
 
-/* In groups, one by one, and beside other ones, the bits are the same. */
+/* The answers have the same bits in groups, one by one, and with other samples. */
 static void a_sample_has_the_same_answer_in_any_company(void **state)
 {
     (void)state;
@@ -48,7 +48,7 @@ static void a_sample_has_the_same_answer_in_any_company(void **state)
     compute(&whole, 1, SAMPLES);
     assert_int_equal(whole.most, SH_FORWARD_GROUP);
     compute(&alone, 4, SAMPLES);
-    assert_int_equal(alone.most, 0); /* too few for a group on each lane */
+    assert_int_equal(alone.most, 0); /* too few samples for a group per lane */
     assert_memory_equal(whole.losses, alone.losses, sizeof whole.losses);
     assert_memory_equal(whole.given, alone.given, sizeof whole.given);
     answers three = {.most = 0};

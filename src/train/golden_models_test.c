@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The course of models with batch normalisation is PyTorch's: ten steps of ResNet-20, with both
- * kinds of shortcuts, of MobileNetV2 and of convolutions over time, and so is that of recurrent
- * ones, LSTM and GRU, on every variant of this machine: losses, weights and running statistics.
- * test/golden/make_golden_models.py made the expected numbers, in test/golden/golden_models.json,
- * and says why its learning rates are small.
+ * Compares ten training steps with PyTorch: ResNet-20 with both kinds of shortcuts, MobileNetV2,
+ * convolutions over time, LSTM and GRU, on every variant that this machine supports. Compares
+ * losses, weights and running statistics. The expected numbers in test/golden/golden_models.json
+ * come from test/golden/make_golden_models.py, which explains why its learning rates are small.
  *
- * The batch is one grain, over which both normalise, and the whole training split, so that its
- * order does not matter. A loss may differ by LOSS_LIMIT, five times what lies between PyTorch in
- * float32 and in float64. The sums over a tensor may differ by their limit, or by SLACK times the
- * distance between PyTorch's two runs, where that is more: rounding alone moves what the loss
- * hardly depends on, such as a bias in front of a normalisation or the mean of what was normalised
- * before.
+ * The batch is one grain, over which both implementations normalise, and the whole training split,
+ * so that its order does not matter. A loss may differ by LOSS_LIMIT, five times the difference
+ * between PyTorch in float32 and in float64. The sums over a tensor may differ by their limit plus
+ * SLACK times the difference between PyTorch's two runs. Rounding alone changes values on which the
+ * loss hardly depends, such as a bias before a normalisation, or the mean of values that were
+ * normalised before.
  */
 #include <jansson.h>
 #include <math.h>
@@ -29,23 +28,23 @@
 #define SIDE 32
 #define CHANNELS 3
 #define CLASSES 10
-#define SAMPLES 16 /* of each split, and of a grain */
+#define SAMPLES 16 /* per split, and per grain */
 #define PLANE ((size_t)SIDE * SIDE)
 #define PIXELS (CHANNELS * PLANE)
 #define STEPS 10
 
-/* Of a tensor w after the last step, which began as w0. */
+/* Sums over a tensor w after the last step; w0 is its initial value. */
 typedef struct sums {
     double w, squares, moved; /* of w, of w^2, of (w - w0)^2 */
 } sums;
 
 typedef struct run {
     double losses[STEPS];   /* of each step, before its update */
-    double validation_loss; /* after the last */
+    double validation_loss; /* after the last step */
     sums *tensors;          /* owned */
 } run;
 
-/* A job as PyTorch did it. */
+/* A job and PyTorch's results. */
 typedef struct golden_job {
     const char *model, *initial_hash;
     double lr;
@@ -60,7 +59,7 @@ typedef struct golden {
     const char *data_hashes[SH_SPLITS];
 } golden;
 
-/* --- what the script wrote --- */
+/* --- the script's output --- */
 
 #define TAKE(json, ...)                                                                            \
     do {                                                                                           \
@@ -97,7 +96,8 @@ static void take_job(golden_job *job, json_t *object)
 
 static int start(void **state)
 {
-    /* This file's own name leads there, from whatever folder the test is started. */
+    /* Finds the file relative to this source file, so that the working directory does not
+     * matter. */
     static const char here[] = __FILE__, inner[] = "src/train/golden_models_test.c";
     char path[4096];
     json_error_t error;
@@ -124,7 +124,7 @@ static int end(void **state)
     return 0;
 }
 
-/* --- the data, as make_data() in the script draws it --- */
+/* --- the data, drawn as in make_data() of the script --- */
 
 typedef struct drawn_set {
     sh_dataset base;
@@ -217,7 +217,7 @@ static size_t elements_of(const sh_replica *replica, uint32_t tensor)
     return sh_shape_count(&sh_replica_tensor_type(replica, tensor)->shape);
 }
 
-/* The sums of one tensor of the replica, which began as in `first`. */
+/* The sums over one tensor of the replica, compared with its initial value in `first`. */
 static sums sums_of(const sh_replica *replica, const sh_replica *first, uint32_t tensor)
 {
     sums s = {0, 0, 0};
@@ -231,7 +231,7 @@ static sums sums_of(const sh_replica *replica, const sh_replica *first, uint32_t
     return s;
 }
 
-/* Trains and evaluates as train() in the script; `replica` is new and left as it then is. */
+/* Trains and evaluates as train() in the script. `replica` must be new; training changes it. */
 static void train(run *out, sh_replica *replica, const sh_pipeline *data, const sh_job *job,
                   const sh_kernels *kernels)
 {
@@ -256,7 +256,7 @@ static void train(run *out, sh_replica *replica, const sh_pipeline *data, const 
 
 typedef struct comparison {
     const char *model, *variant;
-    double worst; /* deviation as a part of what is allowed */
+    double worst; /* largest deviation, as a fraction of the allowed one */
 } comparison;
 
 static void compare(comparison *c, const char *what, double got, double expected, double allowed)
@@ -280,12 +280,12 @@ static void compare_losses(comparison *c, const run *got, const run *expected)
     }
 }
 
-/* What a tensor's sums may differ by, in relation to the sums. */
+/* Limits of the differences, relative to the sums. */
 typedef struct limits {
-    double sum;     /* of w, in relation to the number of weights and their root mean square */
+    double sum;     /* of w, relative to the number of weights times their root mean square */
     double squares; /* of w^2 */
     double moved;   /* of (w - w0)^2 */
-    double noise;   /* a root mean square that is rounding alone */
+    double noise;   /* root mean square of rounding errors */
 } limits;
 
 static const limits of_products = {1e-5, 1e-5, 1e-2, 0};   /* convolutions and dense layers */
@@ -305,7 +305,7 @@ static void compare_tensor(comparison *c, const sh_replica *replica, uint32_t te
     const limits *limit = limits_for(replica, tensor);
     const double elements = (double)elements_of(replica, tensor);
     const double noise = elements * limit->noise * limit->noise;
-    /* A weight is a float: what it has moved is known to about half a unit in its last place. */
+    /* Weights are floats, so their changes are known to about half a unit in the last place. */
     const double stored = 0x1p-23 * sqrt(wide->moved * wide->squares);
     const struct {
         const char *what;
@@ -342,7 +342,7 @@ static void follow(const golden *g, const golden_job *wanted, const sh_kernels *
     for (uint32_t t = 0; t < replica->tensors; t++)
         assert_string_equal(sh_replica_tensor_name(replica, t),
                             json_string_value(json_array_get(wanted->names, t)));
-    assert_ok(sh_replica_hash(replica, hash)); /* not nearly: the very bits */
+    assert_ok(sh_replica_hash(replica, hash)); /* the same bits, not only similar values */
     assert_string_equal(hash, wanted->initial_hash);
     assert_ok(sh_pipeline_adopt(&data, drawn_data(g), &(sh_pipeline_options){.resize = 0}));
     train(&got, replica, data, &job, kernels);
@@ -363,7 +363,8 @@ static void training_follows_pytorch(void **state)
 {
     const golden *g = *state;
     const size_t jobs = json_array_size(g->jobs);
-    assert_int_equal(jobs, 6); /* the second has the operators of the first: one variant will do */
+    assert_int_equal(
+        jobs, 6); /* the second one has the same operators as the first, so one variant is enough */
     for (size_t i = 0; i < jobs; i++) {
         golden_job job;
         take_job(&job, json_array_get(g->jobs, i));

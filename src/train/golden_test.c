@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The course is PyTorch's: the same data and the same initial weights give the same losses and lead
- * to the same weights, for every variant of this machine, several grains and numbers of lanes.
- * test/golden/make_golden.py made the expected numbers, in test/golden/golden.json.
+ * Compares training with PyTorch: with the same data and initial weights, the losses and the final
+ * weights agree, for every variant that this machine supports and several grain sizes and numbers
+ * of lanes. The expected numbers in test/golden/golden.json come from test/golden/make_golden.py.
  *
- * The batch is the whole training split, so that its order does not matter to a step. Two correct
- * implementations differ by rounding alone: PyTorch in float32 differs from itself in float64 by up
- * to 1.3e-7 in a loss and 7e-7 in the sums below. The limits leave room for other kernels, which
- * add in other orders, and for a pixel that falls to the other side of a ReLU or a maximum, and are
- * yet far below what another definition of anything would do.
+ * The batch is the whole training split, so that its order does not matter. Correct implementations
+ * differ only by rounding: PyTorch in float32 differs from PyTorch in float64 by up to 1.3e-7 in a
+ * loss and 7e-7 in the sums below. The limits allow for other orders of addition, and for a pixel
+ * that falls on the other side of a ReLU or a maximum. Any difference in a definition exceeds them
+ * by far.
  */
 #include <jansson.h>
 #include <math.h>
@@ -30,24 +30,24 @@
 #define LABELS_HEAD 8
 
 #define STEPS 10
-#define PLAIN_JOBS 4 /* in pairs, without and with weight decay */
+#define PLAIN_JOBS 4 /* pairs without and with weight decay */
 #define RECIPES 12
 #define JOBS (PLAIN_JOBS + RECIPES)
 #define MAX_TENSORS 8
 #define PRECISIONS 2 /* PyTorch's runs: in float32 and in float64 */
 
-/* Of a tensor w after the last step, which began as w0. */
+/* Sums over a tensor w after the last step; w0 is its initial value. */
 typedef struct sums {
     double w, squares, moved; /* of w, of w^2, of (w - w0)^2 */
 } sums;
 
 typedef struct run {
     double losses[STEPS];   /* of each step, before its update */
-    double validation_loss; /* after the last */
+    double validation_loss; /* after the last step */
     sums tensors[MAX_TENSORS];
 } run;
 
-/* A job as PyTorch did it. */
+/* A job and PyTorch's results. */
 typedef struct golden_job {
     const char *name, *model, *optimizer, *schedule;
     double lr, momentum, weight_decay, beta1, beta2, epsilon, alpha, warmup, clip_norm;
@@ -56,16 +56,16 @@ typedef struct golden_job {
     uint32_t tensors;
     const char *names[MAX_TENSORS];
     int elements[MAX_TENSORS];
-    double ends[MAX_TENSORS][3]; /* the first, the second and the last weight at the start */
+    double ends[MAX_TENSORS][3]; /* the first, second and last initial weight */
     run runs[PRECISIONS];
 } golden_job;
 
-/* Largest deviations from PyTorch. */
+/* The largest deviations from PyTorch. */
 typedef struct deviations {
     double loss, w, squares, moved;
 } deviations;
 
-/* What all tests share. */
+/* State that all tests share. */
 typedef struct bench {
     json_t *file; /* owns the texts below */
     json_int_t seed, data_seed;
@@ -86,7 +86,7 @@ typedef struct setting {
 
 /* --- golden.json --- */
 
-/* json_unpack that fails the test. */
+/* json_unpack, but fails the test on error. */
 #define TAKE(object, ...)                                                                          \
     do {                                                                                           \
         json_error_t error_;                                                                       \
@@ -133,7 +133,8 @@ static void take_job(golden_job *job, json_t *object)
 
 static void load(bench *b)
 {
-    /* This file's own name leads there, from whatever folder the test is started. */
+    /* Finds the file relative to this source file, so that the working directory does not
+     * matter. */
     static const char here[] = __FILE__, inner[] = "src/train/golden_test.c";
     char path[SCRATCH_BYTES];
     double lr, momentum;
@@ -160,7 +161,7 @@ static void load(bench *b)
         take_job(&b->jobs[PLAIN_JOBS + i], json_array_get(recipes, i));
 }
 
-/* --- the data, as make_data() in make_golden.py draws it --- */
+/* --- the data, drawn as in make_data() of make_golden.py --- */
 
 static void draw_image(const bench *b, uint8_t *pixels, uint32_t index, sh_split split)
 {
@@ -188,7 +189,7 @@ static void write_file(const bench *b, const char *name, const void *bytes, size
     scratch_write(path, bytes, count);
 }
 
-/* Writes a split's two IDX files and checks that their content is what the script trained on. */
+/* Writes a split's two IDX files. Their content must be the script's training data. */
 static void write_split(const bench *b, sh_split split, const char *prefix)
 {
     const uint32_t count = (uint32_t)b->samples[split];
@@ -265,7 +266,7 @@ static sh_replica *replica_of(const sh_pipeline *pipeline, const sh_job *job)
     return replica;
 }
 
-/* The sums of one tensor of the replica, which began as `initial`. */
+/* The sums over one tensor of the replica; `initial` has its initial weights. */
 static sums sums_of(const sh_replica *replica, uint32_t tensor, const float *initial)
 {
     sums s = {0, 0, 0};
@@ -281,7 +282,7 @@ static sums sums_of(const sh_replica *replica, uint32_t tensor, const float *ini
     return s;
 }
 
-/* Trains, evaluates, and writes down what make_golden.py's train() does. */
+/* Trains and evaluates as train() in make_golden.py, and records the results. */
 static void train(const bench *b, const setting *s, run *out)
 {
     const sh_job job = job_of(b, s);
@@ -317,7 +318,7 @@ static void train(const bench *b, const setting *s, run *out)
 
 /* --- the comparison --- */
 
-/* `got` is within `limit` * `scale` of `expected`; the largest deviation goes to *worst. */
+/* Checks that `got` is within `limit` * `scale` of `expected`; raises *worst to the deviation. */
 static void compare(const setting *s, const char *what, double got, double expected, double scale,
                     double limit, double *worst)
 {
@@ -360,13 +361,13 @@ static void compare_runs(bench *b, const setting *s, const run *got, const run *
     compare_tensors(b, s, got, expected);
 }
 
-/* In some cuts of the work: trainer_test.c proves that lanes do not matter to the bits, so not
- * every grain needs every number of lanes. */
+/* Trains with several grain sizes and numbers of lanes. trainer_test.c shows that lanes do not
+ * affect the bits, so not every combination is needed. */
 static void follow_job(bench *b, const golden_job *job, const sh_kernels *kernels)
 {
     static const struct {
         uint32_t grain, lanes;
-        bool varied; /* by weight decay or a recipe */
+        bool varied; /* for jobs with weight decay or a recipe */
     } cuts[] = {{16, 1, false}, {64, 1, false}, {7, 2, false}, {16, 2, true}};
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
         const setting s = {job, kernels, cuts[i].grain, cuts[i].lanes};
@@ -396,7 +397,7 @@ static void pixels_are_normalised_as_in_the_script(void **state)
     }
 }
 
-/* Not nearly: the very bits, by hash. The single weights say where it went wrong. */
+/* Compares by hash. The single weights help to locate a difference. */
 static void initial_weights_are_the_same_bits(void **state)
 {
     const bench *b = *state;
@@ -437,7 +438,8 @@ static void training_follows_pytorch(void **state)
     }
 }
 
-/* The comparison would see a job that differs a little: here by its weight decay alone. */
+/* The limits are tight enough to detect jobs that differ slightly, for example only in weight
+ * decay. */
 static void another_job_goes_elsewhere(void **state)
 {
     const bench *b = *state;

@@ -10,18 +10,18 @@ static void shares_follow_speeds(void **state)
         double gpu_ns, lane_ns;
         uint32_t left, lanes, taken;
     } cases[] = {
-        {0, 0, 8, 0, 8},          /* no other lane: all */
-        {0, 0, 9, 2, 3},          /* nothing known: what a lane would take */
-        {100, 0, 9, 2, 3},        /* */
-        {0, 0, 1, 4, 1},          /* at least one, to learn */
-        {0, 0, 0, 4, 0},          /* */
+        {0, 0, 8, 0, 8},          /* no lane: all grains */
+        {0, 0, 9, 2, 3},          /* unknown speeds: as many as a lane */
+        {100, 0, 9, 2, 3},        /* the same with one unknown speed */
+        {0, 0, 1, 4, 1},          /* at least one, to measure */
+        {0, 0, 0, 4, 0},          /* no grains left */
         {100, 100, 12, 2, 4},     /* as fast as a lane */
-        {100, 1200, 14, 2, 12},   /* 6 times as fast as both */
-        {100, 1500, 14, 2, 14},   /* done with all before a lane with one */
-        {100, 1500, 16, 2, 14},   /* but not with two more */
-        {9000, 100, 8, 4, 0},     /* slower with one than they with all */
-        {9000, 100, 401, 4, 1},   /* but not than with very many */
-        {100, 100, 4000, 3, 1000} /* */
+        {100, 1200, 14, 2, 12},   /* 6 times as fast as both lanes */
+        {100, 1500, 14, 2, 14},   /* computes all before a lane finishes one */
+        {100, 1500, 16, 2, 14},   /* not with two more grains */
+        {9000, 100, 8, 4, 0},     /* slower with one than the lanes with all */
+        {9000, 100, 401, 4, 1},   /* not with very many grains */
+        {100, 100, 4000, 3, 1000} /* equal speeds with many grains */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const sh_gpu_share share = {.gpu_ns = cases[i].gpu_ns, .lane_ns = cases[i].lane_ns};
@@ -43,7 +43,7 @@ static void speeds_follow_steps(void **state)
     assert_true(share.gpu_ns == 400 && share.lane_ns < 1250);
 }
 
-/* Steps until one that rested works again, from speeds at which it does not. */
+/* Steps until an idle side gets a grain again. At the given speeds it gets none. */
 static uint32_t steps_of_rest(double gpu_ns, double lane_ns, bool gpu)
 {
     sh_gpu_share share = {.gpu_ns = gpu_ns, .lane_ns = lane_ns};

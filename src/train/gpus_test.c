@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Trainings on a GPU, alone and beside the processor, have the weights of the processor alone, bit
- * for bit, also where the GPU fails in the midst of one. On the first GPU that can be used: PoCL's
- * where no other is.
+ * Training on a GPU, alone or together with the processor, gives the same weights to the bit as
+ * training on the processor alone, also if the GPU fails during training. Uses the first usable
+ * GPU, which is PoCL's device if there is no other.
  */
 #include "train/gpus.h"
 
@@ -36,7 +36,8 @@ static void need_gpu(void)
         skip_because("no GPU and no OpenCL device: apt-get install pocl-opencl-icd");
 }
 
-/* Batches of 36 in grains of 8: the last one has 4 samples, and is all of an epoch's last batch. */
+/* Batches of 36 in grains of 8: the last grain has 4 samples, and an epoch's last batch is such a
+ * grain. */
 static sh_job job_of(const char *model)
 {
     sh_job job;
@@ -54,13 +55,13 @@ typedef struct outcome {
     char weights[SH_DIGEST_TEXT];
     double loss, validation_loss;
     uint64_t score, validation_score;
-    atomic_ullong answers; /* of validations: a sum over samples, in any order */
+    atomic_ullong answers; /* of validations: a sum over samples, independent of the order */
     bool gpu_is_left, gpu_computed, gpu_validated;
 } outcome;
 
 enum { OUTPUTS = 10 };
 
-/* A check of what is told of each sample: loss, what the model gives, target. */
+/* Adds a checksum of each sample's loss, output and target. */
 static void add_answers(void *context, const sh_answers *answers)
 {
     outcome *got = context;
@@ -78,7 +79,7 @@ static void add_answers(void *context, const sh_answers *answers)
     }
 }
 
-static uint32_t finishes_left; /* until the driver below says that the GPU is lost */
+static uint32_t finishes_left; /* until the driver below reports that the GPU is lost */
 static const sh_gpu_driver *real;
 
 static sh_status finish_or_fail(sh_gpu *gpu)
@@ -91,7 +92,7 @@ static sh_status finish_or_fail(sh_gpu *gpu)
     return SH_OK;
 }
 
-/* Lets the trainer's GPU be lost after that many calls that wait for it. */
+/* Makes the trainer's GPU fail after `finishes` calls of the driver's finish(). */
 static void arm(sh_trainer *trainer, uint32_t finishes)
 {
     static sh_gpu_driver failing;
@@ -106,7 +107,8 @@ static void arm(sh_trainer *trainer, uint32_t finishes)
     finishes_left = finishes;
 }
 
-/* Trains on that many lanes of the processor, and on the GPU; `finishes` of it; 0: any number. */
+/* Trains on `lanes` lanes of the processor and, if `on_gpu`, on the GPU, which fails after
+ * `finishes` waiting calls; 0: never. */
 static outcome train(const char *model, uint32_t lanes, bool on_gpu, uint32_t finishes)
 {
     const sh_job job = job_of(model);
@@ -168,8 +170,8 @@ static void a_gpu_has_the_weights_of_the_processor(void **state)
     }
 }
 
-/* Every call that waits may be the one that fails: the weights' copy, or the grains, in training or
- * in validation. */
+/* Any waiting call may fail: the copy of the weights, or the computation in training or
+ * validation. */
 static void a_gpu_that_is_lost_costs_nothing(void **state)
 {
     (void)state;

@@ -14,7 +14,7 @@ static sh_job some_job(void)
     snprintf(job.model, sizeof job.model, "lenet");
     snprintf(job.data, sizeof job.data, "mnist:/a \"b\"/\xc3\xa4");
     job.seed = UINT64_MAX - 1;
-    job.lr = 0.1f; /* not a short binary fraction */
+    job.lr = 0.1f; /* not exact in binary */
     assert_ok(sh_job_complete(&job));
     return job;
 }
@@ -64,7 +64,7 @@ static void a_job_survives_json_and_bad_ones_are_refused(void **state)
     json_decref(json);
 }
 
-/* The text of `job` with `from` in it replaced by `to`; owned. */
+/* The text of `job` with `from` replaced by `to`; owned. */
 static char *changed(const sh_job *job, const char *from, const char *to)
 {
     char *text, *made = malloc(2 * SH_JOB_TEXT_MAX);
@@ -114,7 +114,7 @@ static void a_job_survives_as_text_and_bad_ones_are_refused(void **state)
     }
 }
 
-/* However long its texts are, and whatever stands in them. */
+/* All texts have their maximum length, and every character needs an escape. */
 static void the_longest_job_fits(void **state)
 {
     (void)state;
@@ -130,7 +130,7 @@ static void the_longest_job_fits(void **state)
     free(text);
 }
 
-/* Files that are years old have these keys, in this order. */
+/* Old files have these keys in this order. */
 static void keys_keep_their_order(void **state)
 {
     (void)state;

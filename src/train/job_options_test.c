@@ -9,7 +9,7 @@
 #include "train/job_fixture.h"
 #include "train/schedule.h"
 
-/* What a row says of its option fits its kind, and no two share a place or a name. */
+/* Each row fits its option's kind; no two rows share a name or a position. */
 static void rows_are_whole(void **state)
 {
     (void)state;
@@ -62,7 +62,7 @@ static void values_are_compared_copied_and_shown(void **state)
     assert_true(sh_job_same(&usual, &other));
 }
 
-/* Ranges that no option of today has. */
+/* Kinds of ranges that no option has at present. */
 static void other_ranges_are_told(void **state)
 {
     (void)state;
@@ -195,7 +195,7 @@ static void workers_are_chosen(void **state)
         assert_int_equal(job.workers, known[i][3]);
         assert_int_equal(sh_job_grains(&job), known[i][3]);
         assert_int_equal(sh_job_local_steps(&job), 3);
-        assert_ok(sh_job_complete(&job)); /* what is complete stays as it is */
+        assert_ok(sh_job_complete(&job)); /* completing twice changes nothing */
     }
     sh_job sync = some_job();
     assert_ok(sh_job_complete(&sync));
@@ -204,7 +204,7 @@ static void workers_are_chosen(void **state)
     assert_int_equal(sh_job_grains(&sync), 4);
 }
 
-/* The row's highest number of workers is what a sum can take. */
+/* The maximum of --workers is the maximum number of grains of a sum. */
 static void as_many_workers_as_a_sum_takes(void **state)
 {
     (void)state;

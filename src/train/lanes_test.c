@@ -72,13 +72,13 @@ static void what_was_announced_is_ready_and_nothing_else(void **state)
     sh_lanes_free(NULL);
 }
 
-/* A lane needs as much as its largest program; repeated sizes cost nothing. */
+/* A lane needs the memory of its largest program. Duplicate sizes need no more. */
 static void bytes_are_those_of_the_largest_programs(void **state)
 {
     (void)state;
     static const sh_lane_size repeated[] = {
         {SH_MODEL_TRAIN, 8}, {SH_MODEL_TRAIN, 8}, {SH_MODEL_EVALUATE, 0}, {SH_MODEL_TRAIN, 8}};
-    static float weights[500 * 800]; /* as many as the largest tensor has; nothing is computed */
+    static float weights[500 * 800]; /* size of the largest tensor; nothing is computed */
     static float *const lenet[] = {weights, weights, weights, weights,
                                    weights, weights, weights, weights};
     const sh_kernels *kernels = best();
@@ -95,7 +95,7 @@ static void bytes_are_those_of_the_largest_programs(void **state)
     assert_int_equal(bytes[2] - bytes[1], lane_bytes);
     assert_in_range(lane_bytes, (8 * 12 + 8 * 4 + 8 * 3) * sizeof(float), bytes[0]);
 
-    /* A model whose programs share much: once, and announced three times. */
+    /* A model whose programs share much memory: its size is given once, and then three times. */
     options = (sh_lanes_options){
         .model = {.spec = "lenet", .problem = {1, 28, 28, 10, SH_TARGET_CLASS}},
         .kernels = kernels,
@@ -116,7 +116,7 @@ static void bytes_are_those_of_the_largest_programs(void **state)
 typedef struct results {
     const sh_lanes *lanes;
     float loss[MOST_LANES][8];
-    float gradients[MOST_LANES]; /* a sum that tells one lane's from another's */
+    float gradients[MOST_LANES]; /* differs between lanes */
     sh_status status[MOST_LANES];
 } results;
 
@@ -125,7 +125,7 @@ static void add_gradient(void *context, uint32_t parameter, const sh_gradient *g
     *(float *)context += (float)(parameter + 1) * gradient->values[0];
 }
 
-/* Every lane has samples of its own: lane + 1 everywhere. */
+/* Each lane has its own samples: (lane + 1) / 8 everywhere. */
 static void compute(void *context, uint32_t lane)
 {
     results *r = context;
@@ -142,7 +142,7 @@ static void compute(void *context, uint32_t lane)
     memcpy(r->loss[lane], sh_execution_output(execution, 0), sizeof r->loss[lane]);
 }
 
-/* All at once, they give what each gives when it is alone. */
+/* Lanes that run concurrently give the same results as alone. */
 static void lanes_do_not_disturb_each_other(void **state)
 {
     (void)state;
@@ -164,11 +164,11 @@ static void lanes_do_not_disturb_each_other(void **state)
             assert_true(together.gradients[lane] == apart.gradients[lane]);
         }
     }
-    assert_true(apart.loss[0][0] != apart.loss[1][0]); /* else this could not fail */
+    assert_true(apart.loss[0][0] != apart.loss[1][0]); /* lanes differ, so the test can fail */
     sh_lanes_free(lanes);
 }
 
-/* It grows with each lane that computes, and with the team's turns; nothing else moves it. */
+/* Grows with each lane's computation and with the team's turns, and not otherwise. */
 static void progress_is_what_lanes_do(void **state)
 {
     (void)state;
@@ -199,7 +199,7 @@ static void progress_is_what_lanes_do(void **state)
     sh_lanes_free(lanes);
 }
 
-/* With weights of its own, a lane prepares and computes with those; it counts what it holds. */
+/* A lane with its own weights prepares and uses these. The footprint includes its memory. */
 static void a_lane_may_have_weights_of_its_own(void **state)
 {
     (void)state;
@@ -228,7 +228,7 @@ static void a_lane_may_have_weights_of_its_own(void **state)
     options.own_bytes = 1000;
     assert_ok(sh_lanes_new(&lanes, &options));
     apart.lanes = lanes;
-    for (uint32_t lane = 0; lane < LANES; lane++) { /* only the second has w1 */
+    for (uint32_t lane = 0; lane < LANES; lane++) { /* only lane 1 has the weights of w1 */
         for (size_t i = 0; i < sizeof w1 / sizeof *w1; i++)
             copies[lane][i] = lane == 1 ? w1[i] : -w1[i];
         assert_ok(sh_execution_prepare(sh_lanes_execution(lanes, lane, SH_MODEL_TRAIN, 8)));
@@ -249,8 +249,8 @@ static void a_lane_may_have_weights_of_its_own(void **state)
 }
 
 /*
- * A limit that falls step by step: first what is computed again grows, then lanes go, then the last
- * one is refused. How large the process is by itself is told by lanes without a limit.
+ * Lowers the limit step by step. First more is recomputed, then lanes are dropped, and finally the
+ * last lane is refused. The size of the process itself is measured with lanes without a limit.
  */
 static void limits_are_kept_as_long_as_can_be(void **state)
 {

@@ -10,7 +10,7 @@ static bool near(double a, double b)
     return fabs(a - b) < 1e-12;
 }
 
-/* A sample by what the model gives; its answer is the largest. */
+/* A sample with the model's output; the largest output is the answer. */
 typedef struct sample {
     float given[6];
     int32_t target;
@@ -29,8 +29,8 @@ static sh_metrics *of_classes(const sample *samples, uint32_t count, uint32_t ou
 }
 
 /*
- * The example of scikit-learn's user guide, targets 0 1 2 0 1 2 and answers 0 2 1 0 0 1, with a
- * sample more of class 1 that is told rightly and a class 3 that does not occur:
+ * The example of scikit-learn's user guide, targets 0 1 2 0 1 2 and answers 0 2 1 0 0 1, with one
+ * more sample of class 1, answered correctly, and a class 3 that does not occur:
  *
  *     confusion  2 0 0    precision 2/3, 1/3, 0/1    recall 1, 1/3, 0    F1 4/5, 2/6, 0
  *                1 1 1
@@ -72,7 +72,7 @@ static void the_right_class_is_among_five(void **state)
     static const sample samples[] = {
         {{6, 5, 4, 3, 2, 1}, 4, 0}, /* fifth */
         {{6, 5, 4, 3, 2, 1}, 5, 0}, /* sixth */
-        {{1, 1, 1, 1, 1, 1}, 4, 0}, /* of equal ones the first come first */
+        {{1, 1, 1, 1, 1, 1}, 4, 0}, /* among equal ones, lower classes come first */
         {{1, 1, 1, 1, 1, 1}, 5, 0}, {{0, NAN, 0, 0, 0, 0}, 1, 0}, {{0, 1, 0, 0, 0, 0}, 1, 0},
     };
     sh_metrics *metrics = of_classes(samples, 6, 6, 0);
@@ -83,10 +83,11 @@ static void the_right_class_is_among_five(void **state)
 static void two_classes_have_an_area(void **state)
 {
     (void)state;
-    /* Differences of logits 0.1, 0.4, 0.35, 0.8 (train/ranking_test.c). */
-    static const sample samples[] = {{{0, 0.1f}, 0, 0}, {{-0.2f, 0.2f}, 0, 0}, {{0.65f, 1}, 1, 0},
-                                     {{0, 0.8f}, 1, 0}, {{0, 9}, 2, 0}, /* no class: not counted */
-                                     {{0, 9}, -1, 0}};
+    /* The differences of the logits are 0.1, 0.4, 0.35, 0.8 (train/ranking_test.c). */
+    static const sample samples[] = {
+        {{0, 0.1f}, 0, 0}, {{-0.2f, 0.2f}, 0, 0}, {{0.65f, 1}, 1, 0},
+        {{0, 0.8f}, 1, 0}, {{0, 9}, 2, 0}, /* not a class: not counted */
+        {{0, 9}, -1, 0}};
     sh_metrics *metrics = of_classes(samples, 6, 2, 6);
     const sh_metrics_summary all = sh_metrics_summarise(metrics);
     assert_true(near(all.auc, 0.75));
@@ -112,8 +113,8 @@ static void the_worst_samples_are_kept(void **state)
     sh_metrics_free(metrics);
 }
 
-/* Two labels, four samples: label 0 has scores 0.1 0.4 0.35 0.8 of which the last two hold, less
- * 0.36, so that the answers are 0 1 0 1; label 1 never holds. */
+/* Two labels, four samples. Label 0 has the scores 0.1 0.4 0.35 0.8, shifted by -0.36, so that the
+ * answers are 0 1 0 1; it is true for the last two. Label 1 is never true. */
 static const float label_logits[][2] = {{-0.26f, 1}, {0.04f, -1}, {-0.01f, -1}, {0.44f, -1}};
 static const float labels[][2] = {{0, 0}, {0, 0}, {1, 0}, {1, 0}};
 
@@ -141,7 +142,8 @@ static void labels_are_told(void **state)
 }
 
 /* The example of scikit-learn's r2_score and mean_squared_error: targets 3, -0.5, 2, 7, answers
- * 2.5, 0, 2, 8: MAE 0.5, MSE 0.375, R2 0.9486081370449679. Behind it an output without spread. */
+ * 2.5, 0, 2, 8: MAE 0.5, MSE 0.375, R2 0.9486081370449679. The second output has constant
+ * targets. */
 static void numbers_are_compared(void **state)
 {
     (void)state;
@@ -163,7 +165,7 @@ static void numbers_are_compared(void **state)
     sh_metrics_free(metrics);
 }
 
-/* Of large numbers the squares need more than 64 bits, and their sums carry. */
+/* The squares of large numbers exceed 64 bits, and their sums carry. */
 static void large_numbers_are_exact(void **state)
 {
     (void)state;
@@ -191,7 +193,7 @@ static void errors_have_quantiles(void **state)
     const sh_metrics_options options = {SH_TARGET_SAMPLE, 784, COUNT, 2};
     assert_ok(sh_metrics_new(&metrics, &options));
     assert_true(isnan(sh_metrics_quantile(metrics, 95)));
-    for (uint32_t i = 0; i < COUNT; i++) /* 1 .. 201, in an odd order */
+    for (uint32_t i = 0; i < COUNT; i++) /* 1 .. 201, shuffled */
         sh_metrics_add(metrics, i, (float)(i * 80 % COUNT + 1), NULL, NULL);
     const sh_metrics_summary all = sh_metrics_summarise(metrics);
     assert_true(all.error95 == 191 && all.error99 == 199); /* 190.95, 198.99 samples */
@@ -201,7 +203,7 @@ static void errors_have_quantiles(void **state)
     sh_metrics_free(metrics);
 }
 
-/* Every order of additions gives the same bits. */
+/* Any order of additions gives the same bits. */
 static void order_does_not_show(void **state)
 {
     (void)state;

@@ -20,7 +20,7 @@ static void fill(struct tensors *tensors)
     sh_random random = sh_random_for(1, SH_RANDOM_TEST, 0, 0);
     for (size_t i = 0; i < LENGTH; i++) {
         tensors->weights[i] = sh_random_unit(&random) - 0.5f;
-        tensors->slots[0][i] = sh_random_unit(&random); /* squares are not negative */
+        tensors->slots[0][i] = sh_random_unit(&random); /* squares must not be negative */
         tensors->slots[1][i] = sh_random_unit(&random);
         tensors->sum[i] = (int32_t)sh_random_next(&random) >> sh_random_below(&random, 31);
     }
@@ -31,7 +31,7 @@ static void fill(struct tensors *tensors)
     tensors->slots[0][2] = tensors->slots[1][2] = 0; /* 0 / (0 + epsilon) */
 }
 
-/* An optimizer at work: what it is set to, and a step. */
+/* An optimizer with its settings and the numbers of a step. */
 struct way {
     const char *name;
     sh_optimizer_settings settings;
@@ -71,7 +71,7 @@ static const sh_optimizer *find(const char *name)
     return optimizer;
 }
 
-/* a * b + c, each operation forced to round on its own; or fused, to see a difference. */
+/* a * b + c with each operation rounded separately, or fused, to detect contraction. */
 static float muladd(float a, float b, float c, bool fused)
 {
     volatile float product = a * b;
@@ -120,7 +120,7 @@ static float sgd_change(struct tensors *t, size_t i, const struct way *way, floa
     return mul(way->step.lr, g);
 }
 
-/* The definition, one weight after the other. */
+/* The definition, weight by weight. */
 static void reference(struct tensors *t, const struct way *way, float scale, bool fused)
 {
     volatile float factor = scale * way->step.clip;
@@ -149,7 +149,7 @@ static void every_variant_gives_the_bits_of_the_definition(void **state)
         expected = fused = start;
         reference(&expected, way, scale, false);
         reference(&fused, way, scale, true);
-        if (way->slots > 0) /* the data can tell a contraction */
+        if (way->slots > 0) /* the data can detect a contraction */
             assert_memory_not_equal(fused.slots, expected.slots, sizeof fused.slots);
         for (unsigned v = 0; v < SH_VARIANT_COUNT; v++) {
             if (!sh_variant_runs((sh_variant)v))
@@ -178,8 +178,8 @@ static void every_variant_gives_the_bits_of_the_definition(void **state)
     }
 }
 
-/* Exact in binary, so worked out by hand: torch.optim.SGD(lr=0.5, momentum=0.5, weight_decay=0.25).
- */
+/* Values that are exact in binary, computed by hand for torch.optim.SGD(lr=0.5, momentum=0.5,
+ * weight_decay=0.25). */
 static void sgd_is_pytorchs(void **state)
 {
     (void)state;
@@ -204,8 +204,8 @@ static void sgd_is_pytorchs(void **state)
     }
 }
 
-/* What makes Adam Adam: a constant gradient moves each weight by the learning rate in every step,
- * however large the gradient is. Wrong bias corrections would show from the first step on. */
+/* The characteristic property of Adam: with a constant gradient of any size, each step moves a
+ * weight by the learning rate. Wrong bias corrections would show from the first step on. */
 static void adam_moves_by_the_rate(void **state)
 {
     (void)state;

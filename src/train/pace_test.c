@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "base/test.h"
 
-/* Normal, near enough: mean 0, deviation 1. */
+/* Approximately normal: mean 0, deviation 1. */
 static double normal(sh_random *random)
 {
     double sum = -6;
@@ -15,7 +15,7 @@ static double normal(sh_random *random)
     return sum;
 }
 
-/* Steps of 8 grains at this rate, on two lanes. */
+/* Notes steps of 8 grains at this rate, on two lanes. */
 static void note_steps(sh_pace *pace, sh_random *random, uint32_t steps, double rate, double jitter)
 {
     for (uint32_t i = 0; i < steps; i++)
@@ -27,7 +27,7 @@ static void nothing_is_known_in_the_beginning(void **state)
     (void)state;
     sh_pace pace = {0};
     assert_true(sh_pace_speed(&pace, 2).rate == 0 && sh_pace_speed(&pace, 2).step_s == 0);
-    sh_pace_note_grains(&pace, 8, 1000); /* the first one is not to be trusted */
+    sh_pace_note_grains(&pace, 8, 1000); /* the first step is ignored */
     for (int i = 0; i < 6; i++) {
         assert_true(sh_pace_speed(&pace, 2).rate == 0);
         sh_pace_note_grains(&pace, 0, 1);
@@ -58,7 +58,7 @@ static void an_error_is_as_large_as_it_says(void **state)
     }
 }
 
-/* Noise that stays for some steps, as where devices share a machine, is one of few values. */
+/* Noise that lasts for several steps, as on shared machines, has few independent values. */
 static void an_error_knows_of_noise_that_lasts(void **state)
 {
     (void)state;

@@ -17,7 +17,7 @@ static const sh_problem problem = {1, 28, 28, 10, SH_TARGET_CLASS};
 
 static float numbers[784 * 8];
 
-/* Files in memory are never tried: what a program writes and another reads is on disk. */
+/* The tensors of a safetensors file. Tests write them to disk and read the file. */
 typedef struct stored {
     sh_stored_tensor items[MAX_STORED];
     size_t count;
@@ -54,7 +54,7 @@ static sh_replica *new_replica(const char *freeze)
     return replica;
 }
 
-/* Writes `s` to a file, loads it, and removes it. */
+/* Writes `s` to a file, loads it, and removes the file. */
 static sh_status load(char note[SH_MESSAGE_BYTES], sh_replica *replica, const stored *s,
                       sh_pretrained_rule rule)
 {
@@ -107,7 +107,7 @@ static void what_the_model_has_not_is_noted(void **state)
     sh_replica_free(replica);
 }
 
-/* Of our own checkpoints, state is no news. */
+/* State in our own checkpoints is not noted. */
 static void a_checkpoint_is_a_file_of_weights(void **state)
 {
     (void)state;
@@ -142,7 +142,7 @@ static void another_last_layer_begins_untrained(void **state)
                                  "layer, fc2"));
     assert_true(is_loaded(replica, 0) && is_loaded(replica, 1));
 
-    /* Half a layer is not taken either. */
+    /* A layer with a missing tensor is not loaded at all. */
     stored half = fitting(10);
     half.count--;
     assert_ok(load(note, replica, &half, SH_PRETRAINED_BUT_LAST));
@@ -160,7 +160,7 @@ static void what_does_not_fit_is_listed(void **state)
     static const char *const names[TENSORS] = {"fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"};
     static const struct {
         const char *freeze;
-        int left_out, resized; /* a tensor of the file, or -1 */
+        int left_out, resized; /* index of a tensor in the file, or -1 */
         size_t classes;
         sh_pretrained_rule rule;
         const char *part;
@@ -214,7 +214,7 @@ static void numbers_and_types_are_checked(void **state)
     sh_replica_free(replica);
 }
 
-/* A list of hundreds stays a line. */
+/* A list of hundreds of tensors is shortened to one line. */
 static void long_lists_are_cut(void **state)
 {
     (void)state;
@@ -236,8 +236,8 @@ static void long_lists_are_cut(void **state)
 
 #define IMAGES 8
 
-/* Reads `count` floats of a .npy file of version 1 (numpy.lib.format): magic, version, length of
- * the header, header, data. */
+/* Reads `count` floats from a .npy file of version 1 (numpy.lib.format): magic, version, header
+ * length, header, data. */
 static void read_npy(const char *path, const char *shape, float *values, size_t count)
 {
     char head[256] = "";
@@ -284,8 +284,8 @@ static void compute_logits(float *logits, const sh_replica *replica, const sh_jo
     free(lane);
 }
 
-/* akamaster/pytorch_resnet_cifar10's ResNet-20: eight images of CIFAR-10 and what PyTorch made of
- * them. Needs real data: SHOAL_TEST_DATA. */
+/* ResNet-20 of akamaster/pytorch_resnet_cifar10: eight images of CIFAR-10 and PyTorch's logits.
+ * Needs real data: SHOAL_TEST_DATA. */
 static void a_published_resnet_20_computes_its_logits(void **state)
 {
     (void)state;
