@@ -34,9 +34,8 @@ typedef struct sh_best {
     uint64_t steps;   /* steps applied at that validation; 0: no best yet */
     double reference; /* the last figure that was better by more than --min-delta */
     uint64_t stale;   /* validations since `reference` was set */
-    double
-        last; /* figure of the validation at the current position, not yet in the members above */
-    uint64_t at; /* steps applied at that position; 0: no such validation */
+    double last;      /* figure at the current position, not yet in the members above */
+    uint64_t at;      /* steps applied at that position; 0: no such validation */
 } sh_best;
 
 /* SH_INVALID if the data set has no figure with the name in --monitor. */
@@ -45,7 +44,7 @@ sh_status sh_best_check(const sh_job *job, const sh_dataset_info *info) SHOAL_CH
 /* The monitored figure of a validation, smaller is better. */
 double sh_best_figure(const sh_job *job, const sh_dataset_info *info, const sh_sum_totals *totals);
 
-/* Converts between a figure and its usual sign: accuracy becomes positive. */
+/* Converts a figure to its usual sign, or back: accuracy is shown positive. */
 double sh_best_shown(const sh_job *job, double figure);
 
 /* Notes a validation after `steps` steps. Replaces one at the same position. */

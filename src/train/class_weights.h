@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Class weights in the loss: a sample of class k counts weights[k] times, so that classes with few
- * samples are not neglected. As PyTorch's CrossEntropyLoss(weight=...), but the loss is divided by
- * the number of samples in the batch instead of the sum of their weights, so that a grain does not
- * depend on other grains.
+ * samples are not neglected. Similar to PyTorch's CrossEntropyLoss(weight=...), but the loss is
+ * divided by the number of samples in the batch instead of the sum of their weights, so that a
+ * grain does not depend on other grains.
  *
  *     char text[SH_CLASS_WEIGHTS_BYTES];
  *     SH_TRY(sh_class_weights_balance(text, dataset));           // "1.250000,0.833333"

@@ -568,8 +568,7 @@ static void totals_are_exact(void **state)
     sh_sum_clear_trailer(sum);
     sh_sum_add_loss(sum, losses + 4, 2, 0);
     sh_sum_set_note(sum, &(sh_sum_note){true, 7, 1});
-    sh_sum_set_note(
-        sum, &(sh_sum_note){true, UINT32_MAX, UINT64_MAX}); /* the last note replaces the first */
+    sh_sum_set_note(sum, &(sh_sum_note){true, UINT32_MAX, UINT64_MAX}); /* replaces the first */
     totals = sh_sum_read_totals(sum);
     assert_int_equal(totals.next_view, UINT32_MAX);
     assert_true(totals.check == UINT64_MAX);

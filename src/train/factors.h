@@ -35,9 +35,9 @@ typedef struct sh_factors sh_factors;
 bool sh_factors_pay(size_t O, size_t K, uint32_t samples, uint32_t wire);
 
 /*
- * For batches of at most `samples` samples in grains of `grain`. Uses tensors that are the first of
- * their bucket, so that the other tensors stay one span. `*factors` (owned) is NULL if no tensor
- * benefits.
+ * For batches of at most `samples` samples in grains of `grain`. Uses only dense weights that are
+ * first in their bucket, so that the other tensors stay one span. `*factors` (owned) is NULL if no
+ * tensor benefits.
  */
 sh_status sh_factors_new(sh_factors **factors, const sh_replica *replica, uint32_t samples,
                          uint32_t grain) SHOAL_CHECKED;

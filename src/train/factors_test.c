@@ -100,8 +100,7 @@ static void records_are_of_the_grains_that_are_missing(void **state)
             continue;
         }
         const size_t first = 1 + (cases[i].first == 2 ? 2 : 4) * 1300;
-        assert_ok(sh_factors_read(factors, &batch, &held, first,
-                                  &count)); /* only the first record has arrived */
+        assert_ok(sh_factors_read(factors, &batch, &held, first, &count)); /* one record */
         assert_int_equal(count, 1);
         assert_ok(sh_factors_read(factors, &batch, &held, span.room, &count));
         assert_int_equal(count, 2);

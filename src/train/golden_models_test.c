@@ -10,7 +10,7 @@
  * between PyTorch in float32 and in float64. The sums over a tensor may differ by their limit plus
  * SLACK times the difference between PyTorch's two runs. Rounding alone changes values on which the
  * loss hardly depends, such as a bias before a normalisation, or the mean of values that were
- * normalised before.
+ * normalised earlier.
  */
 #include <jansson.h>
 #include <math.h>
@@ -363,8 +363,7 @@ static void training_follows_pytorch(void **state)
 {
     const golden *g = *state;
     const size_t jobs = json_array_size(g->jobs);
-    assert_int_equal(
-        jobs, 6); /* the second one has the same operators as the first, so one variant is enough */
+    assert_int_equal(jobs, 6); /* the second has the operators of the first: one variant suffices */
     for (size_t i = 0; i < jobs; i++) {
         golden_job job;
         take_job(&job, json_array_get(g->jobs, i));

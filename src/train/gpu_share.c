@@ -17,8 +17,7 @@ uint32_t sh_gpu_share_take(const sh_gpu_share *share, uint32_t left, uint32_t la
         return left / (lanes + 1) > 0 ? left / (lanes + 1) : 1;
     uint32_t best = left;
     double least = left * share->gpu_ns;
-    for (uint32_t rounds = 1, taken = 0; taken < left;
-         rounds++) { /* `rounds`: grains of each lane */
+    for (uint32_t rounds = 1, taken = 0; taken < left; rounds++) { /* grains of each lane */
         taken = left - taken < lanes ? left : taken + lanes;
         const double ns = larger((left - taken) * share->gpu_ns, rounds * share->lane_ns);
         if (ns < least) {

@@ -15,17 +15,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Zero initially. Nanoseconds per grain of the GPU and of one lane, averaged over the last steps;
- * 0: unknown. */
+/* Zero initially. Nanoseconds per grain of the GPU and of one lane, as moving averages; 0:
+ * unknown. */
 typedef struct sh_gpu_share {
     double gpu_ns, lane_ns;
     bool gpu_rested, lanes_rested; /* computed no grain in the last step */
 } sh_gpu_share;
 
 /*
- * Returns how many of `left` grains the GPU takes, next to `lanes` lanes of the processor. The
- * distribution is of whole grains: if a lane needs longer for one grain than the GPU for all, the
- * GPU takes all. While one of the speeds is unknown, the GPU takes as many as a lane, at least one.
+ * Returns how many of `left` grains the GPU takes, next to `lanes` lanes of the processor. Grains
+ * are not divided: if a lane needs longer for one grain than the GPU for all, the GPU
+ * takes all. While one of the speeds is unknown, the GPU takes as many as a lane, at least one.
  * Returns 0 if the lanes alone are faster.
  */
 uint32_t sh_gpu_share_take(const sh_gpu_share *share, uint32_t left, uint32_t lanes);

@@ -3,9 +3,10 @@
  * What is kept of the samples, by target:
  *
  *     classes   the confusion matrix [target][answer] and counts of each class; with two classes
- * also the difference of each sample's logits labels    counts of each label; the logit of each
- * label and sample numbers   sums of errors, squared errors, targets and squared targets of each
- * output, as 192-bit integers in units of 2^-24, so that the order of additions does not matter
+ *               also the difference of each sample's logits
+ *     labels    counts of each label; the logit of each label and sample
+ *     numbers   sums of errors, squared errors, targets and squared targets of each output, as
+ *               192-bit integers in units of 2^-24; any order of additions gives the same sums
  *     samples   the error of each sample
  *
  * For the samples with the largest losses, the model's output and the target are kept as well.
@@ -67,9 +68,9 @@ typedef struct class_counts {
     uint64_t samples, answers, right;
 } class_counts;
 
+/* Sums of errors and squared errors, of targets above and below 0, and of squared targets. */
 typedef struct number_sums {
-    wide_sum error, squared_error, above, below,
-        squared; /* sums of targets above 0, below 0, and of all squared targets */
+    wide_sum error, squared_error, above, below, squared;
 } number_sums;
 
 /* A kept sample; `row` is its row in `given` and `wanted`. */

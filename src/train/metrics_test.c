@@ -84,10 +84,9 @@ static void two_classes_have_an_area(void **state)
 {
     (void)state;
     /* The differences of the logits are 0.1, 0.4, 0.35, 0.8 (train/ranking_test.c). */
-    static const sample samples[] = {
-        {{0, 0.1f}, 0, 0}, {{-0.2f, 0.2f}, 0, 0}, {{0.65f, 1}, 1, 0},
-        {{0, 0.8f}, 1, 0}, {{0, 9}, 2, 0}, /* not a class: not counted */
-        {{0, 9}, -1, 0}};
+    static const sample samples[] = {{{0, 0.1f}, 0, 0}, {{-0.2f, 0.2f}, 0, 0}, {{0.65f, 1}, 1, 0},
+                                     {{0, 0.8f}, 1, 0}, {{0, 9}, 2, 0}, /* not a class: ignored */
+                                     {{0, 9}, -1, 0}};
     sh_metrics *metrics = of_classes(samples, 6, 2, 6);
     const sh_metrics_summary all = sh_metrics_summarise(metrics);
     assert_true(near(all.auc, 0.75));
