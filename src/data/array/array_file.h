@@ -7,9 +7,9 @@
  *     SH_TRY(sh_array_read(&x, 10 * 784, numbers, 784)); // row 10 of an array [N][784]
  *     sh_array_close(&x);
  *
- * The numbers stay in the file and are read when they are asked for.
+ * The numbers stay in the file. Each read call reads them from there.
  *
- * Threads: `read` any, several at once; the rest one at a time.
+ * Threads: the read functions are safe to call concurrently. All others need external locking.
  */
 #ifndef SHOAL_DATA_ARRAY_ARRAY_FILE_H
 #define SHOAL_DATA_ARRAY_ARRAY_FILE_H
@@ -17,45 +17,46 @@
 #include "base/digest.h"
 #include "data/array/npy.h"
 
-#define SH_ARRAY_NAME 512 /* bytes of a name in messages */
+#define SH_ARRAY_NAME 512 /* bytes of an array's name in messages, with the terminating zero */
 
 typedef struct sh_array {
-    int fd;      /* of the file, or of what a member was unpacked to */
-    uint64_t at; /* where its numbers begin */
+    int fd;      /* the file, the archive, or the temporary file with an unpacked member */
+    uint64_t at; /* offset of the numbers in fd */
     sh_npy_header header;
-    char *path; /* of the file or the archive; owned */
+    char *path; /* path of the file or archive; owned */
     uint64_t file_bytes;
     int64_t changed_s, changed_ns;
     char name[SH_ARRAY_NAME]; /* for messages: "x.npy", "x.npy in mine.npz" */
 } sh_array;
 
 /*
- * Opens array `name` of the folder or archive `place`. `*array` is released by sh_array_close.
- * SH_NOT_FOUND where it is not there; otherwise fails as sh_npy_parse and sh_zip_find do.
+ * Opens array `name` of the folder or archive `place`. Release `*array` with sh_array_close.
+ * Fails with SH_NOT_FOUND if the array does not exist, and as sh_npy_parse and sh_zip_find do.
  */
 sh_status sh_array_open(sh_array *array, const char *place, const char *name) SHOAL_CHECKED;
 
-/* Opens the array in a file NAME.npy; its name in messages is the path. Fails likewise. */
+/* Opens the .npy file at `path`, which also serves as its name in messages. Fails as sh_array_open.
+ */
 sh_status sh_array_open_file(sh_array *array, const char *path) SHOAL_CHECKED;
 
-/* Reads `count` numbers from number `first` on; all must be in the array. */
+/* Reads `count` numbers, beginning with number `first`. All of them must lie in the array. */
 sh_status sh_array_read(const sh_array *array, uint64_t first, double *numbers,
                         size_t count) SHOAL_CHECKED;
 
-/* As sh_array_read, of an array of single bytes, as they are. */
+/* As sh_array_read, for an array of single bytes. Copies them unchanged. */
 sh_status sh_array_read_bytes(const sh_array *array, uint64_t first, uint8_t *bytes,
                               size_t count) SHOAL_CHECKED;
 
 /*
- * Adds what decides its numbers: type, shape and content of an array of at most 256 MB; of a larger
- * one its path, size and time of change in place of the content. May block.
+ * Adds the type, the shape and the content of the array to `digest`. For an array of more than
+ * 256 MB, its path, size and modification time replace the content. May block.
  */
 sh_status sh_array_digest(const sh_array *array, sh_digest *digest) SHOAL_CHECKED;
 
-/* SH_CORRUPT where the file is another one, or has changed, since it was opened. */
+/* Fails with SH_CORRUPT if the file was replaced or modified since it was opened. */
 sh_status sh_array_unchanged(const sh_array *array) SHOAL_CHECKED;
 
-/* Closes and frees; of an array that is all zeros nothing. */
+/* Closes the file and frees the path. Does nothing for a zeroed array. */
 void sh_array_close(sh_array *array);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * New samples in arrays: NAME.npy, or x in NAME.npz. An array of the sample's shape is one, an
- * array [N] of these are N.
+ * Reads new samples from arrays: NAME.npy, or x in NAME.npz. An array of a sample's shape holds one
+ * sample. An array with one more leading dimension [N] holds N samples.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,13 +13,13 @@
 
 typedef struct array_reader {
     sh_file_reader base;
-    bool bytes;    /* else floats */
-    uint32_t rank; /* of a sample */
+    bool bytes;    /* elements are bytes, otherwise floats */
+    uint32_t rank; /* dimensions of one sample */
     uint64_t shape[SH_NPY_RANK_MOST];
     sh_array_form form;
     double *mean, *deviation; /* owned */
-    sh_array x;               /* while a file is open */
-    uint32_t next, count;     /* samples of it; `alone`: it is one */
+    sh_array x;               /* the open file's array */
+    uint32_t next, count;     /* samples in it; `alone`: the array is a single sample */
     bool alone;
 } array_reader;
 
@@ -34,7 +34,7 @@ static bool array_is_named(const char *name)
     return ends_in(name, ".npy") || ends_in(name, ".npz");
 }
 
-/* Opens NAME.npy, or x or X of NAME.npz. */
+/* Opens NAME.npy, or x (else X) of NAME.npz. */
 static sh_status open_array(sh_array *x, const char *path)
 {
     if (ends_in(path, ".npy"))
@@ -124,7 +124,7 @@ static void array_free(sh_file_reader *reader)
     free(a);
 }
 
-/* The shape of a sample in a file, and how it becomes one. */
+/* Takes the shape of a sample in a file, and its layout as a form, from the trained model. */
 static sh_status take_shape(array_reader *a, const sh_dataset_info *info, const json_t *inputs)
 {
     const json_t *shape = json_object_get(inputs, "shape");

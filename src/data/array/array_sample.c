@@ -3,9 +3,9 @@
 
 #include <math.h>
 
-#define BLOCK 1024 /* numbers at a time */
+#define BLOCK 1024 /* numbers per read */
 
-/* Where the numbers of a file go in a sample, one after the other. */
+/* Position in the sample of each number of the file, in file order. */
 typedef struct cursor {
     size_t o, f, i;
 } cursor;

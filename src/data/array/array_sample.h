@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the numbers of a row of an array become a sample: they are [outer][figures][inner] in the
- * file and [figures][outer][inner] in the sample, and each *figure* has a mean and a deviation.
+ * Converts a row of an array to a sample. The row is [outer][figures][inner] in the file and
+ * [figures][outer][inner] in the sample. Each *figure* has its own mean and deviation.
  *
  *     const sh_array_form form = {.outer = 1, .figures = 3, .inner = 1024,
  *                                 .mean = mean, .deviation = deviation};
  *     SH_TRY(sh_array_sample_floats(&form, &x, 41, sample));      // (number - mean) / deviation
  *
- * Threads: any, several at once.
+ * Threads: safe to call concurrently.
  */
 #ifndef SHOAL_DATA_ARRAY_ARRAY_SAMPLE_H
 #define SHOAL_DATA_ARRAY_ARRAY_SAMPLE_H
@@ -16,7 +16,7 @@
 
 typedef struct sh_array_form {
     size_t outer, figures, inner;
-    const double *mean, *deviation; /* of each figure; NULL for bytes. Borrowed */
+    const double *mean, *deviation; /* [figures]; NULL for bytes. Borrowed */
 } sh_array_form;
 
 static inline size_t sh_array_form_elements(const sh_array_form *form)
@@ -24,11 +24,11 @@ static inline size_t sh_array_form_elements(const sh_array_form *form)
     return form->outer * form->figures * form->inner;
 }
 
-/* Row `row` of an array of numbers. SH_CORRUPT: one is not finite, or too far from the others. */
+/* Reads row `row` and standardises it. SH_CORRUPT if a result is not finite as a float. */
 sh_status sh_array_sample_floats(const sh_array_form *form, const sh_array *x, uint32_t row,
                                  float *sample) SHOAL_CHECKED;
 
-/* The same of an array of single bytes, as they are. */
+/* As sh_array_sample_floats, for an array of single bytes. Copies them unchanged. */
 sh_status sh_array_sample_bytes(const sh_array_form *form, const sh_array *x, uint32_t row,
                                 uint8_t *sample) SHOAL_CHECKED;
 

@@ -10,21 +10,21 @@
 #include "base/memory.h"
 #include "data/contents.h"
 
-#define BLOCK 1024        /* numbers at a time */
-#define WHOLE_MOST 0x1p53 /* every whole number up to here is a double */
+#define BLOCK 1024        /* numbers per read */
+#define WHOLE_MOST 0x1p53 /* up to here a double represents every whole number */
 #define NAME_BYTES 32
 
-/* What is found in the numbers of y. */
+/* Properties of the numbers of y. */
 typedef struct survey {
     bool whole;   /* all are whole numbers */
     bool binary;  /* all are 0 or 1 */
-    bool one_hot; /* each row has one 1; only where `binary` */
-    bool many;    /* more values than classes can be */
+    bool one_hot; /* each row has exactly one 1; meaningful only if `binary` */
+    bool many;    /* more distinct values than the most classes allowed */
     double *values;
     size_t count, capacity;
 } survey;
 
-/* Puts a value into its place among those that have been found. */
+/* Inserts a value into the sorted distinct values. */
 static sh_status add_value(survey *s, double value)
 {
     size_t low = 0, high = s->count;
@@ -78,7 +78,7 @@ static sh_status look_through(survey *s, const sh_array *y, uint32_t columns)
     return SH_OK;
 }
 
-/* Whether y fits the task, or which task fits y. */
+/* Chooses the task by the properties of y, or checks that y fits the task given. */
 static sh_status choose_kind(sh_array_targets *t, const survey *s, const sh_array *y,
                              const char *task)
 {
@@ -115,7 +115,7 @@ static sh_status choose_kind(sh_array_targets *t, const survey *s, const sh_arra
     return SH_OK;
 }
 
-/* How many classes there are, and what their numbers mean. */
+/* Sets the number of classes and the value of each. */
 static sh_status set_classes(sh_array_targets *t, survey *s, const sh_array *y)
 {
     t->one_hot = t->columns > 1;
@@ -178,7 +178,7 @@ done:
     return status;
 }
 
-/* One pass over the rows: sums of numbers, or of their squared distances from the mean. */
+/* Sums the rows' numbers per column, or their squared distances from the mean unless it is NULL. */
 static sh_status add_up(const sh_array_targets *t, const sh_array *y, const uint32_t *rows,
                         uint32_t count, double *room, double *sums, const double *mean)
 {
@@ -228,7 +228,6 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The class of a row. */
 static sh_status read_class(const sh_array_targets *t, const sh_array *y, uint32_t row,
                             int32_t *class)
 {
@@ -279,7 +278,7 @@ sh_status sh_array_targets_read(const sh_array_targets *targets, const sh_array 
     return SH_OK;
 }
 
-/* The entry for output k: the name of a class or label, or the treatment of a number. */
+/* The JSON entry of output k: the name of a class or label, or a number's name and scaling. */
 static json_t *describe_output(const sh_array_targets *t, uint32_t k)
 {
     char name[NAME_BYTES];

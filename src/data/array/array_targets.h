@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an array y says of samples: classes, labels or numbers.
+ * The targets of samples from an array y: classes, labels or numbers.
  *
  *     sh_array_targets targets = {0};
  *     const sh_array *y[] = {&train_y, &test_y};
- *     SH_TRY(sh_array_targets_find(&targets, y, 2, ""));   // kind and classes, by all of both
- *     SH_TRY(sh_array_targets_scale(&targets, &train_y, rows, count)); // by training rows alone
- *     SH_TRY(sh_array_targets_read(&targets, &test_y, 41, &class));
+ *     SH_TRY(sh_array_targets_find(&targets, y, 2, ""));   // kind and classes, from both arrays
+ *     SH_TRY(sh_array_targets_scale(&targets, &train_y, rows, count)); // from the training rows
+ * only SH_TRY(sh_array_targets_read(&targets, &test_y, 41, &class));
  *     sh_array_targets_release(&targets);
  *
- *     y                                     without a task
+ *     y                                     task if none is given
  *     [N] or [N][1], whole numbers          classification
  *     [N] or [N][1], floats                 regression
  *     [N][K], 0 and 1, one 1 in each row    classification: one-hot
  *     [N][K], 0 and 1                       multi-label
  *     [N][K], anything else                 regression of K numbers
  *
- * Classes are 0 .. K - 1 as they stand where they begin at 0 and at least half of the numbers
- * below K occur; otherwise the numbers that occur, in order.
+ * Class numbers are the values of y themselves if the values begin at 0 and at least half of the
+ * numbers 0 .. K - 1 occur. Otherwise class i is the i-th smallest value that occurs.
  *
- * Threads: `read` any, several at once; the rest one at a time.
+ * Threads: `read` is safe to call concurrently. The other functions need external locking.
  */
 #ifndef SHOAL_DATA_ARRAY_ARRAY_TARGETS_H
 #define SHOAL_DATA_ARRAY_ARRAY_TARGETS_H
@@ -31,39 +31,40 @@
 
 typedef struct sh_array_targets {
     sh_target kind;
-    uint32_t outputs; /* classes, labels or numbers */
+    uint32_t outputs; /* number of classes, labels or numbers */
     uint32_t columns; /* of y */
     bool one_hot;
 
-    /* Classification: the numbers that occur, ascending; owned. `shifted`: class i is values[i],
-     * otherwise class i is number i. */
+    /* Classification: the distinct values, ascending; owned. If `shifted`, class i is values[i],
+     * otherwise class i is the value i. */
     double *values;
     uint32_t value_count;
     bool shifted;
 
-    double *mean, *deviation; /* regression: of each number; owned */
+    double *mean, *deviation; /* regression: of each column; owned */
 } sh_array_targets;
 
 /*
- * Looks through all of `count` arrays y; `task` is a name of sh_target or "". SH_INVALID where they
- * do not fit the task, SH_NUMERIC where a number is not finite, which names the array and the
- * sample. On failure nothing is left to release.
+ * Reads all `count` arrays y completely. `task` is the name of an sh_target or "". Fails with
+ * SH_INVALID if the arrays do not fit the task, with SH_NUMERIC if a number is not finite (the
+ * message names the array and the sample), with SH_MISMATCH and SH_LIMIT. Sets `*targets`, to be
+ * released by the caller, on success only.
  */
 sh_status sh_array_targets_find(sh_array_targets *targets, const sh_array *const *y, size_t count,
                                 const char *task) SHOAL_CHECKED;
 
-/* Sets the figures of regression: of `count` rows of y, or of the first ones where rows is NULL. */
+/* Regression: sets mean and deviation from `count` rows of y; the first rows if `rows` is NULL. */
 sh_status sh_array_targets_scale(sh_array_targets *targets, const sh_array *y, const uint32_t *rows,
                                  uint32_t count) SHOAL_CHECKED;
 
-/* The target of a row, as sh_dataset_read gives it. */
+/* Reads the target of a row in the form of sh_dataset_read. */
 sh_status sh_array_targets_read(const sh_array_targets *targets, const sh_array *y, uint32_t row,
                                 void *target) SHOAL_CHECKED;
 
 /* Adds "classes" or "targets" to a JSON object (source.h). SH_NO_MEMORY. */
 sh_status sh_array_targets_describe(const sh_array_targets *targets, json_t *about) SHOAL_CHECKED;
 
-/* Frees; all zeros is fine. */
+/* Frees the members and zeroes it. Safe for a zeroed value. */
 void sh_array_targets_release(sh_array_targets *targets);
 
 #endif

@@ -7,7 +7,7 @@
 
 enum { ROWS = 6 };
 
-/* Opens an array y of doubles, or of another type where these are the bytes. */
+/* Opens an array y of the given type with these bytes. */
 static void open_y(sh_array *y, const char *type, const char *shape, const void *numbers,
                    size_t bytes)
 {
@@ -92,7 +92,7 @@ static void columns_of_zeros_and_ones(void **state)
     }
 }
 
-/* Figures are those of the rows that train: 1, 3 and 5 in the first column. */
+/* Mean and deviation come from the training rows only: 1, 3 and 5 in the first column. */
 static void numbers_are_standardised(void **state)
 {
     (void)state;

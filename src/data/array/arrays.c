@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `npy:DIR` and `npy:FILE.npz`: samples and targets as NumPy writes them.
+ * The formats `npy:DIR` and `npy:FILE.npz`: samples and targets in arrays written by NumPy.
  *
- *     x, y                                       the split is made by the samples' numbers
- *     x_train, y_train, x_val, y_val             or valid, or test, in place of val
+ *     x, y                                       the split is made by sample numbers
+ *     x_train, y_train, x_val, y_val             "valid" or "test" may replace "val"
  *
- * each as NAME.npy in the folder or a member of the archive. x is [N][...]; how its numbers become
- * a sample [channels][height][width], and which share a mean and deviation (a *figure*):
+ * Each is NAME.npy in the folder or a member of the archive. x is [N][...]. The table shows how its
+ * numbers become a sample [channels][height][width] and which of them share a mean and a deviation
+ * (a *figure*):
  *
  *     [N][F]         [1][1][F]    each feature
  *     [N][H][W]      [1][H][W]    all
  *     [N][C][H][W]   [C][H][W]    each channel
- *     [N][H][W][C]   [C][H][W]    each channel; where C is 1, 3 or 4, and H is not
+ *     [N][H][W][C]   [C][H][W]    each channel; if C is 1, 3 or 4 and H is not
  *
- * Every one of these is [outer][figures][inner] in the file and [figures][outer][inner] in a
- * sample. Bytes stay bytes where there are at most four channels; all else becomes
- * (number - mean) / deviation by the training samples. A sample with a number that is not finite
- * is damaged, and its figures count for nothing.
+ * In all cases the layout is [outer][figures][inner] in the file and [figures][outer][inner] in the
+ * sample. Bytes stay bytes if there are at most four channels. All other numbers become
+ * (number - mean) / deviation, computed from the training samples. A sample with a number that is
+ * not finite counts as damaged and is excluded from mean and deviation.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -37,23 +38,24 @@
 #include "data/packed.h"
 #include "data/split.h"
 
-#define BLOCK 1024      /* numbers at a time */
-#define VERSION "npy 1" /* of what this file makes of an array, for digests */
-#define NUMBER_BYTES 12 /* of a sample's number as text */
-#define NAMED_MOST 20   /* classes that a note names */
+#define BLOCK 1024      /* numbers per read, unless a sample has more */
+#define VERSION "npy 1" /* part of the digest: version of the conversion in this file */
+#define NUMBER_BYTES 12 /* of a sample's number as text, or an array's name */
+#define NAMED_MOST 20   /* classes listed in one note */
 
 typedef struct arrays_source {
     sh_source base;
-    sh_array x[SH_SPLITS], y[SH_SPLITS]; /* of validation only where the data have a split */
-    bool splits;                         /* they have */
+    sh_array x[SH_SPLITS], y[SH_SPLITS]; /* [SH_SPLIT_VALIDATION] is used only if `splits` */
+    bool splits;                         /* the data have separate validation arrays */
     bool has_targets;
-    uint32_t *rows[SH_SPLITS]; /* rows of the training arrays, ascending, where they have none */
+    uint32_t *
+        rows[SH_SPLITS]; /* if not `splits`: rows of the training arrays in each split, ascending */
     size_t outer, figures, inner;
-    double *mean, *deviation; /* of each figure; NULL for bytes */
+    double *mean, *deviation; /* [figures]; NULL for bytes */
     sh_array_targets targets;
 } arrays_source;
 
-/* The arrays and the row where a sample lies. */
+/* Returns the row of a sample and sets `*array` to the arrays that hold it. */
 static uint32_t place_of(const arrays_source *s, sh_split split, uint32_t index, sh_split *array)
 {
     *array = s->splits ? split : SH_SPLIT_TRAIN;
@@ -67,7 +69,7 @@ static size_t elements_of(const arrays_source *s)
 
 /* --- the files --- */
 
-/* Opens an array; *there says whether there is one. */
+/* Opens an array. Sets *there to false, without an error, if it does not exist. */
 static sh_status open_if_there(sh_array *array, bool *there, const char *place, const char *name)
 {
     const sh_status status = sh_array_open(array, place, name);
@@ -75,7 +77,7 @@ static sh_status open_if_there(sh_array *array, bool *there, const char *place, 
     return status == SH_NOT_FOUND ? SH_OK : status;
 }
 
-/* Opens x and y of a split, of the first of these endings that has an x. */
+/* Opens x and y of a split, with the first of `endings` for which x exists. */
 static sh_status open_pair(arrays_source *s, sh_split split, const char *const *endings,
                            bool *there)
 {
@@ -142,7 +144,7 @@ static sh_status check_x(const sh_array *x)
         if (h->shape[i] > SH_CONTENTS_SIDE_MOST)
             return sh_fail(SH_LIMIT, "%s: dimension %u is %" PRIu64 "; at most %d can be read",
                            x->name, i, h->shape[i], SH_CONTENTS_SIDE_MOST);
-    /* Every dimension is at most 2^16, so three of them fit. */
+    /* The product cannot overflow: at most three dimensions of at most 2^16 each. */
     if (h->count / h->shape[0] > SH_CONTENTS_SAMPLE_MOST / sizeof(float))
         return sh_fail(SH_LIMIT, "%s: a sample has %" PRIu64 " numbers; at most %zu can be read",
                        x->name, h->count / h->shape[0], SH_CONTENTS_SAMPLE_MOST / sizeof(float));
@@ -157,7 +159,7 @@ static bool is_colours(uint64_t count)
 static sh_status note(const arrays_source *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Adds a note; names of files in it may be no UTF-8. */
+/* Adds a note. Cleans the text, since file names in it may not be UTF-8. */
 static sh_status note(const arrays_source *s, const char *format, ...)
 {
     char text[SH_MESSAGE_BYTES], clean[SH_MESSAGE_BYTES];
@@ -171,7 +173,7 @@ static sh_status note(const arrays_source *s, const char *format, ...)
     return SH_OK;
 }
 
-/* What a sample is; figures and targets come later. */
+/* Sets the shape of a sample. Mean, deviation and targets are set later. */
 static sh_status set_shape(arrays_source *s)
 {
     const sh_npy_header *h = &s->x[0].header;
@@ -196,7 +198,7 @@ static sh_status set_shape(arrays_source *s)
     return SH_OK;
 }
 
-/* All arrays belong together. */
+/* Checks each x, and that x, y and the two splits fit together. */
 static sh_status check_arrays(arrays_source *s)
 {
     for (int i = 0; i < (s->splits ? 2 : 1); i++) {
@@ -224,7 +226,7 @@ static sh_status check_arrays(arrays_source *s)
 
 /* --- the split --- */
 
-/* Parts the rows of the one array. */
+/* Splits the rows of the training arrays. */
 static sh_status split_rows(arrays_source *s, double part)
 {
     const uint32_t count = (uint32_t)s->x[0].header.shape[0];
@@ -260,7 +262,7 @@ done:
     return status;
 }
 
-/* Says which classes are not there, by what `in` counts of them in training and validation. */
+/* Notes the classes that a split lacks. in[2][classes] counts training and validation samples. */
 static sh_status note_classes(const arrays_source *s, const uint32_t *in)
 {
     static const char *const what[] = {"are in neither split", "are in the validation split alone",
@@ -309,10 +311,10 @@ done:
     return status;
 }
 
-/* --- the figures --- */
+/* --- mean and deviation --- */
 
-/* Adds a sample's numbers, or their squared distances from the means, to the sums; a sample that is
- * not all finite adds nothing. Whether it did. */
+/* Adds a sample's numbers, or their squared distances from `mean` unless it is NULL, to `sums`.
+ * Adds nothing and returns false if a number is not finite. */
 static bool add_sample(const arrays_source *s, const double *numbers, double *sums,
                        const double *mean)
 {
@@ -332,7 +334,7 @@ static bool add_sample(const arrays_source *s, const double *numbers, double *su
     return true;
 }
 
-/* One pass over the training samples, in order; each block is read once. */
+/* One pass over the training samples in order, reading each block of rows once. */
 static sh_status add_up(const arrays_source *s, double *room, size_t fits, double *sums,
                         const double *mean, uint64_t *added)
 {
@@ -444,7 +446,7 @@ static void arrays_close(sh_source *source)
 
 static const sh_source_ops arrays_ops = {arrays_read, arrays_unchanged, arrays_name, arrays_close};
 
-/* --- looking --- */
+/* --- looking into the data --- */
 
 static sh_status find_targets(arrays_source *s, const char *task)
 {
@@ -453,7 +455,7 @@ static sh_status find_targets(arrays_source *s, const char *task)
     if (strcmp(task, sh_target_name(SH_TARGET_SAMPLE)) == 0) {
         s->targets =
             (sh_array_targets){.kind = SH_TARGET_SAMPLE, .outputs = (uint32_t)elements_of(s)};
-        s->has_targets = false; /* what lies there is not read */
+        s->has_targets = false; /* y is ignored even if it exists */
     } else {
         SH_TRY(sh_array_targets_find(&s->targets, y, s->splits ? 2 : 1, task));
     }
@@ -462,7 +464,7 @@ static sh_status find_targets(arrays_source *s, const char *task)
     return SH_OK;
 }
 
-/* Over all arrays and every option that decides a sample. */
+/* Covers all arrays and every option that affects a sample. */
 static sh_status set_digest(arrays_source *s, const sh_read_options *options)
 {
     sh_digest *digest;

@@ -7,12 +7,12 @@
 
 #define MAGIC "\x93NUMPY"
 #define MAGIC_BYTES 6
-#define WORD_BYTES 32 /* of a string of the dictionary, with the end */
+#define WORD_BYTES 32 /* of a string in the dictionary, with the terminating zero */
 
-/* The text of the dictionary that is left to read. */
+/* The part of the dictionary's text that is not yet read. */
 typedef struct reader {
     const char *at, *end;
-    const char *start; /* for messages */
+    const char *start; /* for offsets in messages */
 } reader;
 
 static uint64_t little_endian(const uint8_t *bytes, uint32_t count)
@@ -29,7 +29,7 @@ static void skip_blanks(reader *in)
         in->at++;
 }
 
-/* Takes a character where it comes next, behind blanks. */
+/* Skips blanks, then consumes the next character if it is `c`. */
 static bool take(reader *in, char c)
 {
     skip_blanks(in);
@@ -48,7 +48,7 @@ static sh_status expect(reader *in, char c)
                                  (size_t)(in->at - in->start), c);
 }
 
-/* A string in quotes without escapes. */
+/* Reads a quoted string without escapes. */
 static sh_status read_word(char word[WORD_BYTES], reader *in)
 {
     skip_blanks(in);
@@ -65,7 +65,7 @@ static sh_status read_word(char word[WORD_BYTES], reader *in)
     return expect(in, quote);
 }
 
-/* Takes a name such as True where it comes next. */
+/* Skips blanks, then consumes `name` (such as True) if it follows. */
 static bool take_name(reader *in, const char *name)
 {
     skip_blanks(in);
@@ -99,7 +99,7 @@ static sh_status read_dimension(uint64_t *dimension, reader *in)
     if (in->at == first)
         return sh_fail(SH_FORMAT, "has a shape with something else than whole numbers; save the "
                                   "array again with numpy.save");
-    if (in->at < in->end && *in->at == 'L') /* Python 2 wrote it */
+    if (in->at < in->end && *in->at == 'L') /* written by Python 2 */
         in->at++;
     *dimension = value;
     return SH_OK;
@@ -158,7 +158,7 @@ static sh_status read_type(sh_npy_header *header, reader *in)
     SH_TRY(read_word(type, in));
     const bool byte = type[0] != '\0' && type[1] != '\0' && strcmp(type + 2, "1") == 0;
     if (byte && strchr("<>=", type[0]) != NULL)
-        type[0] = '|'; /* a byte has no order */
+        type[0] = '|'; /* byte order does not apply to single bytes */
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strcmp(type, types[i].name) == 0) {
             header->kind = types[i].kind;
@@ -168,7 +168,7 @@ static sh_status read_type(sh_npy_header *header, reader *in)
     return refuse_type(type);
 }
 
-/* The three entries of the dictionary, in any order, each once. */
+/* Reads the three entries of the dictionary. Each must occur once, in any order. */
 static sh_status read_dictionary(sh_npy_header *header, reader *in)
 {
     static const char *const keys[] = {"descr", "fortran_order", "shape"};
@@ -205,7 +205,7 @@ static sh_status read_dictionary(sh_npy_header *header, reader *in)
                                                   "save the array again with numpy.save");
 }
 
-/* The numbers are all in the file, and nothing else. */
+/* Sets the count. Checks that header and numbers fill the file exactly. */
 static sh_status check_size(sh_npy_header *header, uint64_t file_bytes)
 {
     uint64_t bytes = header->item_bytes;
@@ -253,7 +253,7 @@ sh_status sh_npy_parse(sh_npy_header *header, const uint8_t *bytes, size_t count
     return SH_OK;
 }
 
-/* The processors that shoal runs on are little-endian, as the numbers are. */
+/* Numbers are little-endian in the file and on all processors that shoal supports. */
 #define CONVERT(type)                                                                              \
     for (size_t i = 0; i < count; i++) {                                                           \
         type value;                                                                                \

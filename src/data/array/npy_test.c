@@ -123,7 +123,7 @@ static void files_that_are_cut_off_are_refused(void **state)
         const char *message = count < 6             ? "does not begin with"
                               : count < f.count - 4 ? "cut off within its header"
                                                     : "is cut off: ";
-        /* A copy of its own size: what is read behind it is seen by the sanitizer. */
+        /* A copy of its own, so that the sanitizer detects reads past the end. */
         uint8_t *bytes = malloc(count + 1);
         assert_non_null(bytes);
         memcpy(bytes, f.bytes, count);
@@ -135,7 +135,7 @@ static void files_that_are_cut_off_are_refused(void **state)
     other.bytes[6] = 4;
     assert_fails(parse(&header, &other), SH_VERSION, "version 4");
     other = f;
-    other.bytes[9] = 1, other.bytes[10] = 1; /* a header of 65 KB */
+    other.bytes[9] = 1, other.bytes[10] = 1; /* header length of 65 KB */
     assert_fails(parse(&header, &other), SH_LIMIT, "at most 65536");
     assert_fails(sh_npy_parse(&header, f.bytes, f.count, f.count + 1), SH_CORRUPT, "too long");
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An archive from its end:
+ * Layout of an archive:
  *
  *     members        each a local header of 30 bytes, its name, an extra field, its bytes
  *     directory      an entry of 46 bytes for each member, its name, an extra field, a comment
- *     end record     22 bytes and a comment: how many entries, where the directory lies
+ *     end record     22 bytes and a comment: number of entries, offset of the directory
  *
- * Sizes come from the directory alone: a local header may leave them to what follows the member.
+ * Sizes are taken from the directory only. A local header may lack them: they may follow the
+ * member instead.
  */
 #include "data/array/zip.h"
 
@@ -25,8 +26,8 @@
 #define COMMENT_MOST 65535u
 #define ENTRY_BYTES 46
 #define HEAD_BYTES 30
-#define DIRECTORY_MOST (1u << 24) /* bytes */
-#define RATIO_MOST 1032           /* of deflate: 258 bytes for 2 bits */
+#define DIRECTORY_MOST (1u << 24) /* most bytes of the directory */
+#define RATIO_MOST 1032           /* the highest ratio of deflate: 258 bytes from 2 bits */
 #define BUFFER_BYTES 65536u
 #define NEEDS_ZIP64 UINT32_MAX
 
@@ -45,7 +46,7 @@ static sh_status refuse(const char *what)
     return sh_fail(SH_CORRUPT, "is a damaged archive: %s; save or copy it again", what);
 }
 
-/* Where the directory lies, and its entries. */
+/* Position and number of entries of the directory. */
 typedef struct directory {
     uint64_t at, bytes;
     uint32_t entries;
@@ -69,7 +70,7 @@ static sh_status read_end(directory *d, const uint8_t *end, uint64_t end_at)
     return SH_OK;
 }
 
-/* The end record is the last place of its mark whose comment reaches the end of the file. */
+/* Searches the end record backwards: its comment must reach exactly to the end of the file. */
 static sh_status find_directory(directory *d, int fd, uint64_t file_bytes)
 {
     uint8_t first[4] = {0};
@@ -168,7 +169,7 @@ typedef struct inflater {
     uint8_t in[BUFFER_BYTES], out[BUFFER_BYTES];
 } inflater;
 
-/* Unpacks what begins at `at` of the archive into the file `to`. */
+/* Unpacks the member whose bytes begin at `at` in the archive `fd` into the file `to`. */
 static sh_status unpack(inflater *z, int to, int fd, uint64_t at, const sh_zip_member *member)
 {
     uLong crc = crc32(0, NULL, 0);
@@ -188,7 +189,7 @@ static sh_status unpack(inflater *z, int to, int fd, uint64_t at, const sh_zip_m
         if (code == Z_MEM_ERROR)
             return sh_fail(SH_NO_MEMORY, "not enough memory to unpack it");
         if ((code != Z_OK && code != Z_STREAM_END) ||
-            fresh > member->bytes - z->written_bytes) /* also at an end that comes early */
+            fresh > member->bytes - z->written_bytes) /* also true if deflate's end comes early */
             return refuse("a member cannot be unpacked");
         crc = crc32(crc, z->out, fresh);
         SH_TRY(sh_fail_in(sh_extent_write(to, z->written_bytes, z->out, fresh),
@@ -208,7 +209,8 @@ static sh_status open_deflated(int *inner, int fd, uint64_t at, const sh_zip_mem
     inflater *z = calloc(1, sizeof *z);
     if (z == NULL)
         return sh_fail_memory(sizeof *z, "unpacking");
-    if (inflateInit2(&z->stream, -MAX_WBITS) != Z_OK) { /* without a head of zlib's own */
+    if (inflateInit2(&z->stream, -MAX_WBITS) !=
+        Z_OK) { /* negative bits: raw deflate, without a zlib header */
         free(z);
         return sh_fail_memory(sizeof *z, "unpacking");
     }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests: a zip archive in memory.
+ * Builds a zip archive in memory for tests.
  *
  *     zip_begin(&archive);
  *     zip_add(&archive, "x.npy", bytes, count, true);
  *     zip_end(&archive);
  *     scratch_write(path, archive.bytes, archive.count);
  *
- * Threads: one. Failures fail the test.
+ * Threads: one only. Failures fail the test.
  */
 #ifndef SHOAL_DATA_ARRAY_ZIP_FIXTURE_H
 #define SHOAL_DATA_ARRAY_ZIP_FIXTURE_H
@@ -30,7 +30,7 @@ static inline void zip_begin(zip_made *z)
     memset(z, 0, sizeof *z);
 }
 
-/* Copies bytes that are no text. */
+/* Copies binary bytes, without a terminating zero. */
 static inline void zip_copy(uint8_t *to, const void *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -44,7 +44,7 @@ static inline uint8_t *zip_put(uint8_t *at, uint64_t value, int bytes)
     return at;
 }
 
-/* What a local header and an entry of the directory have in common. */
+/* Writes the fields that a local header and a directory entry share. */
 static inline uint8_t *zip_figures(uint8_t *at, bool deflated, uint32_t crc, size_t packed,
                                    size_t bytes, size_t name_bytes)
 {

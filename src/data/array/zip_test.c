@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Archives that the test makes, whole and damaged. */
+/* Tests intact and damaged archives, built in memory. */
 #include "data/array/zip.h"
 
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 static zip_made archive;
 
-/* Two members: one stored, one deflated. */
+/* Makes an archive of two members: one stored, one deflated. */
 static void make(void)
 {
     static uint8_t long_content[200000];
@@ -33,7 +33,7 @@ static int open_archive(size_t bytes)
     return fd;
 }
 
-/* Finds and opens a member, and closes it again. */
+/* Finds and opens a member, then closes it. */
 static sh_status try_member(const char *name, size_t bytes)
 {
     sh_zip_member member;
@@ -74,7 +74,7 @@ static void members_are_read(void **state)
     assert_fails(try_member("x.np", archive.count), SH_NOT_FOUND, "no member x.np");
 }
 
-/* Changes a byte of a place, and sees what is said of it. */
+/* Changes one byte at a time and checks the error. */
 static void damaged_archives_are_refused(void **state)
 {
     (void)state;
