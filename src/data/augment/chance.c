@@ -25,7 +25,7 @@ double sh_chance_normal(sh_random *random)
     }
 }
 
-/* Above 0 and below 1. */
+/* Uniform, excluding 0 and 1. */
 static double inner_uniform(sh_random *random)
 {
     return ((double)sh_random_next(random) + 0.5) * 0x1p-32;

@@ -5,10 +5,10 @@
 
 #include "data/augment/chance.h"
 
-/* Rows or columns of a plane: what lies along one of its axes. */
+/* One axis of a plane: time or frequency. */
 typedef struct axis {
     uint32_t count;
-    size_t stride; /* values from one to the next */
+    size_t stride; /* distance between neighbours, in values */
 } axis;
 
 static axis times_of(const sh_recording *r)
@@ -41,7 +41,7 @@ sh_status sh_distort_check(const sh_augment *augment, const char *name, size_t h
     return check("mask", augment->mask[1], name, times, in_time);
 }
 
-/* Value i of a line becomes what was at i - by; what comes in repeats the edge. */
+/* Moves a line by `by` values. Values that enter repeat the edge. */
 static void shift_line(float *line, axis along, int32_t by)
 {
     const uint32_t far = (uint32_t)(by < 0 ? -by : by), last = along.count - 1;
@@ -78,7 +78,7 @@ static void add_noise(const sh_recording *r, sh_random *random, double deviation
         r->values[i] += (float)(deviation * sh_chance_normal(random));
 }
 
-/* A range of at most `most` of `size`, from `*first` on. */
+/* Draws a range of 0 to `most` values within `size`. Returns its length. */
 static uint32_t draw_band(uint32_t *first, sh_random *random, uint32_t size, uint32_t most)
 {
     const uint32_t count = sh_random_below(random, most + 1);
@@ -86,7 +86,7 @@ static uint32_t draw_band(uint32_t *first, sh_random *random, uint32_t size, uin
     return count;
 }
 
-/* A band along one axis, over all of the other and of all channels. */
+/* Sets a random band along one axis to 0, over the other axis and all channels. */
 static void mask(const sh_recording *r, sh_random *random, axis along, axis across, uint32_t most)
 {
     uint32_t first;

@@ -12,7 +12,7 @@ static float value(uint32_t i)
     return (float)(i + 1) / 8;
 }
 
-/* What a list makes of a sample in which no two values are alike. */
+/* Augments a sample of distinct values by `list` and puts the result into `seen`. */
 static void distort(float seen[COUNT], const char *list, uint64_t seed, uint32_t epoch,
                     uint32_t index)
 {
@@ -27,7 +27,7 @@ static void distort(float seen[COUNT], const char *list, uint64_t seed, uint32_t
     sh_distort(&recording, &augment, seed, epoch, index);
 }
 
-/* Whether `seen` is the sample moved by so many rows and columns. */
+/* True if `seen` is the sample moved by this many rows and columns. */
 static bool is_moved(const float seen[COUNT], int32_t rows, int32_t columns)
 {
     bool same = true;
@@ -41,7 +41,7 @@ static bool is_moved(const float seen[COUNT], int32_t rows, int32_t columns)
     return same;
 }
 
-/* Time goes along the rows, frequency along the columns. */
+/* Rows are times, columns are frequencies. */
 static void shifts_repeat_the_edge(void **state)
 {
     (void)state;
@@ -56,7 +56,7 @@ static void shifts_repeat_the_edge(void **state)
         for (uint32_t index = 0; index < 1000; index++) {
             float seen[COUNT];
             distort(seen, cases[k].list, 1, 0, index);
-            int32_t place = 0; /* which makes these values */
+            int32_t place = 0; /* the shift that gives these values */
             while (place < places && !is_moved(seen, place / wide - rows, place % wide - columns))
                 place++;
             assert_true(place < places);
@@ -69,7 +69,7 @@ static void shifts_repeat_the_edge(void **state)
     }
 }
 
-/* A series has one row, along which time goes. */
+/* A series has one row, which is its time axis. */
 static void a_series_is_shifted_along_its_row(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void masks_are_bands(void **state)
         bool row[HEIGHT], column[WIDTH];
         uint32_t high = 0, wide = 0;
         distort(seen, "mask:4/2", 1, 0, index);
-        for (uint32_t y = 0; y < HEIGHT; y++) { /* masked all over */
+        for (uint32_t y = 0; y < HEIGHT; y++) { /* rows that are masked completely */
             row[y] = true;
             for (uint32_t x = 0; x < WIDTH; x++)
                 row[y] &= seen[y * WIDTH + x] == 0;
@@ -160,7 +160,7 @@ static void masks_are_bands(void **state)
             const bool masked = row[i / WIDTH % HEIGHT] || column[i % WIDTH];
             assert_true(seen[i] == (masked ? 0 : value(i)));
         }
-        uint32_t edges = 0; /* one band each way has at most two */
+        uint32_t edges = 0; /* a single band has at most two */
         for (uint32_t y = 1; y < HEIGHT; y++)
             edges += row[y] != row[y - 1];
         assert_in_range(edges, 0, 2);
@@ -228,7 +228,7 @@ static void what_does_not_fit_is_refused(void **state)
     assert_fails(sh_distort_check(&augment, "series", 1, 6), SH_INVALID, "which have 1 freq");
 }
 
-/* As golden_pictures of the test beside this one. */
+/* See golden_pictures in retouch_test.c. */
 static void golden_samples(void **state)
 {
     (void)state;

@@ -15,7 +15,7 @@ static sh_augment parse(const char *list)
     return augment;
 }
 
-/* Each of the others is as likely, and none is its own. */
+/* All other samples are equally likely, the sample itself is never drawn. */
 static void partners_are_any_of_the_others(void **state)
 {
     (void)state;
@@ -70,7 +70,7 @@ static void boxes_are_what_the_weight_says(void **state)
             assert_true(fabs((double)mix.weight - (1 - area / size)) < 1e-6);
             mean += (double)mix.weight / 4000;
         }
-        /* Boxes are cut off at the edges, so that the mean is above 1/2. */
+        /* Boxes are clipped at the edges, so the mean is above 1/2. */
         assert_true(mean > 0.5 && mean < 0.75);
     }
 }
@@ -132,7 +132,7 @@ static void mixtures_belong_to_seed_epoch_and_sample(void **state)
     assert_in_range(equal, 0, 3);
 }
 
-/* As golden_pictures of retouch's test. */
+/* See golden_pictures in retouch_test.c. */
 static void golden_mixtures(void **state)
 {
     (void)state;

@@ -6,7 +6,7 @@
 
 #include "base/real.h"
 
-#define ONE 2048u /* of a weight */
+#define ONE 2048u /* sum of two weights */
 
 void sh_picture_swap(sh_picture *picture)
 {
@@ -15,12 +15,12 @@ void sh_picture_swap(sh_picture *picture)
     picture->spare = bytes;
 }
 
-/* A new pixel between two old ones, or rows: ((ONE - weight) low + weight high) / ONE. */
+/* Interpolation of a new pixel or row: ((ONE - weight) low + weight high) / ONE. */
 typedef struct tap {
     uint32_t low, high, weight;
 } tap;
 
-/* As pipeline.c's find_taps, behind the first `first` pixels. */
+/* As find_taps of pipeline.c, with indices offset by `first`. */
 static void find_taps(tap *taps, uint32_t first, uint32_t from, uint32_t to)
 {
     for (uint32_t i = 0; i < to; i++) {
@@ -34,7 +34,7 @@ static void find_taps(tap *taps, uint32_t first, uint32_t from, uint32_t to)
 static void enlarge_plane(uint8_t *to, const uint8_t *from, const sh_picture *p, const tap *rows,
                           const tap *columns)
 {
-    /* Neighbours among the rows: the one of even and the one of odd number have a place each. */
+    /* The two source rows in use, interpolated: an even one in held[0], an odd one in held[1]. */
     uint32_t held[2][SH_PICTURE_SIDE_MOST], number[2] = {UINT32_MAX, UINT32_MAX};
     for (uint32_t y = 0; y < p->height; y++) {
         const uint32_t needed[] = {rows[y].low, rows[y].high};
@@ -52,7 +52,7 @@ static void enlarge_plane(uint8_t *to, const uint8_t *from, const sh_picture *p,
         const uint32_t *low = held[needed[0] % 2], *high = held[needed[1] % 2];
         const uint32_t weight = rows[y].weight, rest = ONE - weight;
         uint8_t *row = to + (uint64_t)y * p->width;
-        for (uint32_t x = 0; x < p->width; x++) /* at most 255 * 2048^2, and half of that square */
+        for (uint32_t x = 0; x < p->width; x++) /* sum <= 255 * 2048^2 + 2048^2 / 2 */
             row[x] = (uint8_t)((rest * low[x] + weight * high[x] + ONE * ONE / 2) / (ONE * ONE));
     }
 }
@@ -100,18 +100,18 @@ void sh_picture_turn_over(sh_picture *picture)
 
 /* --- affine maps --- */
 
-#define FRACTION 256u /* parts in which a place between pixels is used */
+#define FRACTION 256u /* resolution of a position between pixels */
 
-/* The pixel at a place, black outside. */
+/* Returns the pixel at a position; black outside of the picture. */
 static uint32_t pixel(const uint8_t *plane, const sh_picture *p, int64_t y, int64_t x)
 {
     return y >= 0 && y < p->height && x >= 0 && x < p->width ? plane[y * p->width + x] : 0;
 }
 
-/* Between the four pixels around (x, y), in units; pixels are points at whole numbers. */
+/* Interpolates between the four pixels around (x, y), in units. Pixels are points at integers. */
 static uint8_t between(const uint8_t *plane, const sh_picture *p, int64_t y, int64_t x)
 {
-    /* Made positive, so that division cuts down: maps stay within 2^40 units. */
+    /* Offsets the positions, so that division rounds down: |y| and |x| are below 2^40 units. */
     const uint64_t far = (uint64_t)1 << 40;
     const uint64_t places[] = {(uint64_t)y + far, (uint64_t)x + far};
     const int64_t top = (int64_t)(places[0] / SH_PICTURE_UNIT - far / SH_PICTURE_UNIT);
@@ -142,11 +142,11 @@ void sh_picture_map(sh_picture *picture, sh_affine map)
     const sh_picture *p = picture;
     const uint64_t plane = (uint64_t)p->height * p->width;
     assert(p->height <= SH_PICTURE_SIDE_MOST && p->width <= SH_PICTURE_SIDE_MOST);
-    /* The middle is at half a side less half a pixel: everything is doubled, then halved. */
+    /* The centre lies at (side - 1) / 2. Twice the coordinates are integers. */
     const int64_t across = (int64_t)p->width - 1, down = (int64_t)p->height - 1;
     for (uint32_t y = 0; y < p->height; y++) {
         const int64_t from = 2 * (int64_t)y - down;
-        /* Of the first pixel of the row, twice. */
+        /* Twice the source position of the row's first pixel, relative to the corner. */
         const int64_t x0 = -across * map.xx + from * map.xy + across * SH_PICTURE_UNIT;
         const int64_t y0 = -across * map.yx + from * map.yy + down * SH_PICTURE_UNIT;
         for (uint32_t c = 0; c < p->channels; c++) {

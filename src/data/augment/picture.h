@@ -1,62 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A picture of bytes that augmentation changes in place.
+ * A picture of bytes and the geometric operations that augmentation applies to it in place.
  *
  *     sh_picture picture = {.bytes = a, .spare = b, .channels = 3, .height = 224, .width = 224};
  *     sh_picture_enlarge(&picture, (sh_box){.top = 10, .left = 0, .height = 112, .width = 100});
- *     show(picture.bytes); // which may be b now
+ *     show(picture.bytes); // now a or b
  *
- * All arithmetic is on integers: weights are parts of 2048, and sums are rounded to the nearest
- * byte.
+ * All pixel arithmetic is on integers. Weights are multiples of 1/2048, and results are rounded to
+ * the nearest byte.
  *
- * Threads: any; a picture belongs to its caller.
+ * Threads: safe to call concurrently, each thread with its own picture.
  */
 #ifndef SHOAL_DATA_AUGMENT_PICTURE_H
 #define SHOAL_DATA_AUGMENT_PICTURE_H
 
 #include <stdint.h>
 
-#define SH_PICTURE_SIDE_MOST 1024 /* pixels of height and width */
+#define SH_PICTURE_SIDE_MOST 1024 /* most pixels of height or width */
 
-#define SH_PICTURE_STACK_BYTES 36864 /* at most, of each operation and what calls it */
+#define SH_PICTURE_STACK_BYTES 36864 /* most stack of an operation with its callees */
 
 typedef struct sh_picture {
-    uint8_t *bytes;                   /* [C][H][W]; borrowed */
-    uint8_t *spare;                   /* as many, undefined; operations may exchange the two */
+    uint8_t *bytes; /* [C][H][W]; borrowed */
+    uint8_t
+        *spare; /* same size, content undefined; operations may swap it with `bytes`. Borrowed */
     uint32_t channels, height, width; /* at least 1 */
 } sh_picture;
 
-/* Pixels of a picture, at least one, all within it. */
+/* A rectangle of at least one pixel within a picture. */
 typedef struct sh_box {
     uint32_t top, left, height, width;
 } sh_box;
 
-/* Exchanges the two. */
+/* Swaps `bytes` and `spare`. */
 void sh_picture_swap(sh_picture *picture);
 
-/* The picture becomes what is in the box, enlarged to its own size: bilinear, pixels being areas,
- * as PyTorch's interpolate(mode="bilinear", align_corners=False). */
+/* Enlarges the box to the size of the picture: bilinear, with pixels as areas, as PyTorch's
+ * interpolate(mode="bilinear", align_corners=False). */
 void sh_picture_enlarge(sh_picture *picture, sh_box box);
 
-/* What is in the box becomes one colour: a byte for each channel. */
+/* Fills the box with one colour: one byte for each channel. */
 void sh_picture_erase(sh_picture *picture, sh_box box, const uint8_t *colour);
 
-/* Upside down. */
+/* Flips the picture vertically. */
 void sh_picture_turn_over(sh_picture *picture);
 
 /*
- * Where the picture is seen through an affine map: what is at (x, y) from its middle is what was at
- * (xx x + xy y + x0, yx x + yy y + y0). Parts of SH_PICTURE_UNIT.
+ * An affine map of positions, relative to the centre: the new pixel at (x, y) is the old one at
+ * (xx x + xy y + x0, yx x + yy y + y0) / SH_PICTURE_UNIT.
  */
 #define SH_PICTURE_UNIT 65536
 typedef struct sh_affine {
-    int32_t xx, xy, x0, yx, yy, y0; /* within 2^27 */
+    int32_t xx, xy, x0, yx, yy, y0; /* absolute values at most 2^27 */
 } sh_affine;
 
-/* Bilinear; black outside. */
+/* Applies a map, with bilinear interpolation; black outside of the picture. */
 void sh_picture_map(sh_picture *picture, sh_affine map);
 
-/* The map that turns a picture by this many degrees, -180 to 180, counterclockwise. */
+/* Returns the map that rotates counterclockwise by -180 to 180 degrees. */
 sh_affine sh_affine_turn(double degrees);
 
 #endif

@@ -30,7 +30,7 @@ static int clamp(int x, int most)
     return x < 0 ? 0 : x > most ? most : x;
 }
 
-/* A pixel of the box at a place in it, in double, by the definition. */
+/* Interpolates the box at (x, y) by the definition, in double. */
 static double at(const sh_picture *p, sh_box box, uint32_t channel, double y, double x)
 {
     const double top = floor(y), left = floor(x);
@@ -65,7 +65,7 @@ static void boxes_are_enlarged(void **state)
             const double row = (y + 0.5) * box.height / p.height - 0.5;
             const double column = (k % p.width + 0.5) * box.width / p.width - 0.5;
             const double expected = at(&p, box, c, row, column);
-            /* Half a level of rounding, and weights of 1/2048. */
+            /* Allows half a level of rounding and weights of 1/2048. */
             if (fabs(p.bytes[k] - expected) > 0.65)
                 fail_msg("case %zu, byte %u: %u, expected %.3f", i, k, p.bytes[k], expected);
         }
@@ -117,7 +117,7 @@ static void right_angles_are_exact(void **state)
             for (uint32_t k = 0; k < bytes_of(&p); k++) {
                 const uint32_t c = k / (side * side), y = k / side % side, x = k % side;
                 const uint32_t last = side - 1;
-                /* Counterclockwise: what was at the right is above. */
+                /* Counterclockwise: the right side moves to the top. */
                 const uint32_t from[][2] = {{y, x},
                                             {x, last - y},
                                             {last - y, last - x},
@@ -128,7 +128,7 @@ static void right_angles_are_exact(void **state)
         }
 }
 
-/* Any map, by its definition in double. */
+/* Compares arbitrary maps with their definition in double. */
 static void maps_are_bilinear_and_black_outside(void **state)
 {
     (void)state;
@@ -155,7 +155,7 @@ static void maps_are_bilinear_and_black_outside(void **state)
                     expected += (1 - fabs(from_y - row)) * (1 - fabs(from_x - column)) *
                                 before[(k / 714 * 21 + (uint32_t)row) * 34 + (uint32_t)column];
             }
-            /* Half a level, and places that are cut to 1/256 of a pixel each way. */
+            /* Allows half a level of rounding and positions truncated to 1/256 of a pixel. */
             if (fabs(p.bytes[k] - expected) > 0.51 + 2)
                 fail_msg("map %zu, byte %u: %u, expected %.3f", i, k, p.bytes[k], expected);
         }

@@ -10,19 +10,19 @@
 
 #define ATTEMPTS 10 /* to draw a box that fits */
 
-/* To the nearest; x is not negative and small. */
+/* Rounds to the nearest integer; x must be small and not negative. */
 static uint32_t rounded(double x)
 {
     return (uint32_t)(x + 0.5);
 }
 
-/* The size of a box of about `area` pixels, `shape` times as wide as high. */
+/* Returns the size of a box of about `area` pixels with width / height = `shape`. */
 static sh_box box_of(double area, double shape)
 {
     return (sh_box){.height = rounded(sqrt(area / shape)), .width = rounded(sqrt(area * shape))};
 }
 
-/* A shape whose logarithm is uniform between these two. */
+/* Draws a ratio whose logarithm is uniform between the bounds. */
 static double draw_shape(sh_random *random, double log_least, double log_most)
 {
     return sh_real_exp(sh_chance_uniform(random, log_least, log_most));
@@ -36,7 +36,7 @@ static void place(sh_box *box, sh_random *random, uint32_t height, uint32_t widt
 
 sh_box sh_retouch_crop(sh_random *random, uint32_t height, uint32_t width, double least)
 {
-    const double log_shape = 0.28768207245178093; /* of 4/3 */
+    const double log_shape = 0.28768207245178093; /* log(4/3) */
     const double size = (double)height * (double)width;
     for (int i = 0; i < ATTEMPTS; i++) {
         const double area = size * sh_chance_uniform(random, least, 1);
@@ -48,7 +48,7 @@ sh_box sh_retouch_crop(sh_random *random, uint32_t height, uint32_t width, doubl
     }
     sh_box box = {.height = height, .width = width};
     if (3 * width > 4 * height)
-        box.width = (8 * height + 3) / 6; /* 4/3, rounded to the nearest */
+        box.width = (8 * height + 3) / 6; /* 4/3 of the height, rounded to the nearest */
     else if (4 * width < 3 * height)
         box.height = (8 * width + 3) / 6;
     box.top = (height - box.height) / 2;
@@ -58,7 +58,8 @@ sh_box sh_retouch_crop(sh_random *random, uint32_t height, uint32_t width, doubl
 
 bool sh_retouch_erased(sh_box *box, sh_random *random, uint32_t height, uint32_t width)
 {
-    const double log_least = -1.2039728043259361, log_most = 1.1939224684724346; /* 0.3, 3.3 */
+    const double log_least = -1.2039728043259361,
+                 log_most = 1.1939224684724346; /* log(0.3), log(3.3) */
     const double size = (double)height * (double)width;
     for (int i = 0; i < ATTEMPTS; i++) {
         const double area = size * sh_chance_uniform(random, 0.02, 0.33);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What augmentation does to the bytes of an image before crop and flip (augment.h), in its order.
+ * Augments the bytes of an image before crop and flip, in the order that augment.h lists.
  *
  *     if (sh_augment_retouches(&augment))
  *         sh_retouch(&picture, &augment, colour, seed, epoch, index);
  *
- * Threads: any.
+ * Threads: safe to call concurrently, each thread with its own picture and `random`.
  */
 #ifndef SHOAL_DATA_AUGMENT_RETOUCH_H
 #define SHOAL_DATA_AUGMENT_RETOUCH_H
@@ -13,20 +13,19 @@
 #include "data/augment.h"
 #include "data/augment/picture.h"
 
-/* Changes the picture as sample `index` is seen in an epoch. What is erased gets `colour`, a byte
- * for each channel. */
+/* Augments the picture of sample `index` for an epoch. Erased pixels get `colour`, one byte for
+ * each channel. */
 void sh_retouch(sh_picture *picture, const sh_augment *augment, const uint8_t *colour,
                 uint64_t seed, uint32_t epoch, uint32_t index);
 
 /*
- * A random part of an image: `least` to 1 of its area, 3/4 to 4/3 as wide as high, anywhere. As
- * torchvision's RandomResizedCrop: ten attempts, then the largest part in the middle whose shape is
- * within these bounds.
+ * Draws a random part of an image, as torchvision's RandomResizedCrop: `least` to 1 of the area,
+ * 3/4 to 4/3 as wide as high. After ten attempts that do not fit, returns the largest part in the
+ * middle within these ratios.
  */
 sh_box sh_retouch_crop(sh_random *random, uint32_t height, uint32_t width, double least);
 
-/* What erase covers, as torchvision's RandomErasing: false where ten attempts gave nothing that
- * fits. */
+/* Draws the box to erase, as torchvision's RandomErasing. False if none of ten attempts fits. */
 bool sh_retouch_erased(sh_box *box, sh_random *random, uint32_t height, uint32_t width);
 
 #endif

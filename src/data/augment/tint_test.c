@@ -74,7 +74,7 @@ static void saturation_is_away_from_grey(void **state)
     }
 }
 
-/* Turned by a third of the circle, red becomes green, green blue and blue red. */
+/* A rotation by a third turns red into green, green into blue and blue into red. */
 static void hue_goes_round(void **state)
 {
     (void)state;
@@ -88,7 +88,7 @@ static void hue_goes_round(void **state)
     }
 }
 
-/* Hue changes neither value nor chroma, and greys have none. */
+/* Hue changes neither the largest nor the smallest channel, and does not change grey. */
 static void hue_keeps_the_largest_and_smallest(void **state)
 {
     (void)state;
@@ -148,7 +148,7 @@ static void levels_are_cut_and_inverted(void **state)
             assert_int_equal(p.bytes[i], before[i] & (0xff00 >> bits));
     }
     sh_picture p = make(2);
-    sh_tint_solarize(&p, 255); /* from 127.5 on */
+    sh_tint_solarize(&p, 255); /* inverts 127.5 and above */
     for (uint32_t i = 0; i < 2 * PLANE; i++)
         assert_int_equal(p.bytes[i], before[i] >= 128 ? 255 - before[i] : before[i]);
 }
@@ -157,7 +157,8 @@ static void channels_are_stretched(void **state)
 {
     (void)state;
     sh_picture p = make(3);
-    for (uint32_t i = 0; i < PLANE; i++) { /* 40 to 90, one level, all */
+    for (uint32_t i = 0; i < PLANE;
+         i++) { /* channels with levels 40 to 90, with one level, with all levels */
         before[i] = a[i] = (uint8_t)(40 + i % 51);
         before[PLANE + i] = a[PLANE + i] = 99;
         before[2 * PLANE + i] = a[2 * PLANE + i] = (uint8_t)i;
@@ -168,8 +169,8 @@ static void channels_are_stretched(void **state)
     assert_memory_equal(p.bytes + PLANE, before + PLANE, 2 * PLANE);
 }
 
-/* By hand, after ImageOps.equalize: 384 pixels, 96 each of 10, 20, 30 and 40: a step is
- * (384 - 96) / 255 = 1, the halves of which are 0. */
+/* Computed by hand after ImageOps.equalize. Of 384 pixels, 96 each are 10, 20, 30 and 40. The step
+ * is (384 - 96) / 255 = 1, half of which is 0. */
 static void levels_become_as_frequent(void **state)
 {
     (void)state;

@@ -12,7 +12,7 @@ sh_trivial_change sh_trivial_draw(sh_random *random)
     return change;
 }
 
-/* What is at (x, y) from the corner was at (x + shear y, y): about the corner, not the middle. */
+/* Shears about the corner, not the centre: the new (x, y) is the old (x + shear y, y). */
 static sh_affine shear_x(const sh_picture *picture, int32_t shear)
 {
     const int32_t unit = SH_PICTURE_UNIT, height = (int32_t)picture->height;
@@ -31,7 +31,7 @@ static sh_affine translate(int32_t x, int32_t y)
     return (sh_affine){.xx = unit, .yy = unit, .x0 = x * unit, .y0 = y * unit};
 }
 
-/* The operations that move pixels. */
+/* Applies an operation that moves pixels. */
 static void move(sh_picture *picture, sh_trivial_kind kind, double part)
 {
     const int32_t shear = sh_tint_factor(0.99 * part), pixels = (int32_t)(32 * part);
@@ -79,10 +79,10 @@ void sh_trivial_apply(sh_picture *picture, sh_trivial_change change)
     case SH_TRIVIAL_SHARPNESS:
         sh_tint_sharpness(picture, factor);
         break;
-    case SH_TRIVIAL_POSTERIZE: /* 8 bits less a fifth of the bin, rounded to the nearest */
+    case SH_TRIVIAL_POSTERIZE: /* 8 - bin / 5 bits, rounded to the nearest */
         sh_tint_posterize(picture, 8 - (2 * change.bin + 5) / 10);
         break;
-    case SH_TRIVIAL_SOLARIZE: /* from 255 to 0 in steps of 8.5 */
+    case SH_TRIVIAL_SOLARIZE: /* thresholds 255 to 0 in steps of 8.5 */
         sh_tint_solarize(picture, 510 - 17 * (int32_t)change.bin);
         break;
     case SH_TRIVIAL_AUTOCONTRAST:

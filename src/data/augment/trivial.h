@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TrivialAugment: each view of a picture gets one operation, of a magnitude drawn uniformly.
+ * TrivialAugment: applies one random operation of uniformly drawn magnitude to each picture.
  *
  *     const sh_trivial_change change = sh_trivial_draw(&random);
  *     sh_trivial_apply(&picture, change);
  *
  * S. Müller, F. Hutter: "TrivialAugment: tuning-free yet state-of-the-art data augmentation", ICCV
- * 2021, in its wide space; operations and magnitudes are those of torchvision's
- * TrivialAugmentWide. What moves pixels is bilinear, and black outside.
+ * 2021, with its wide search space. Operations and magnitudes are those of torchvision's
+ * TrivialAugmentWide. Operations that move pixels interpolate bilinearly, with black outside.
  *
- * Threads: any; values.
+ * Threads: safe to call concurrently, each thread with its own picture and `random`.
  */
 #ifndef SHOAL_DATA_AUGMENT_TRIVIAL_H
 #define SHOAL_DATA_AUGMENT_TRIVIAL_H
@@ -19,31 +19,31 @@
 #include "base/random.h"
 #include "data/augment/picture.h"
 
-#define SH_TRIVIAL_BINS 31 /* magnitudes of an operation */
+#define SH_TRIVIAL_BINS 31 /* number of magnitudes of an operation */
 
-/* Part of the course: their order decides what is drawn. */
+/* The order decides what is drawn, so changing it changes training runs. */
 typedef enum sh_trivial_kind {
     SH_TRIVIAL_IDENTITY,
-    SH_TRIVIAL_SHEAR_X, /* at its most: 0.99 */
+    SH_TRIVIAL_SHEAR_X, /* up to 0.99 */
     SH_TRIVIAL_SHEAR_Y,
-    SH_TRIVIAL_TRANSLATE_X, /* 32 pixels */
+    SH_TRIVIAL_TRANSLATE_X, /* up to 32 pixels */
     SH_TRIVIAL_TRANSLATE_Y,
-    SH_TRIVIAL_ROTATE,     /* 135 degrees */
-    SH_TRIVIAL_BRIGHTNESS, /* a factor of 1 - 0.99 or 1 + 0.99 */
-    SH_TRIVIAL_COLOUR,     /* saturation, likewise; nothing where there are not three channels */
+    SH_TRIVIAL_ROTATE,     /* up to 135 degrees */
+    SH_TRIVIAL_BRIGHTNESS, /* a factor of 1 - 0.99 to 1 + 0.99 */
+    SH_TRIVIAL_COLOUR, /* saturation, same factors; does nothing unless there are three channels */
     SH_TRIVIAL_CONTRAST,
     SH_TRIVIAL_SHARPNESS,
-    SH_TRIVIAL_POSTERIZE, /* to 2 bits */
-    SH_TRIVIAL_SOLARIZE,  /* from level 0 on */
+    SH_TRIVIAL_POSTERIZE, /* down to 2 bits */
+    SH_TRIVIAL_SOLARIZE,  /* down to a threshold of 0 */
     SH_TRIVIAL_AUTOCONTRAST,
     SH_TRIVIAL_EQUALIZE,
-    SH_TRIVIAL_KINDS, /* how many there are */
+    SH_TRIVIAL_KINDS, /* number of operations */
 } sh_trivial_kind;
 
 typedef struct sh_trivial_change {
     sh_trivial_kind kind;
-    uint32_t bin;  /* magnitude: bin / (SH_TRIVIAL_BINS - 1) of its most */
-    bool negative; /* to the other side; where there is one */
+    uint32_t bin;  /* magnitude: bin / (SH_TRIVIAL_BINS - 1) of the largest */
+    bool negative; /* opposite direction; ignored by operations without one */
 } sh_trivial_change;
 
 sh_trivial_change sh_trivial_draw(sh_random *random);

@@ -28,7 +28,7 @@ static void draws_are_uniform(void **state)
         bins[change.bin]++;
         negative += change.negative;
     }
-    for (int i = 0; i < SH_TRIVIAL_KINDS; i++) /* 4.5 sigma, here and below */
+    for (int i = 0; i < SH_TRIVIAL_KINDS; i++) /* bounds of 4.5 sigma, here and below */
         assert_in_range(kinds[i], EACH - 140, EACH + 140);
     for (int i = 0; i < SH_TRIVIAL_BINS; i++)
         assert_in_range(bins[i], 452 - 95, 452 + 95);
@@ -42,7 +42,7 @@ static void the_least_magnitude_changes_nothing(void **state)
         for (int negative = 0; negative < 2; negative++) {
             sh_picture p = make(3);
             sh_trivial_apply(&p, (sh_trivial_change){(sh_trivial_kind)kind, 0, negative == 1});
-            assert_memory_equal(p.bytes, before, BYTES); /* which has no level of 255 */
+            assert_memory_equal(p.bytes, before, BYTES); /* `before` has no level of 255 */
         }
 }
 
@@ -55,7 +55,7 @@ static void the_largest_magnitudes_are_torchvisions(void **state)
         assert_memory_not_equal(p.bytes, before, BYTES);
         for (uint32_t i = 0; i < BYTES; i++)
             switch (kind) {
-            case SH_TRIVIAL_TRANSLATE_X: /* 32 pixels are more than there are */
+            case SH_TRIVIAL_TRANSLATE_X: /* 32 pixels are more than the side */
             case SH_TRIVIAL_TRANSLATE_Y:
                 assert_int_equal(p.bytes[i], 0);
                 break;
@@ -74,17 +74,16 @@ static void the_largest_magnitudes_are_torchvisions(void **state)
     }
 }
 
-/* A column of the picture goes where it should: the corner stays, what is far from it moves. */
+/* A line stays in place at the corner and moves in proportion to the distance from it. */
 static void shear_is_about_the_corner(void **state)
 {
     (void)state;
     for (int across = 0; across < 2; across++) {
         sh_picture p = make(1);
-        for (uint32_t i = 0; i < PLANE;
-             i++) /* a line of white through the middle of the first rows */
+        for (uint32_t i = 0; i < PLANE; i++) /* a white line: column or row 12 */
             a[i] = (across ? i % SIDE : i / SIDE) == 12 ? 255 : 0;
         const sh_trivial_kind kind = across ? SH_TRIVIAL_SHEAR_X : SH_TRIVIAL_SHEAR_Y;
-        sh_trivial_apply(&p, (sh_trivial_change){kind, 10, false}); /* 0.33 */
+        sh_trivial_apply(&p, (sh_trivial_change){kind, 10, false}); /* a shear of 0.33 */
         for (uint32_t far = 0; far < SIDE; far++) {
             double sum = 0, place = 0;
             for (uint32_t k = 0; k < SIDE; k++) {
