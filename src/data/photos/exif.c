@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * EXIF data are a TIFF file: byte order, 42, and the place of the first directory, which is a
- * number of entries of 12 bytes each: tag, type, count, value.
+ * EXIF data are a TIFF file: byte order, the number 42, and the offset of the first directory. A
+ * directory is a count and entries of 12 bytes each: tag, type, count, value.
  */
 #include "data/photos/exif.h"
 
@@ -15,10 +15,10 @@
 typedef struct tiff {
     const uint8_t *bytes;
     size_t count;
-    bool big; /* the byte order */
+    bool big; /* big-endian */
 } tiff;
 
-/* The number of `width` bytes at `at`, 0 where it does not lie in the data. */
+/* Returns the number of `width` bytes at `at`, or 0 if it is not within the data. */
 static uint32_t number_at(const tiff *t, uint64_t at, uint32_t width)
 {
     uint32_t number = 0;

@@ -5,7 +5,7 @@
 
 #include "base/test.h"
 
-/* A TIFF head, a directory of one other tag and the orientation, in either byte order. */
+/* Makes a TIFF header and a directory of another tag and the orientation, in either byte order. */
 static size_t make(uint8_t bytes[64], bool big, uint32_t at, uint32_t type, uint32_t count,
                    uint32_t value)
 {
@@ -37,7 +37,7 @@ static void orientations_are_found(void **state)
         }
 }
 
-/* Each says nothing; what is cut off lies at the end of its block, for the address sanitizer. */
+/* Invalid data give 1. Truncated data end an allocation, for the address sanitizer. */
 static void what_is_damaged_is_upright(void **state)
 {
     (void)state;
@@ -52,15 +52,15 @@ static void what_is_damaged_is_upright(void **state)
         free(part);
     }
     assert_int_equal(sh_exif_orientation(NULL, 0), 1);
-    make(bytes, false, 8, 4, 1, 6); /* no short */
+    make(bytes, false, 8, 4, 1, 6); /* wrong type */
     assert_int_equal(sh_exif_orientation(bytes, count), 1);
-    make(bytes, false, 8, 3, 2, 6); /* two */
+    make(bytes, false, 8, 3, 2, 6); /* two values */
     assert_int_equal(sh_exif_orientation(bytes, count), 1);
     make(bytes, false, 8, 3, 1, 6);
     bytes[2] = 43;
     assert_int_equal(sh_exif_orientation(bytes, count), 1);
     make(bytes, false, 8, 3, 1, 6);
-    memset(bytes + 4, 0xff, 4); /* the directory far away */
+    memset(bytes + 4, 0xff, 4); /* directory out of range */
     assert_int_equal(sh_exif_orientation(bytes, count), 1);
     make(bytes, false, 8, 3, 1, 6);
     bytes[0] = 'M';

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A *window* is the part of the photo that becomes a stretch of the square: along each axis it has
- * a first place and a length in pixels of the photo, which may end at half a pixel. Weights reach
- * over the window's edge into the rest of the photo, as if the whole photo were resized and then
- * cut; behind the photo's own edge they are left out and the others add up to 1.
+ * The *window* is the part of the photo that becomes the square. Along each axis it has a start and
+ * a length in pixels of the photo, which may be half-integers. Near the window's edge, weights
+ * include pixels outside of it, as if the whole photo were resized and then cropped. At the photo's
+ * own edge, the weights of the existing pixels are scaled to add up to 1.
  *
- * Windows lie in the middle, so the square can be turned after it is made: a photo that lies on its
- * side and the same photo upright have the same window.
+ * Windows are centred, so the square can be rotated after it is computed: a photo stored sideways
+ * and the same photo stored upright have the same window.
  *
- * Sums along columns are kept for all pixels of the square at once (`sums`), and each row of the
- * photo is added to the few rows of the square that it belongs to.
+ * `sums` holds one sum for each value of the square. Each row of the photo is added to the few rows
+ * of the square to which it contributes.
  */
 #include "data/photos/fit.h"
 
@@ -22,27 +22,26 @@
 #define WEIGHT_ONE (1 << WEIGHT_BITS)
 #define CHANNELS_MOST 3
 
-/* Which pixels of the photo make a pixel of the square, and with which weights. */
+/* The pixels of the photo that make one pixel of the square, and their weights. */
 typedef struct taps {
     uint32_t first, count;
     const int32_t *weights;
 } taps;
 
-/* One axis: pixels `at` .. `at + count - 1` of the square come from the photo, the others are
- * black. */
+/* One axis: pixels at .. at + count - 1 of the square come from the photo, the others are black. */
 typedef struct axis {
     uint32_t at, count;
-    taps *taps;       /* of each; owned */
-    int32_t *weights; /* of all; owned */
+    taps *taps;       /* [count]; owned */
+    int32_t *weights; /* of all taps; owned */
 } axis;
 
 struct sh_fit {
     uint32_t side, width, height, channels;
     int orientation;
     axis columns, rows;
-    uint32_t next; /* row that comes */
-    uint32_t open; /* first row of the square, of rows.count, that is not complete */
-    uint8_t *line; /* a row of the photo, resized: [columns.count][channels]; owned */
+    uint32_t next; /* next row of the photo */
+    uint32_t open; /* first incomplete row of the square, 0 .. rows.count */
+    uint8_t *line; /* a row of the photo, resized along the row: [columns.count][channels]; owned */
     int32_t *sums; /* [rows.count][columns.count][channels]; owned */
 };
 
@@ -71,7 +70,7 @@ bool sh_fit_find(sh_fit_kind *kind, const char *name)
 
 /* --- weights --- */
 
-/* The weights of a pixel whose middle is at `middle` of a photo of `size` pixels. */
+/* Computes the weights of a pixel centred at `middle` of a photo of `size` pixels. */
 static void weigh(taps *t, int32_t *weights, double *room, uint32_t size, double middle,
                   double reach)
 {
@@ -89,12 +88,12 @@ static void weigh(taps *t, int32_t *weights, double *room, uint32_t size, double
         weights[i] = (int32_t)(room[i] / all * WEIGHT_ONE + 0.5);
 }
 
-/* `count` pixels of the window that begins at `begin` and is `length` long. */
+/* Makes `count` pixels from the window of `length` pixels that starts at `begin`. */
 static sh_status make_axis(axis *a, uint32_t side, uint32_t count, uint32_t size, double begin,
                            double length)
 {
     const double scale = length / (double)count, reach = scale > 1 ? scale : 1;
-    /* At most 2 * 65535 + 3 each, or about twice the photo for all. */
+    /* At most 2 * 65535 + 3 weights for each pixel, about twice the photo for all. */
     const size_t most = 2 * (size_t)ceil(reach) + 1, bytes = count * most * sizeof *a->weights;
     double *room = malloc(most * sizeof *room);
     a->at = (side - count) / 2;
@@ -110,8 +109,8 @@ static sh_status make_axis(axis *a, uint32_t side, uint32_t count, uint32_t size
     return made ? SH_OK : sh_fail_memory(bytes, "the weights of a resized photo");
 }
 
-/* The short side of a padded photo in the square: even where the square is, so that it lies in the
- * middle however it is turned. */
+/* Returns the size of one side of a padded photo in the square. It has the parity of the square's
+ * side, so that the photo is centred in every orientation. */
 static uint32_t padded(uint32_t side, uint32_t size, uint32_t longest)
 {
     const uint32_t odd = side % 2;
@@ -168,7 +167,8 @@ done:
 static uint8_t byte_of(int32_t sum)
 {
     const int32_t level = (sum + WEIGHT_ONE / 2) >> WEIGHT_BITS;
-    return level > 255 ? 255 : (uint8_t)level; /* weights may add up to a little more than 1 */
+    return level > 255 ? 255
+                       : (uint8_t)level; /* rounded weights may add up to slightly more than 1 */
 }
 
 static void resize_grey(uint8_t *line, const axis *columns, const uint8_t *row)
@@ -219,7 +219,7 @@ void sh_fit_row(sh_fit *fit, const uint8_t *row)
         resize_colour(fit->line, &fit->columns, row);
     for (uint32_t i = fit->open; i < fit->rows.count && fit->rows.taps[i].first <= y; i++) {
         const taps *t = &fit->rows.taps[i];
-        if (y - t->first >= t->count) /* weights of later rows end later */
+        if (y - t->first >= t->count) /* taps of later rows may still include this row */
             continue;
         const int32_t weight = t->weights[y - t->first];
         int32_t *sums = fit->sums + i * line;
@@ -239,8 +239,8 @@ uint32_t sh_fit_rows(const sh_fit *fit)
 
 /* --- the square --- */
 
-/* Where a pixel of the square as it is stored comes to lie when it is turned upright. EXIF's
- * numbers say at which side row 0 and column 0 of the stored picture are (Exif 2.32, 4.6.4). */
+/* Returns the upright position of a pixel of the stored square. The EXIF orientation tells at which
+ * sides row 0 and column 0 of the stored picture are (Exif 2.32, 4.6.4). */
 static size_t upright(int orientation, size_t side, size_t y, size_t x)
 {
     const size_t last = side - 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes a square of a photo of any size, row by row, so that the whole photo is never in memory.
+ * Resizes a photo of any size to a square, row by row, without holding the whole photo in memory.
  *
  *     sh_fit *fit;
  *     SH_TRY(sh_fit_new(&fit, SH_FIT_CROP, 64, 1, width, height, 3));
@@ -10,11 +10,11 @@
  *     sh_fit_free(fit);
  *
  * Each pixel of the square is a weighted mean of the pixels around its place in the photo. The
- * weights fall linearly with the distance (a triangle) and reach 0 at one pixel of the photo or of
- * the square, whichever is larger. They are whole parts of 2^22, so the result is the same bits on
- * every machine. It is computed along rows, rounded to bytes, then along columns.
+ * weights decrease linearly with the distance and reach 0 at one pixel of the photo or of the
+ * square, whichever is larger. They are integers in units of 2^-22, so the result is identical on
+ * every machine. Rows are resized first and rounded to bytes, then columns.
  *
- * Threads: any; one at a time per fit.
+ * Threads: concurrent calls must be for different fits.
  */
 #ifndef SHOAL_DATA_PHOTOS_FIT_H
 #define SHOAL_DATA_PHOTOS_FIT_H
@@ -24,14 +24,14 @@
 
 #include "base/fail.h"
 
-#define SH_FIT_SIDE_MOST 1024        /* pixels of the square each way */
-#define SH_FIT_PHOTO_SIDE_MOST 65535 /* pixels of the photo each way */
+#define SH_FIT_SIDE_MOST 1024        /* most pixels of the square in each direction */
+#define SH_FIT_PHOTO_SIDE_MOST 65535 /* most pixels of the photo in each direction */
 
-/* One list: identifier, the name on the command line (--fit). */
+/* Identifier and name on the command line (--fit). */
 #define SH_FIT_MAP(X)                                                                              \
     X(CROP, "crop")       /* the largest square in the middle of the photo */                      \
-    X(PAD, "pad")         /* the whole photo, black beside or above and below it */                \
-    X(STRETCH, "stretch") /* the whole photo, each way by its own scale */
+    X(PAD, "pad")         /* the whole photo, with black bars */                                   \
+    X(STRETCH, "stretch") /* the whole photo, with a separate scale for each axis */
 
 typedef enum sh_fit_kind {
 #define SH_FIT_ENUM(name, text) SH_FIT_##name,
@@ -39,36 +39,39 @@ typedef enum sh_fit_kind {
 #undef SH_FIT_ENUM
 } sh_fit_kind;
 
-/* "crop". */
+/* Returns the name of a kind, such as "crop". */
 const char *sh_fit_name(sh_fit_kind kind);
 
-/* The kind of this name, "" for crop; false where there is none, and `*kind` is untouched. */
+/* Finds a kind by name; "" means crop. If the name is unknown, returns false without setting
+ * `*kind`.
+ */
 bool sh_fit_find(sh_fit_kind *kind, const char *name);
 
 typedef struct sh_fit sh_fit;
 
 /*
- * For a photo of `width` x `height` pixels (1 to SH_FIT_PHOTO_SIDE_MOST) of `channels` bytes (1 or
- * 3). `orientation` is EXIF's, 1 to 8 (exif.h): the square is turned by it. `*fit` is owned:
- * sh_fit_free it.
+ * Starts a fit of a photo of `width` x `height` pixels (1 to SH_FIT_PHOTO_SIDE_MOST) of `channels`
+ * bytes (1 or 3). The square is rotated by `orientation`, the EXIF value 1 to 8 (exif.h). `*fit` is
+ * owned: free it with sh_fit_free. SH_NO_MEMORY.
  */
 sh_status sh_fit_new(sh_fit **fit, sh_fit_kind kind, uint32_t side, int orientation, uint32_t width,
                      uint32_t height, uint32_t channels) SHOAL_CHECKED;
 
-/* The next row: width * channels bytes, borrowed for the call. Rows after the last do nothing. */
+/* Adds the next row of width * channels bytes, borrowed for the call. Ignores rows past the last.
+ */
 void sh_fit_row(sh_fit *fit, const uint8_t *row);
 
-/* Whether the next row changes nothing, so that sh_fit_row may be given any `row`, even NULL. */
+/* True if the next row does not affect the result: sh_fit_row then accepts any `row`, even NULL. */
 bool sh_fit_skips(const sh_fit *fit);
 
-/* Rows that were given. */
+/* Number of rows added. */
 uint32_t sh_fit_rows(const sh_fit *fit);
 
-/* Writes the square as planes, [channels][side][side]: as many as the photo has, or 3 equal ones of
- * a grey photo. All rows were given. */
+/* Writes the square as planes, [channels][side][side]. `channels` must be the photo's, or 3 for a
+ * grey photo, which gives three equal planes. All rows must have been added. */
 void sh_fit_finish(const sh_fit *fit, uint8_t *pixels, uint32_t channels);
 
-/* NULL is fine. */
+/* NULL is ignored. */
 void sh_fit_free(sh_fit *fit);
 
 #endif

@@ -7,9 +7,9 @@
 
 #include "base/real.h"
 
-#define DIGITS_MOST 18     /* of a number that fits into 64 bits */
-#define EXPONENT_MOST 5000 /* a number with a larger one is 0 or infinite anyway */
-#define EXACT_MOST 22      /* 10^22 is the last power of ten that a double holds exactly */
+#define DIGITS_MOST 18     /* most digits of a number that fits into 64 bits */
+#define EXPONENT_MOST 5000 /* numbers with a larger exponent are 0 or infinite */
+#define EXACT_MOST 22      /* 10^22 is the largest power of ten that is exact as a double */
 
 static bool is_digit(char byte)
 {
@@ -18,7 +18,7 @@ static bool is_digit(char byte)
 
 /* --- numbers --- */
 
-/* number * 10^exponent. */
+/* Returns number * 10^exponent. */
 static double scale(double number, int exponent)
 {
     for (; exponent > 0 && number != 0 && isfinite(number);
@@ -29,7 +29,8 @@ static double scale(double number, int exponent)
     return number;
 }
 
-/* Digits and a point: the first DIGITS_MOST of them count. False where there are none. */
+/* Reads digits with at most one point. Only the first DIGITS_MOST digits count. False if there are
+ * none. */
 static bool read_digits(const char **text, uint64_t *digits, int *exponent)
 {
     const char *at = *text;
@@ -128,12 +129,12 @@ static int compare(const char *text, size_t length, const char *other, bool by_n
         const uint64_t x = strtoull(text, NULL, 10), y = strtoull(other, NULL, 10);
         if (x != y)
             return x < y ? -1 : 1;
-        return lengths; /* "7" before "07": different texts */
+        return lengths; /* "7" before "07": they are different texts */
     }
     return order != 0 ? order : lengths;
 }
 
-/* Where the text is, or would be; *found says which. */
+/* Returns the index of the text, or where to insert it, and sets *found accordingly. */
 static size_t place_of(const sh_label_names *names, const char *text, size_t length, bool *found)
 {
     size_t low = 0, high = names->count;

@@ -5,7 +5,7 @@
 
 #include "base/test.h"
 
-/* Beside the compiler's own reading of the same digits. */
+/* Compares with the compiler's value of the same digits. */
 static void numbers_are_read(void **state)
 {
     (void)state;

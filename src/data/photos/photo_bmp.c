@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Windows bitmaps without compression (Microsoft: "Bitmap Storage"): of 8 bits with a palette, 24
- * and 32 bits; the fourth byte of 32 is not read. Little-endian:
+ * Uncompressed Windows bitmaps (Microsoft: "Bitmap Storage") of 8 bits with a palette, 24 and 32
+ * bits. The fourth byte of 32 bits is ignored. Little-endian:
  *
- *     0    "BM", u32 bytes, u32 unused, u32 where the pixels begin
- *     14   u32 bytes of the second head: 12 (u16 width, height, planes, bits), or 40 and more:
+ *     0    "BM", u32 bytes, u32 unused, u32 offset of the pixels
+ *     14   u32 bytes of the second header: 12 (u16 width, height, planes, bits), or at least 40:
  *          i32 width, i32 height (negative: the top row comes first), u16 planes, u16 bits,
  *          u32 compression, u32 bytes, 2 x i32 resolution, u32 colours of the palette, ...
- *     then the palette, blue, green, red and, behind a long head, an unused byte each
+ *     then the palette: blue, green, red and, after a long header, an unused byte each
  *
- * Rows are filled up to 4 bytes each, pixels are blue, green, red.
+ * Rows are padded to a multiple of 4 bytes. Pixels are blue, green, red.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #define FIRST_HEAD 14
 #define SHORT_HEAD 12
 #define LONG_HEAD 40
-#define MASKS_AT 54 /* red, green, blue, where the compression is MASKS */
+#define MASKS_AT 54 /* masks of red, green, blue if the compression is MASKS */
 #define MASKS 3
 #define PALETTE 256
 
@@ -46,7 +46,7 @@ static bool bmp_is(const uint8_t *bytes, size_t count)
            number_at(bytes + FIRST_HEAD, 4) <= 256;
 }
 
-/* A palette may be grey; that is not looked for. */
+/* A palette may be grey, but that is not checked. */
 static bool bmp_is_grey(const uint8_t *bytes, size_t count)
 {
     (void)bytes;
@@ -59,7 +59,7 @@ static sh_status fail_cut(void)
     return sh_fail(SH_CORRUPT, "is a damaged BMP: it is cut off");
 }
 
-/* Whether masks are those of blue, green, red and an unused byte. */
+/* True if the masks are those of the bytes blue, green, red, unused. */
 static bool are_usual(const uint8_t *masks)
 {
     return number_at(masks, 4) == 0xff0000 && number_at(masks + 4, 4) == 0xff00 &&

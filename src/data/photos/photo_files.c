@@ -16,10 +16,10 @@
 #define DEPTH_MOST 32
 #define FOLDERS_MOST 1000000
 
-/* The folders above the one that is looked through. */
+/* The state of a search. above[0 .. depth - 1] are the folders that contain the current one. */
 typedef struct walk {
     sh_photo_files *files;
-    size_t root; /* bytes of `path` that are the folder's, with the slash behind them */
+    size_t root; /* bytes of `path` that are the root folder's path, with the slash after it */
     char path[SH_PHOTO_PATH];
     size_t depth;
     struct {
@@ -64,7 +64,7 @@ static sh_status add_photo(walk *w, const struct stat *about)
     return SH_OK;
 }
 
-/* Keeps the name that is first by its bytes, whatever order the disk has. */
+/* Keeps the first name in byte order, independent of the order of readdir. */
 static sh_status keep_first(const char **kept, sh_photo_files *files, const char *name)
 {
     return *kept != NULL && strcmp(*kept, name) <= 0 ? SH_OK : keep_name(kept, files, name);
@@ -83,7 +83,7 @@ static sh_status fail_path(int error, const char *path)
                          sh_utf8_clean(clean, sizeof clean, path));
 }
 
-/* Appends a name to the path; false where it does not fit. */
+/* Appends a name to the path. False if it does not fit. */
 static bool append(char path[SH_PHOTO_PATH], size_t length, const char *name)
 {
     const size_t left = SH_PHOTO_PATH - length;
@@ -94,7 +94,7 @@ static bool append(char path[SH_PHOTO_PATH], size_t length, const char *name)
 
 static sh_status walk_folder(walk *w, const struct stat *about);
 
-/* What w->path names, one entry of a folder. */
+/* Adds w->path, an entry of a folder. */
 static sh_status walk_entry(walk *w, const char *name)
 {
     struct stat about;
@@ -156,8 +156,7 @@ static sh_status set_path(char path[SH_PHOTO_PATH], const char *folder, const ch
     return SH_OK;
 }
 
-/* Goes through what w->path names, which lies below the root. All folders from the root down to it
- * are above its own. */
+/* Searches `folder`/`below`. Records the folders from the root down to it in w->above. */
 static sh_status walk_below(walk *w, const char *folder, const char *below)
 {
     struct stat about;
@@ -194,7 +193,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* One entry of the folder whose path is `path`, to which its name is added. */
+/* Adds one entry of a folder. `path` is its path, `name` its name. */
 static sh_status list_entry(sh_photo_folders *folders, sh_photo_files *files, const char *path,
                             const char *name)
 {

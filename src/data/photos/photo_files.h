@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The photos below a folder: their paths, sizes and times of change. No file is opened.
+ * Lists the photos below a folder with paths, sizes and modification times, without opening them.
  *
  *     sh_photo_files files;
  *     sh_photo_files_init(&files);
@@ -8,8 +8,8 @@
  *     files.items[0].name                       // "train/roses/17.jpg"
  *     sh_photo_files_release(&files);
  *
- * Links are followed, also to folders; one that leads back up is left out. Photos are what their
- * names say (sh_photo_is_named); hidden files and folders, and __MACOSX, are left out.
+ * Links to files and folders are followed, except links to a containing folder. Photos are
+ * recognised by name (sh_photo_is_named). Hidden files and folders, and __MACOSX, are skipped.
  *
  * Threads: caller locks.
  */
@@ -20,47 +20,47 @@
 #include "data/dataset.h"
 
 #define SH_PHOTO_FILES_MOST (UINT32_MAX / 4)
-#define SH_PHOTO_PATH 4096 /* bytes of a path, at most */
+#define SH_PHOTO_PATH 4096 /* most bytes of a path */
 
 typedef struct sh_photo_file {
-    const char *name;   /* below the folder; the files' */
-    uint64_t bytes;     /* 0 where the file cannot be examined: reading it will say why */
-    int64_t changed_ns; /* since 1970 */
-    uint32_t label;     /* for the user: a class, or a row of labels */
-    sh_split split;     /* for the user */
+    const char *name;   /* path below the folder; belongs to sh_photo_files */
+    uint64_t bytes;     /* 0 if stat fails; reading the file then reports the error */
+    int64_t changed_ns; /* modification time, since 1970 */
+    uint32_t label;     /* set by the caller: a class, or a row of labels */
+    sh_split split;     /* set by the caller */
 } sh_photo_file;
 
 typedef struct sh_photo_files {
     sh_photo_file *items;
     size_t count, capacity;
     sh_arena names;
-    size_t others;     /* files that are no photos by their names, hidden ones aside */
+    size_t others;     /* files that are not photos by name, except hidden ones */
     const char *other; /* one of them, or NULL */
-    const char *loop;  /* a link that was left out since it leads back up, or NULL */
-    size_t folders;    /* that were looked through */
+    const char *loop; /* a link that was skipped because it leads to a containing folder, or NULL */
+    size_t folders;   /* number of folders searched */
 } sh_photo_files;
 
 void sh_photo_files_init(sh_photo_files *files);
 void sh_photo_files_release(sh_photo_files *files);
 
-/* Adds the photos in `folder`/`below` and its folders; `below` may be "". Fails as the disk does,
- * and with SH_LIMIT where folders lie too deep or are too many. */
+/* Adds the photos in and below `folder`/`below`; `below` may be "". Fails with errors of the disk,
+ * and with SH_LIMIT if folders are nested too deeply or there are too many folders or photos. */
 sh_status sh_photo_files_add(sh_photo_files *files, const char *folder,
                              const char *below) SHOAL_CHECKED;
 
-/* The folders in `folder`/`below`, not below them, and the photos that lie beside them, as names
- * without a path, sorted. `*names` is owned: free() it; the texts are the files'. */
+/* The folders and photos directly in `folder`/`below`, as sorted names without a path. `*names` is
+ * owned: free() it. The texts belong to `files`. */
 typedef struct sh_photo_folders {
     const char **names;
     size_t count, capacity;
-    size_t photos;     /* that lie beside them */
+    size_t photos;     /* number of photos directly in the folder */
     const char *photo; /* one of them, or NULL */
 } sh_photo_folders;
 
 sh_status sh_photo_folders_list(sh_photo_folders *folders, sh_photo_files *files,
                                 const char *folder, const char *below) SHOAL_CHECKED;
 
-/* Sorts by split, then by name, byte by byte: the same order on every machine. */
+/* Sorts by split, then by the bytes of the name: the order is the same on every machine. */
 void sh_photo_files_sort(sh_photo_files *files);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests: a folder of their own with photos in it, written as PNG.
+ * Writes photos as PNG to a temporary folder for tests.
  *
  *     fixture s;
  *     fixture_new(&s);
- *     photo_put(&s, "roses/1.png", 3);          // folders above it are made; 3 decides its pixels
+ *     photo_put(&s, "roses/1.png", 3);          // creates its folders; 3 determines its pixels
  *     photo_text(&s, "labels.csv", "file_name,label\n...");
  *     fixture_remove(&s);
  *
- * All lie in the folder `photos`. Threads: one. Failures fail the test.
+ * All are in the folder `photos`. Threads: one only. Failures fail the test.
  */
 #ifndef SHOAL_DATA_PHOTOS_PHOTO_FIXTURE_H
 #define SHOAL_DATA_PHOTOS_PHOTO_FIXTURE_H
@@ -37,8 +37,8 @@ static inline size_t photo_chunk(uint8_t *at, const char *kind, const uint8_t *b
     return bytes + 12;
 }
 
-/* A PNG of 8-bit grey (colour 0) or RGB (2) whose header says side x side; its pixels are those of
- * a side of PHOTO_SIDE. */
+/* Makes a PNG of 8-bit grey (colour 0) or RGB (2). Its header says side x side, but its pixels are
+ * always PHOTO_SIDE x PHOTO_SIDE. */
 static inline size_t photo_png(uint8_t *png, uint32_t side, uint8_t colour, uint32_t number)
 {
     const uint32_t channels = colour == 0 ? 1 : 3;
@@ -49,7 +49,7 @@ static inline size_t photo_png(uint8_t *png, uint32_t side, uint8_t colour, uint
     head[9] = colour;
     size_t used = 0;
     for (uint32_t i = 0; i < PHOTO_SIDE * PHOTO_SIDE; i++) {
-        used += i % PHOTO_SIDE == 0; /* the filter: none */
+        used += i % PHOTO_SIDE == 0; /* filter type 0: none */
         for (uint32_t c = 0; c < channels; c++)
             rows[used++] = (uint8_t)(photo_pixel(number, i) + 40 * c);
     }
@@ -62,7 +62,8 @@ static inline size_t photo_png(uint8_t *png, uint32_t side, uint8_t colour, uint
     return at + photo_chunk(png + at, "IEND", NULL, 0);
 }
 
-/* The path of a file below `photos`, whose folders are made; borrowed until the next call. */
+/* Returns the path of a file below `photos` and creates its folders. Borrowed until the next call.
+ */
 static inline const char *photo_path(fixture *s, const char *name)
 {
     char inner[512];
@@ -87,7 +88,7 @@ static inline void photo_text(fixture *s, const char *name, const char *text)
     photo_write(s, name, text, strlen(text));
 }
 
-/* A grey photo. */
+/* Writes a grey photo. */
 static inline void photo_put(fixture *s, const char *name, uint32_t number)
 {
     uint8_t png[PHOTO_PNG_BYTES];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JPEG by libjpeg-turbo. It reports damage as warnings and goes on with grey; here the first
- * warning of missing or wrong data ends the decoding. Its errors jump out of it (longjmp), so all
- * that has to be freed lies in one struct.
+ * JPEG by libjpeg-turbo. The library reports damage as warnings and continues with grey pixels.
+ * Here the first warning of missing or wrong data stops the decoding. Errors leave the library by
+ * longjmp, so one struct holds everything that must be freed.
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -17,8 +17,8 @@
 #include "data/photos/exif.h"
 #include "data/photos/photo_codec.h"
 
-#define SCANS_MOST 500           /* of a progressive JPEG; more take hours, not pixels */
-#define MEMORY_MOST (512L << 20) /* bytes that libjpeg may take: progressive ones take most */
+#define SCANS_MOST 500           /* of a progressive JPEG; more would take hours */
+#define MEMORY_MOST (512L << 20) /* limit of libjpeg's memory; progressive JPEGs need the most */
 #define REDUCTIONS                                                                                 \
     {                                                                                              \
         8, 4, 2                                                                                    \
@@ -45,22 +45,23 @@ static const sh_library_name names[] = {
 static sh_library library = SH_LIBRARY("libjpeg.so.62", "libjpeg62-turbo", names);
 
 typedef struct decoding {
-    struct jpeg_decompress_struct info; /* first: libjpeg hands it back */
+    struct jpeg_decompress_struct
+        info; /* must be first: libjpeg passes its address to the callbacks */
     struct jpeg_error_mgr errors;
     struct jpeg_progress_mgr progress;
     jmp_buf stop;
     jpeg_calls calls;
     char message[JMSG_LENGTH_MAX];
-    sh_status failure; /* of the sink; else libjpeg's message */
-    uint8_t *row;      /* owned; so is `colour` */
+    sh_status failure; /* error of the sink or a check; errors of libjpeg are in `message` */
+    uint8_t *row;      /* owned, as is `colour` */
     uint8_t *colour;   /* a row of CMYK, converted */
 } decoding;
 
 /* --- the head --- */
 
-/* What a scan of the markers finds, up to the frame header. */
+/* Result of scanning the markers up to the frame header. */
 typedef struct markers {
-    uint32_t components; /* 0: there is no frame header in these bytes */
+    uint32_t components; /* 0: no frame header in these bytes */
     const uint8_t *exif; /* borrowed */
     size_t exif_bytes;
 } markers;
@@ -72,15 +73,16 @@ static markers scan(const uint8_t *bytes, size_t count)
         if (bytes[at] != 0xff)
             break;
         const uint8_t marker = bytes[at + 1];
-        if (marker == 0xff) { /* fill */
+        if (marker == 0xff) { /* fill byte */
             at++;
             continue;
         }
-        if (marker == 0x01 || (marker >= 0xd0 && marker <= 0xd8)) { /* without a length */
+        if (marker == 0x01 || (marker >= 0xd0 && marker <= 0xd8)) { /* markers without a length */
             at += 2;
             continue;
         }
-        const size_t length = (size_t)bytes[at + 2] << 8 | bytes[at + 3]; /* with itself */
+        const size_t length =
+            (size_t)bytes[at + 2] << 8 | bytes[at + 3]; /* includes the length itself */
         const bool is_frame =
             marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
         if (length < 2 || marker == 0xd9 || marker == 0xda)
@@ -109,7 +111,7 @@ static bool jpeg_is_grey(const uint8_t *bytes, size_t count)
     return scan(bytes, count).components == 1;
 }
 
-/* --- libjpeg's reports --- */
+/* --- callbacks of libjpeg --- */
 
 static void stop_with_message(j_common_ptr info)
 {
@@ -118,7 +120,7 @@ static void stop_with_message(j_common_ptr info)
     longjmp(d->stop, 1);
 }
 
-/* Level -1 is a warning. Some are of things that change no pixel. */
+/* Level -1 is a warning. Warnings that do not affect pixels are ignored. */
 static void take_message(j_common_ptr info, int level)
 {
     switch (info->err->msg_code) {
@@ -152,7 +154,7 @@ static void count_scans(j_common_ptr info)
 
 /* --- decoding --- */
 
-/* The largest reduction that leaves both sides long enough. */
+/* Returns the largest reduction that keeps both sides at least `least` pixels long. */
 static unsigned reduction(const struct jpeg_decompress_struct *info, uint32_t least)
 {
     static const unsigned reductions[] = REDUCTIONS;
@@ -164,7 +166,7 @@ static unsigned reduction(const struct jpeg_decompress_struct *info, uint32_t le
     return 1;
 }
 
-/* Adobe's programs store inks inverted, 255 for none. */
+/* Converts CMYK to RGB. Adobe's programs store inverted inks: 255 is no ink. */
 static void ink_to_light(uint8_t *colour, const uint8_t *ink, size_t pixels, bool inverted)
 {
     for (size_t i = 0; i < pixels; i++, ink += 4)

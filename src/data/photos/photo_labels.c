@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libcsv is given one line at a time, so that the line of a row is known where fields go over
- * several. Its callbacks return nothing: what fails in one is kept, and the next line is not read.
+ * libcsv gets one line at a time, so that the line number of a row is known even if fields span
+ * lines. Its callbacks cannot return errors. They store the status, which stops the parsing.
  */
 #include "data/photos/photo_labels.h"
 
@@ -20,7 +20,7 @@
 #include "data/photos/label_text.h"
 
 #define VALUES_MOST (1u << 28)
-#define SHOWN_BYTES 128 /* of a cell, in a message */
+#define SHOWN_BYTES 128 /* of a cell in a message, with the terminating zero */
 
 typedef struct csv_calls {
     SH_LIBRARY_CALL(csv_init);
@@ -41,16 +41,16 @@ static const sh_library_name call_names[] = {
 static sh_library library = SH_LIBRARY("libcsv.so.3", "libcsv3", call_names);
 
 typedef struct row {
-    const char *file;   /* below the folder */
-    const char *source; /* the CSV file */
+    const char *file;   /* path below the folder */
+    const char *source; /* name of the CSV file */
     uint32_t line;
-    const char **cells; /* one for each label column */
+    const char **cells; /* [label_count] */
 } row;
 
 struct sh_photo_labels {
-    const char *columns; /* that are labels, or ""; borrowed */
+    const char *columns; /* names of the label columns, or ""; borrowed */
     sh_arena arena;      /* all texts */
-    const char **header; /* all columns */
+    const char **header; /* names of all columns */
     size_t header_count;
     size_t file_column;
     size_t *label_columns;
@@ -59,13 +59,13 @@ struct sh_photo_labels {
     size_t count, capacity;
 };
 
-/* One CSV file that is being read. */
+/* A CSV file during parsing. */
 typedef struct reading {
     sh_photo_labels *labels;
     const char *name, *below;
     uint32_t line;       /* from 1 */
-    bool is_first;       /* the header is yet to come */
-    const char **fields; /* of this row; owned */
+    bool is_first;       /* the header is not read yet */
+    const char **fields; /* fields of the current row; owned */
     size_t count, capacity;
     sh_status status;
 } reading;
@@ -85,7 +85,7 @@ static size_t find_column(const char **fields, size_t count, const char *name, s
     return count;
 }
 
-/* The label columns that the user names: "a,b". */
+/* Sets the label columns from the user's list, "a,b". */
 static sh_status take_columns(sh_photo_labels *labels, const char *name)
 {
     for (const char *at = labels->columns; *at != '\0';) {
@@ -139,7 +139,7 @@ static sh_status take_header(reading *r)
                          r->line, labels->header[labels->file_column]);
 }
 
-/* The path of a photo from the column of the files. */
+/* Returns the path of a photo below the folder from the CSV file's column of file names. */
 static const char *path_of(reading *r, const char *file)
 {
     while (strncmp(file, "./", 2) == 0)
@@ -219,7 +219,7 @@ static void on_row(int end, void *context)
 
 /* --- files --- */
 
-/* Commas, unless the first line has none but semicolons or tabs. */
+/* Returns the first of comma, semicolon and tab that occurs in the first line; else comma. */
 static unsigned char separator_of(const char *bytes, size_t count)
 {
     const char *end = memchr(bytes, '\n', count);
@@ -246,7 +246,7 @@ static sh_status parse_lines(reading *r, const csv_calls *calls, struct csv_pars
         at += length;
     }
     SH_TRY(r->status);
-    r->line -= r->line > 1; /* a row that ends here without a new line */
+    r->line -= r->line > 1; /* a last row without a newline ends in the last line */
     if (calls->csv_fini(parser, on_field, on_row, r) != 0)
         return sh_fail(SH_FORMAT, "%s: a quote is opened and never closed", r->name);
     SH_TRY(r->status);
@@ -334,7 +334,7 @@ void sh_photo_labels_match(const sh_photo_labels *labels, sh_photo_files *files,
                               files->items[i].name);
 }
 
-/* --- what they are --- */
+/* --- targets --- */
 
 static sh_status fail_cell(const row *r, const char *cell, const char *what)
 {
@@ -343,7 +343,7 @@ static sh_status fail_cell(const row *r, const char *cell, const char *what)
                    sh_utf8_clean(clean, sizeof clean, cell), what);
 }
 
-/* What all cells have in common. */
+/* Returns the kind that includes all cells. */
 static sh_label_kind kind_of(const sh_photo_labels *labels)
 {
     sh_label_kind widest = SH_LABEL_EMPTY;
@@ -382,7 +382,7 @@ static sh_status make_classes(sh_photo_targets *t, const sh_photo_labels *labels
                : sh_fail(SH_INVALID, "there is one class; classification takes two or more");
 }
 
-/* `count` values for each row. */
+/* Checks that `count` values for each row are within the limits. */
 static sh_status check_values(const sh_photo_labels *labels, size_t count)
 {
     if (count == 0)
@@ -410,7 +410,7 @@ static sh_status make_labels(sh_photo_targets *t, const sh_photo_labels *labels,
     return SH_OK;
 }
 
-/* Numbers of the columns; of labels, 0 and 1. */
+/* Reads each cell as a number. If `bits`, as a label, 0 or 1; an empty cell is 0. */
 static sh_status make_numbers(sh_photo_targets *t, const sh_photo_labels *labels, bool bits)
 {
     const size_t count = labels->label_count;
@@ -434,7 +434,7 @@ static sh_status make_numbers(sh_photo_targets *t, const sh_photo_labels *labels
     return SH_OK;
 }
 
-/* All words that occur, in order. */
+/* Collects all distinct words, sorted. */
 static sh_status gather(sh_label_names *names, const sh_photo_labels *labels, bool lists)
 {
     for (size_t i = 0; i < labels->count; i++)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Labels as bytes; files of them are tested with the folders that they lie in (photo_list_test.c).
- */
+/* Tests labels from bytes in memory. photo_list_test.c tests CSV files in folders. */
 #include "data/photos/photo_labels.h"
 
 #include "base/test.h"
@@ -67,7 +66,7 @@ static void bytes_that_are_no_labels_are_refused(void **state)
     sh_photo_labels_free(labels);
 }
 
-/* The line of a row is where it ends. */
+/* The line of a row is its last line. */
 static void rows_may_go_over_lines(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A *part* is what is looked through in one piece: the whole folder, or train/ and val/. What is
- * wrong with the folder is collected, so that one look tells all of it.
+ * A *part* is a folder that is searched as a unit: the whole folder, or train/ and val/. Problems
+ * of the folder are collected, so that one error lists all of them.
  */
 #include "data/photos/photo_list.h"
 
@@ -23,11 +23,11 @@
 #define PARTS_MOST 2
 #define NOTE_BYTES 512
 #define VAL_SPLIT 0.2
-#define FLOAT_MOST 3e38     /* of a target */
-#define UNDECIDED SH_SPLITS /* of a part: it is divided by the names of its files */
+#define FLOAT_MOST 3e38     /* largest absolute value of a standardised target */
+#define UNDECIDED SH_SPLITS /* split of a part that is divided by the names of its files */
 
 typedef struct part {
-    const char *below;  /* "", "train" */
+    const char *below;  /* path below the folder: "", "train" */
     const char *labels; /* its CSV file, "train/labels.csv", or NULL */
     int split;          /* sh_split, or UNDECIDED */
     sh_photo_folders folders;
@@ -40,9 +40,9 @@ typedef struct maker {
     sh_complaints bad;
     part parts[PARTS_MOST];
     size_t part_count;
-    const char **classes; /* sorted, each once; owned, the texts are the files' */
+    const char **classes; /* sorted, distinct; owned, but the texts belong to the files */
     size_t class_count, class_capacity;
-    uint32_t (*in)[SH_SPLITS + 1]; /* photos of each class, by split; owned */
+    uint32_t (*in)[SH_SPLITS + 1]; /* number of photos of each class in each split; owned */
     json_t *notes;                 /* borrowed from list->about */
 } maker;
 
@@ -73,7 +73,7 @@ static void note_left_out(maker *m)
 
 /* --- parts --- */
 
-/* The CSV file of labels in a folder, or NULL. */
+/* Finds the CSV file of labels in a folder; NULL if it has none. */
 static sh_status find_labels(const char **found, maker *m, const char *below)
 {
     static const char *const names[] = {"labels.csv", "metadata.csv"};
@@ -113,7 +113,7 @@ static sh_status add_part(maker *m, const char *below, int split)
     return sh_photo_folders_list(&p->folders, &m->list->files, m->folder, below);
 }
 
-/* train/ and the folder for validation. */
+/* Adds train/ and the folder of validation photos. */
 static sh_status add_splits(maker *m, const sh_photo_folders *top)
 {
     static const char *const names[] = {"val", "valid", "validation", "test"};
@@ -166,7 +166,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The names of the folders of all parts, each once. */
+/* Collects the distinct names of the folders in all parts. */
 static sh_status find_classes(maker *m)
 {
     for (size_t p = 0; p < m->part_count; p++) {
@@ -233,7 +233,7 @@ static void check_classes(maker *m)
                           m->classes[0]);
 }
 
-/* Gives each photo the number that its class has for the run that it is shown to. */
+/* Renumbers the photos' classes to the numbers of the trained run. */
 static sh_status take_classes(maker *m, const char *const *names, size_t count)
 {
     sh_photo_files *files = &m->list->files;
@@ -295,7 +295,7 @@ static sh_status read_classes(maker *m)
 
 /* --- without classes --- */
 
-/* The photos of all parts, whatever folder they lie in. */
+/* Adds the photos of all parts, in any folder. */
 static sh_status add_all(maker *m)
 {
     sh_photo_files *files = &m->list->files;
@@ -309,7 +309,7 @@ static sh_status add_all(maker *m)
     return SH_OK;
 }
 
-/* Where one CSV file is above train/ and val/, these are the splits. */
+/* If every photo is in train/ or in val/ below the only CSV file, uses these as splits. */
 static void split_by_folders(maker *m)
 {
     static const char *const names[] = {"train/", "val/", "valid/", "validation/", "test/"};
@@ -330,10 +330,10 @@ static void split_by_folders(maker *m)
             else if (i + 1 == files->count && (in[0] == 0 || in[1] == 0))
                 return;
         }
-    m->parts[0].split = SH_SPLIT_TRAIN; /* decided */
+    m->parts[0].split = SH_SPLIT_TRAIN; /* no longer UNDECIDED */
 }
 
-/* The rows of the parts' CSV files: photos get the row that is theirs as `label`. */
+/* Reads the CSV files of all parts and sets each photo's `label` to its row. */
 static sh_status match_labels(maker *m, sh_photo_labels *labels)
 {
     sh_photo_files *files = &m->list->files;
@@ -345,7 +345,7 @@ static sh_status match_labels(maker *m, sh_photo_labels *labels)
         SH_TRY(sh_photo_labels_read(labels, m->folder, each->labels, each->below));
     }
     SH_TRY(add_all(m));
-    for (size_t i = 0; i < files->count; i++) /* for now all are sorted by name alone */
+    for (size_t i = 0; i < files->count; i++) /* sort by name alone at first */
         files->items[i].split = SH_SPLIT_TRAIN;
     sh_photo_files_sort(files);
     sh_photo_labels_match(labels, files, &m->bad);
@@ -363,14 +363,14 @@ static sh_status match_labels(maker *m, sh_photo_labels *labels)
     return SH_OK;
 }
 
-/* What labels.csv says, in the order that the run knows: classes by name; columns of labels or
- * numbers are to be the same, as --target names them. */
+/* Maps classes to the numbers of the trained run, by name. Columns of labels or numbers must be the
+ * same as the run's, in the same order (--target selects them). */
 static sh_status match_trained(maker *m, sh_photo_targets *targets)
 {
     const sh_trained *trained = m->options->trained;
     const size_t count = json_array_size(targets->names);
     if (targets->target != trained->info.target)
-        return SH_OK; /* which the pipeline refuses */
+        return SH_OK; /* the pipeline reports it */
     if (targets->target == SH_TARGET_CLASS) {
         const char **names = calloc(count + 1, sizeof *names);
         if (names == NULL)
@@ -423,7 +423,8 @@ static sh_status read_labels(maker *m, const char *task)
     return status;
 }
 
-/* Numbers by the mean and deviation of the training photos, once these are known. */
+/* Standardises numbers by the mean and deviation of the training photos, or by the trained run's.
+ */
 static sh_status standardise(sh_photo_list *list, const sh_trained *trained)
 {
     const size_t outputs = list->outputs, train = list->count[SH_SPLIT_TRAIN];
@@ -468,7 +469,7 @@ static sh_status standardise(sh_photo_list *list, const sh_trained *trained)
 
 /* --- splits --- */
 
-/* Divides photos that have no split of their own. */
+/* Splits the photos of a part that is UNDECIDED. */
 static sh_status divide(maker *m)
 {
     sh_photo_list *list = m->list;
@@ -482,7 +483,7 @@ static sh_status divide(maker *m)
         items[i] = (sh_split_item){.name = file->name, .class = classes ? file->label : 0};
     }
     const float val_split = m->options->val_split;
-    if (m->options->trained != NULL) { /* all validate */
+    if (m->options->trained != NULL) { /* all are validation photos */
         for (size_t i = 0; i < count; i++)
             list->files.items[i].split = SH_SPLIT_VALIDATION;
         free(items);

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A folder of photos, looked through: which photos there are, what each is labelled with, and which
- * validate.
+ * The photos of a folder, their labels, and their split.
  *
  *     sh_photo_list *list;
  *     SH_TRY(sh_photo_list_make(&list, "/data/flowers", &options));
  *     list->files.items[41].label        // its class
  *     sh_photo_list_free(list);
  *
- * A folder is laid out in one of these ways:
+ * Supported layouts of the folder:
  *
  *     train/CLASS/...  with val/, valid/, validation/ or test/CLASS/...
- *     CLASS/...        divided by the names of the files (data/split.h)
+ *     CLASS/...        split by the names of the files (data/split.h)
  *     labels.csv or metadata.csv, beside the photos or above them (photo_labels.h); in train/ and
  *                      val/ too
  *
- * Classes are in the order of their names' bytes.
+ * Classes are sorted by the bytes of their names.
  *
- * Threads: caller locks; a list that is made never changes.
+ * Threads: caller locks. A list does not change after sh_photo_list_make.
  */
 #ifndef SHOAL_DATA_PHOTOS_PHOTO_LIST_H
 #define SHOAL_DATA_PHOTOS_PHOTO_LIST_H
@@ -27,23 +26,23 @@
 #include "data/photos/photo_files.h"
 
 typedef struct sh_photo_list {
-    sh_photo_files files; /* training first, each split by path */
+    sh_photo_files files; /* training photos first, each split sorted by path */
     uint32_t count[SH_SPLITS];
     sh_target target;
-    uint32_t outputs; /* classes, labels or numbers; 0 where a sample is its own target */
-    size_t rows;      /* of the CSV files */
-    float *values;    /* labels, or numbers standardised by the training photos': `outputs` of each
-                         row, which a file's `label` is the index of; owned */
-    double *numbers;  /* as they are in the files, while the list is made; owned */
-    json_t *about;    /* "classes", "targets", "notes" as in data/source.h; owned */
+    uint32_t outputs; /* number of classes, labels or numbers; 0 if a sample is its own target */
+    size_t rows;      /* of all CSV files */
+    float *values; /* labels, or numbers standardised by the training photos': [rows][outputs]. The
+                      `label` of a file is the index of its row. Owned */
+    double *numbers; /* unstandardised numbers, only while the list is made; owned */
+    json_t *about;   /* "classes", "targets", "notes" as in data/source.h; owned */
 } sh_photo_list;
 
-/* `*list` is owned. Fails with SH_INVALID, which names all that is wrong with the folder, or the
- * first of it, and as the disk does. */
+/* `*list` is owned: free it with sh_photo_list_free. Fails with SH_INVALID, listing the problems of
+ * the folder, and with errors of the disk. */
 sh_status sh_photo_list_make(sh_photo_list **list, const char *folder,
                              const sh_read_options *options) SHOAL_CHECKED;
 
-/* NULL is fine. */
+/* NULL is ignored. */
 void sh_photo_list_free(sh_photo_list *list);
 
 #endif

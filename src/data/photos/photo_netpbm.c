@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Netpbm's PGM and PPM (P2, P3, P5, P6; netpbm.sourceforge.net/doc/pgm.html): a head of numbers in
- * decimal, parted by white space and comments that begin with #, then the levels, in decimal or in
- * one or two bytes each, from 0 to the highest level, which is white.
+ * Netpbm's PGM and PPM (P2, P3, P5, P6; netpbm.sourceforge.net/doc/pgm.html). The header consists
+ * of decimal numbers, separated by white space and comments that begin with #. Then follow the
+ * levels, in decimal or in one or two bytes each, from 0 to the highest level, which is white.
  */
 #include <stdlib.h>
 
 #include "data/photos/photo_codec.h"
 
 typedef struct netpbm {
-    const uint8_t *at, *end; /* what is not read yet */
+    const uint8_t *at, *end; /* the unread bytes */
     uint32_t width, height, channels, highest;
     bool text; /* levels are decimal numbers */
 } netpbm;
@@ -31,7 +31,7 @@ static bool is_space(uint8_t byte)
     return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-/* The next number, which is at most `most`; false where there is none. */
+/* Reads the next number. False if there is none or it exceeds `most`. */
 static bool read_number(netpbm *n, uint32_t *number, uint32_t most)
 {
     while (n->at < n->end && (is_space(*n->at) || *n->at == '#'))
@@ -61,7 +61,7 @@ static sh_status read_head(netpbm *n, const uint8_t *bytes, size_t count)
         return sh_fail(SH_CORRUPT, "is a damaged %s: its head gives no highest level of 1 to 65535",
                        n->channels == 1 ? "PGM" : "PPM");
     if (!n->text && n->at < n->end)
-        n->at++; /* one white space */
+        n->at++; /* exactly one white space */
     return sh_photo_check(n->width, n->height, SH_PHOTO_PIXELS_MOST);
 }
 

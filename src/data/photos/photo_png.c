@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PNG by libspng, row by row; interlaced ones as a whole, since their rows come in seven passes.
- * Grey and colour of 8 bits come as they are, everything else as red, green, blue and alpha of 8
- * bits, and alpha is composed over white.
+ * PNG by libspng, row by row. Interlaced files are decoded as a whole, since their rows come in
+ * seven passes. Grey and colour of 8 bits are decoded as they are. Everything else is decoded as
+ * RGBA of 8 bits and composed over white.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 #include "data/photos/exif.h"
 #include "data/photos/photo_codec.h"
 
-#define CHUNK_MOST (16u << 20) /* bytes of one beside the picture, and of all that are kept */
+#define CHUNK_MOST (16u << 20) /* limits of one ancillary chunk, and of all that are kept */
 #define CHUNKS_MOST (64u << 20)
-#define DEFLATE_MOST 1032 /* bytes that one can become (RFC 1951: 258 in 2 bits) */
+#define DEFLATE_MOST 1032 /* largest expansion of a byte (RFC 1951: 258 bytes from 2 bits) */
 
 typedef struct png_calls {
     SH_LIBRARY_CALL(spng_ctx_new);
@@ -46,8 +46,8 @@ typedef struct decoding {
     spng_ctx *context;
     struct spng_ihdr ihdr;
     int format;
-    uint32_t stored, channels; /* bytes of a pixel: as libspng gives it, as the sink gets it */
-    uint8_t *room;             /* a row, or all; owned */
+    uint32_t stored, channels; /* bytes of a pixel: from libspng, to the sink */
+    uint8_t *room;             /* one row, or all; owned */
 } decoding;
 
 static bool png_is(const uint8_t *bytes, size_t count)
@@ -69,7 +69,7 @@ static sh_status fail_png(const decoding *d, int error)
     return sh_fail(SH_CORRUPT, "is a damaged PNG: %s", d->calls.spng_strerror(error));
 }
 
-/* Composes over white, in place: the pixels only become shorter. */
+/* Composes a row over white, in place: pixels only become shorter. */
 static const uint8_t *compose(const decoding *d, uint8_t *row)
 {
     uint8_t *out = row;
@@ -104,7 +104,7 @@ static void choose_format(decoding *d)
     }
 }
 
-/* Fails where the file is too short for what its header promises, however well it is packed. */
+/* Fails if the file is too short for the size in its header, even at the best compression. */
 static sh_status check_size(const struct spng_ihdr *ihdr, size_t count)
 {
     const bool whole = ihdr->interlace_method != SPNG_INTERLACE_NONE;

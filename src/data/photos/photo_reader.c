@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * New photos. Images of other data sets, which say nothing of how they came to their size, stand
- * for photos that were cropped to it.
+ * Reads new photos for a trained run. If the run's data were not photos, their description does not
+ * tell how they were fitted. New photos are then cropped.
  */
 #include <stdlib.h>
 #include <string.h>

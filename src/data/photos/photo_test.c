@@ -35,7 +35,7 @@ static void every_kind_is_decoded(void **state)
     }
 }
 
-/* WebP has no grey, and a palette is not looked through. */
+/* WebP has no grey format, and a BMP's palette is not examined. */
 static void grey_is_told_by_the_head(void **state)
 {
     (void)state;
@@ -71,14 +71,14 @@ static void orientation_is_left_where_that_is_asked_for(void **state)
     assert_memory_equal(sample, golden("png")->pixels, sizeof sample);
 }
 
-/* Cut off anywhere it is damaged, never a picture: but for what ends behind the pixels. Each piece
- * lies at the end of its block, for the address sanitizer. */
+/* A truncated file is damaged, unless only bytes after the pixels are missing. Each piece is at the
+ * end of an allocation, for the address sanitizer. */
 static void what_is_cut_off_is_damaged(void **state)
 {
     (void)state;
     static const struct {
         const char *name;
-        size_t spare; /* bytes behind the last pixel */
+        size_t spare; /* bytes after the last pixel */
     } cases[] = {{"jpeg", 2},
                  {"jpeg_progressive", 2},
                  {"jpeg_grey", 2},
@@ -107,7 +107,7 @@ static void what_is_cut_off_is_damaged(void **state)
     }
 }
 
-/* Files of a golden one with other bytes at some place. */
+/* Overwrites some bytes of a golden file. */
 static void bad_files_are_told(void **state)
 {
     (void)state;
@@ -119,7 +119,8 @@ static void bad_files_are_told(void **state)
         sh_status code;
         const char *part;
     } cases[] = {
-        {"png", 16, "\0\0\xff\xff\0\0\x0f\xff", 8, SH_CORRUPT, "is a damaged PNG: "}, /* the CRC */
+        {"png", 16, "\0\0\xff\xff\0\0\x0f\xff", 8, SH_CORRUPT,
+         "is a damaged PNG: "}, /* wrong CRC */
         {"png", 60, "\x55", 1, SH_CORRUPT, "is a damaged PNG: "},
         {"jpeg", 400, "\xff\xff\xff\xff", 4, SH_CORRUPT, "is a damaged JPEG: "},
         {"bmp", 18, "\xff\xff\xff\x7f", 4, SH_CORRUPT, "is too large: 2147483647 x 8 pixels"},
@@ -146,7 +147,7 @@ static void bad_files_are_told(void **state)
         uint8_t sample[3 * PIXELS], *bytes = malloc(g->bytes);
         assert_non_null(bytes);
         memcpy(bytes, g->file, g->bytes);
-        if (cases[i].at == 4) /* no longer a BMP */
+        if (cases[i].at == 4) /* remove the magic of a BMP */
             memset(bytes, 0, 4);
         memcpy(bytes + cases[i].at, cases[i].bytes, cases[i].count);
         assert_fails(sh_photo_decode(sample, &form, bytes, g->bytes), cases[i].code, cases[i].part);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * WebP by libwebp, as a whole. Orientation lies in a chunk EXIF of the file, which is a RIFF
- * (developers.google.com/speed/webp/docs/riff_container): "RIFF", u32, "WEBP", then chunks of a
- * name of 4 bytes, u32 bytes, and those, filled up to an even number.
+ * WebP by libwebp, decoded as a whole. The orientation is in an EXIF chunk. The file is a RIFF
+ * (developers.google.com/speed/webp/docs/riff_container): "RIFF", u32, "WEBP", then chunks: a name
+ * of 4 bytes, u32 length, and the content, padded to an even length.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static bool webp_is_grey(const uint8_t *bytes, size_t count)
 {
     (void)bytes;
     (void)count;
-    return false; /* WebP has no grey */
+    return false; /* WebP has no grey format */
 }
 
 static int orientation_of(const uint8_t *bytes, size_t count)
@@ -57,7 +57,7 @@ static int orientation_of(const uint8_t *bytes, size_t count)
     return 1;
 }
 
-/* Composes over white, in place. */
+/* Composes a row over white, in place. */
 static void compose(uint8_t *row, size_t pixels)
 {
     const uint8_t *in = row;

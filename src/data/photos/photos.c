@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `photos:DIR`: folders of photos (photo_list.h), each decoded and fitted into a square (photo.h).
+ * The format `photos:DIR`: folders of photos (photo_list.h). Each photo is decoded and resized to a
+ * square (photo.h).
  *
- * Samples are grey where all photos are, by the heads of their files, and else in colour.
+ * Samples are grey if the headers of all photo files say grey, otherwise in colour.
  *
- * The digest is over the names, sizes, times of change and labels of all photos, in order, and the
- * options.
+ * The digest covers the names, sizes, modification times and labels of all photos, in order, and
+ * the options.
  */
 #include <dirent.h>
 #include <inttypes.h>
@@ -23,14 +24,14 @@
 #include "data/photos/photo_load.h"
 #include "data/trained.h"
 
-#define HEAD_FIRST 4096 /* bytes of it that are read for its head at first */
-#define LOOKED_MOST 512 /* entries of a folder that are looked at to recognise it */
+#define HEAD_FIRST 4096 /* bytes read first to examine a header */
+#define LOOKED_MOST 512 /* most entries of a folder that are examined to recognise it */
 
 typedef struct photos {
     sh_source base;
     char *folder; /* owned */
     sh_photo_list *list;
-    sh_read_options options; /* its texts: task and target, the next */
+    sh_read_options options; /* its texts are `task` and `target` */
     char *task, *target;     /* owned */
     sh_photo_form form;
 } photos;
@@ -148,8 +149,7 @@ static const sh_source_ops photos_ops = {
 
 /* --- looking --- */
 
-/* Whether a photo is grey. One that cannot be read is no reason against it: it will be named as
- * damaged. */
+/* Sets *grey. A photo that cannot be opened counts as grey: it is reported as damaged later. */
 static sh_status is_grey(bool *grey, const photos *p, const char *name, uint8_t *room)
 {
     int fd;
@@ -160,7 +160,7 @@ static sh_status is_grey(bool *grey, const photos *p, const char *name, uint8_t 
         return SH_OK;
     sh_status status = sh_extent_read(&got, fd, 0, room, HEAD_FIRST);
     *grey = status == SH_OK && sh_photo_is_grey(room, got);
-    if (status == SH_OK && !*grey && got == HEAD_FIRST) { /* the head may be longer */
+    if (status == SH_OK && !*grey && got == HEAD_FIRST) { /* the header may be longer */
         status = sh_extent_read(&got, fd, 0, room, SH_PHOTO_HEAD_BYTES);
         *grey = status == SH_OK && sh_photo_is_grey(room, got);
     }
@@ -168,7 +168,7 @@ static sh_status is_grey(bool *grey, const photos *p, const char *name, uint8_t 
     return SH_OK;
 }
 
-/* Stops at the first photo in colour. */
+/* Sets the channels of samples. Stops at the first photo in colour. */
 static sh_status find_channels(photos *p)
 {
     const sh_photo_files *files = &p->list->files;
@@ -292,8 +292,8 @@ done:
 
 /* --- recognising --- */
 
-/* Whether a photo lies in the folder, or in one at most `depth` below it; those in `folder` itself
- * count where `beside` is true. */
+/* True if the folder, or one at most `depth` levels below it, contains a photo. Photos directly in
+ * `folder` count only if `beside`. */
 static bool holds_photo(const char *folder, int depth, bool beside)
 {
     DIR *entries = opendir(folder);
@@ -322,7 +322,8 @@ static bool has_labels(const char *folder, const char *name)
     return length > 0 && (size_t)length < sizeof path && access(path, R_OK) == 0;
 }
 
-/* Photos without labels or folders are no mark: other data have pictures beside them. */
+/* Photos directly in the folder count only together with a CSV file of labels: other formats may
+ * have pictures beside their data. */
 static bool photos_recognises(const sh_format *format, const char *folder)
 {
     (void)format;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folders of photos as data sets: what is packed, what is damaged, what changes. */
+/* Tests folders of photos as data sets: packing, damaged photos, changes. */
 #include "data/dataset.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ static sh_status open_photos(sh_dataset **data, fixture *s, const sh_read_option
     return sh_dataset_open(data, spec, options);
 }
 
-/* `count` photos of each of three classes, in train and val. */
+/* Writes `count` photos of each of three classes to train and to val. */
 static void put_classes(fixture *s, uint32_t count)
 {
     static const char *const parts[] = {"train/a", "train/b", "train/c", "val/a", "val/b", "val/c"};
@@ -32,7 +32,7 @@ static void put_classes(fixture *s, uint32_t count)
 
 static const sh_read_options as_drawn = {.resize = PHOTO_SIDE};
 
-/* Grey photos of the size that is asked for are packed byte by byte. */
+/* Grey photos that already have the requested size are packed unchanged. */
 static void grey_photos_are_packed_as_drawn(void **state)
 {
     (void)state;
@@ -68,7 +68,7 @@ static void grey_photos_are_packed_as_drawn(void **state)
     fixture_remove(&s);
 }
 
-/* One in colour among grey ones: all get three channels. Every kind of file in one folder. */
+/* One photo in colour among grey ones: all get three channels. All formats in one folder. */
 static void sizes_and_kinds_may_be_mixed(void **state)
 {
     (void)state;
@@ -90,7 +90,7 @@ static void sizes_and_kinds_may_be_mixed(void **state)
     int32_t class;
     assert_ok(sh_dataset_read(data, SH_SPLIT_TRAIN, 0, sample, &class));
     const size_t plane = SH_READ_SIDE * SH_READ_SIDE;
-    assert_memory_equal(sample, sample + plane, 2 * plane); /* a grey one */
+    assert_memory_equal(sample, sample + plane, 2 * plane); /* a grey photo: equal planes */
     sh_dataset_close(data);
     fixture_remove(&s);
 }
@@ -137,7 +137,7 @@ static void damaged_photos_are_named(void **state)
     photo_text(&s, "train/b/empty.jpg", "");
     photo_text(&s, "train/b/text\n.jpg", "These are words.");
     assert_int_equal(symlink("self.png", photo_path(&s, "val/c/self.png")), 0);
-    photo_put(&s, "val/c/x.jpg/inner.png", 3); /* a folder by that name is one */
+    photo_put(&s, "val/c/x.jpg/inner.png", 3); /* a folder, despite its name */
     assert_fails(open_photos(&data, &s, &as_drawn), SH_CORRUPT, "6 of 31 samples cannot be read");
     static const char *const parts[] = {
         "train/a/bomb.png: is too large: 60000 x 60000 pixels; at most 65535 each way and "
@@ -176,7 +176,7 @@ static void photos_without_permission_are_named(void **state)
     fixture_remove(&s);
 }
 
-/* What a source says that was looked at, and then its folder was changed. */
+/* Changes the folder of a source after it was examined. */
 static void folders_that_change_are_noticed(void **state)
 {
     (void)state;
@@ -212,7 +212,7 @@ static void folders_that_change_are_noticed(void **state)
     }
 }
 
-/* By the time of change, which the disk may take from a coarse clock: so it is set. */
+/* Sets the modification time, since the disk's clock may be coarse. */
 static void folders_that_changed_are_packed_anew(void **state)
 {
     (void)state;
@@ -264,7 +264,7 @@ static void folders_are_recognised(void **state)
 
 /* --- real photos --- */
 
-/* The mean difference of two samples, in levels. */
+/* Returns the mean absolute difference of two samples, in levels. */
 static double difference(const uint8_t *a, const uint8_t *b, size_t count)
 {
     uint64_t sum = 0;
@@ -273,7 +273,7 @@ static double difference(const uint8_t *a, const uint8_t *b, size_t count)
     return (double)sum / (double)count;
 }
 
-/* All nine photos of a name look alike but for the number that is drawn into each. */
+/* The nine photos of a name differ only in the number drawn into each. */
 static void real_photos_come_out_upright(void **state)
 {
     (void)state;
