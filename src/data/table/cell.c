@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A decimal number is D * 10^e, D being a whole number. Three ways lead to the nearest double, and
- * each takes what the one before it cannot:
+ * A decimal number is D * 10^e with an integer D. It is rounded to the nearest double in the first
+ * of these ways that applies:
  *
  *     exact     D and 10^|e| are doubles: one multiplication or division, which rounds once
  *     short     D fits into 64 bits and -27 <= e < 0: D / 5^-e to 64 bits, bit by bit
- *     long      all others: the same with whole numbers of many words
+ *     long      all others: the same with multi-word integers
  *
- * The last two give a *quotient* of 64 bits, a power of two, and whether there is a remainder;
- * round_quotient() makes a double of these. Files with 17 to 19 digits take the short way.
+ * The last two compute a *quotient* of 64 bits, a power of two, and whether there is a remainder.
+ * round_quotient() rounds these to a double. Numbers with 17 to 19 digits use the short way.
  */
 #include "data/table/cell.h"
 
@@ -21,16 +21,16 @@
 #include "base/real.h"
 #include "base/utf8.h"
 
-#define DIGITS_MOST 40      /* that count; the rest say only whether there is more */
-#define EXACT_POWER 22      /* 10^22 is a double */
+#define DIGITS_MOST 40      /* significant digits used; of the rest only whether one is not 0 */
+#define EXACT_POWER 22      /* 10^22 is exact as a double */
 #define SHORT_POWER 27      /* 5^27 is below 2^63 */
-#define EXPONENT_MOST 10000 /* beyond it lies no double, whatever the digits */
-#define WORDS 44            /* of 32 bits: 10^370 * 2^64 */
+#define EXPONENT_MOST 10000 /* no double has a larger exponent, whatever the digits */
+#define WORDS 44            /* of 32 bits: enough for 10^370 * 2^64 */
 
 typedef struct decimal {
     uint8_t digits[DIGITS_MOST + 1];
-    int count;    /* of them, without zeros at either end */
-    int exponent; /* of ten, of the last one */
+    int count;    /* number of digits, without leading and trailing zeros */
+    int exponent; /* power of ten of the last digit */
     bool negative;
 } decimal;
 
@@ -39,7 +39,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* --- to the nearest double --- */
+/* --- rounding to the nearest double --- */
 
 static int bits_of(uint64_t number)
 {
@@ -49,11 +49,11 @@ static int bits_of(uint64_t number)
     return bits;
 }
 
-/* quotient * 2^power, and a little more where `more`. */
+/* Rounds quotient * 2^power. `more`: the exact value is slightly larger. */
 static double round_quotient(uint64_t quotient, int power, bool more)
 {
     int drop = bits_of(quotient) - 53;
-    if (drop + power < -1074) /* below the least normal number fewer bits are left */
+    if (drop + power < -1074) /* subnormal: fewer bits remain */
         drop = -1074 - power;
     if (drop <= 0)
         return ldexp((double)quotient, power);
@@ -73,7 +73,7 @@ static double divide_short(uint64_t number, int power)
     uint64_t quotient = number / divisor, rest = number % divisor;
     int shift = 0;
     for (; quotient >> 63 == 0; shift++) {
-        rest *= 2; /* the divisor is below 2^63 */
+        rest *= 2; /* cannot overflow: the divisor is below 2^63 */
         const bool bit = rest >= divisor;
         rest -= bit ? divisor : 0;
         quotient = quotient * 2 + bit;
@@ -82,7 +82,7 @@ static double divide_short(uint64_t number, int power)
 }
 
 typedef struct whole {
-    uint32_t words[WORDS]; /* the least first */
+    uint32_t words[WORDS]; /* least significant first */
 } whole;
 
 static void whole_multiply(whole *number, uint32_t factor, uint32_t add)
@@ -143,7 +143,7 @@ static double divide_long(const decimal *d)
         whole_multiply(&number, 10, 0);
     for (int i = 0; i > d->exponent; i--)
         whole_multiply(&divisor, 10, 0);
-    /* The quotient gets 63 or 64 bits. */
+    /* Scale so that the quotient has 63 or 64 bits. */
     const int apart = whole_bits(&number) - whole_bits(&divisor) - 63;
     if (apart < 0)
         whole_shift_left(&number, -apart);
@@ -183,7 +183,7 @@ static double nearest(const decimal *d)
 
 /* --- reading --- */
 
-/* A digit behind those that are there; `behind`: behind the point. */
+/* Appends a digit. `behind`: it follows the decimal point. */
 static void add_digit(decimal *d, uint8_t digit, bool behind)
 {
     if (d->count == 0 && digit == 0) {
@@ -193,12 +193,12 @@ static void add_digit(decimal *d, uint8_t digit, bool behind)
         d->exponent -= behind;
     } else {
         d->exponent += !behind;
-        if (digit != 0) /* more than the digits that count say */
+        if (digit != 0) /* remember that a digit beyond DIGITS_MOST is not 0 */
             d->digits[DIGITS_MOST] = 1;
     }
 }
 
-/* The number at the start of `text`; NULL where there is none, else where it ends. */
+/* Parses the number at the start of `text`. Returns its end, or NULL if there is none. */
 static const char *read_decimal(decimal *d, const char *text)
 {
     bool point = false, any = false;
@@ -225,7 +225,7 @@ static const char *read_decimal(decimal *d, const char *text)
                 exponent = exponent * 10 + (*text - '0');
         d->exponent += negative ? -exponent : exponent;
     }
-    if (d->digits[DIGITS_MOST] != 0) { /* the digit that stands for those behind it */
+    if (d->digits[DIGITS_MOST] != 0) { /* the extra digit that represents all further ones */
         d->count++;
         d->exponent--;
     }
@@ -236,7 +236,7 @@ static const char *read_decimal(decimal *d, const char *text)
     return text;
 }
 
-/* `digits` digits and the character behind them, unless it is 0; within least .. most. */
+/* Parses `digits` digits, within least .. most, and the character `behind` unless it is 0. */
 static bool read_part(int *part, const char **text, int digits, char behind, int least, int most)
 {
     *part = 0;
@@ -250,11 +250,11 @@ static bool read_part(int *part, const char **text, int digits, char behind, int
     return *part >= least && *part <= most;
 }
 
-/* Days from 1970-01-01 to a day of the Gregorian calendar. */
+/* Returns the days from 1970-01-01 to a day of the Gregorian calendar. */
 static int days_until(int year, int month, int day)
 {
     static const int before[] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
-    const int last = month > 2 ? year : year - 1; /* whose leap day may have passed */
+    const int last = month > 2 ? year : year - 1; /* the last year whose leap day counts */
     const int leap_days = last / 4 - last / 100 + last / 400;
     return 365 * year + leap_days + before[month - 1] + day - 1 - 719527;
 }
@@ -307,7 +307,7 @@ static const char *read_date(double *days, const char *text)
     return text;
 }
 
-/* Whether the text is one of the names, in any case, and then blanks. */
+/* True if the text is one of the names, in any case, followed by blanks only. */
 static bool is_one(const char *text, const char *const *names)
 {
     for (; *names != NULL; names++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the columns of a table hold, found in one pass over its rows, and whether the first row is a
+ * Determines in one pass what the columns of a table contain, and whether the first row is a
  * header.
  *
  *     sh_survey survey;
@@ -8,8 +8,9 @@
  *     if (sh_column_kind(&survey.columns[3]) == SH_KIND_CATEGORY) ...
  *     sh_survey_release(&survey);
  *
- * The first row is a header if most of its fields above columns of numbers or dates are words; or,
- * where no column holds either, if all its fields are different words that stand nowhere below.
+ * The first row is a header if most of its fields above columns of numbers or dates are words. If
+ * there are no such columns, it is a header if its fields are distinct words that do not occur
+ * below.
  *
  * Threads: caller locks.
  */
@@ -23,32 +24,32 @@
 #include "data/table/lexicon.h"
 
 typedef enum sh_kind {
-    SH_KIND_NOTHING, /* all is missing */
+    SH_KIND_NOTHING, /* all values are missing */
     SH_KIND_NUMBER,
-    SH_KIND_DATE,     /* days as a number */
+    SH_KIND_DATE,     /* as days */
     SH_KIND_CATEGORY, /* one of a set of words */
-    SH_KIND_ORDINAL,  /* one of a list of words that have an order; only where declared */
+    SH_KIND_ORDINAL,  /* one of an ordered list of words; only if declared by the user */
 } sh_kind;
 
-/* "number". */
+/* Returns the name of a kind, such as "number". */
 const char *sh_kind_name(sh_kind kind);
 
-#define SH_CATEGORIES_MOST 64    /* of an input */
-#define SH_COLUMN_CLASSES 65536  /* of a target */
-#define SH_COLUMN_WORDS 4096     /* different values that are kept of a column, at most */
-#define SH_SURVEY_WORDS 1000000u /* and of all, but at least SH_CATEGORIES_MOST + 1 of each */
+#define SH_CATEGORIES_MOST 64    /* most categories of an input */
+#define SH_COLUMN_CLASSES 65536  /* most classes of a target */
+#define SH_COLUMN_WORDS 4096     /* most distinct values stored for a column that is not a target */
+#define SH_SURVEY_WORDS 1000000u /* of all columns; at least SH_CATEGORIES_MOST + 1 for each */
 
 typedef struct sh_column {
-    char *name;                /* the header's, or its number, from 1 */
-    uint64_t counts[SH_CELLS]; /* fields, by what they say */
-    uint64_t lines[SH_CELLS];  /* where the first of them is */
-    uint64_t whole;            /* numbers that are whole */
-    uint64_t steps;            /* numbers that are one more than the number before */
-    double last;               /* the number before */
-    char *odd;                 /* the first word, as sh_cell_name; NULL: none */
-    sh_lexicon words;          /* sh_cell_name of what is not missing, sorted */
+    char *name;                /* from the header, or the column's number from 1; owned */
+    uint64_t counts[SH_CELLS]; /* number of fields of each kind */
+    uint64_t lines[SH_CELLS];  /* line of the first field of each kind */
+    uint64_t whole;            /* number of whole numbers */
+    uint64_t steps;            /* numbers that exceed the previous one by 1 */
+    double last;               /* the previous number */
+    char *odd;                 /* the first word, as sh_cell_name; NULL if there is none; owned */
+    sh_lexicon words; /* distinct sh_cell_name of the values that are not missing, sorted */
     uint32_t words_most;
-    bool many; /* there are more of them than are kept; `words` is empty */
+    bool many; /* more distinct values than words_most; `words` is empty */
 } sh_column;
 
 typedef struct sh_survey {
@@ -56,30 +57,31 @@ typedef struct sh_survey {
     size_t count;
     uint64_t rows; /* without the header */
     bool header;
-    uint64_t first_line; /* of the first row, the header included */
+    uint64_t first_line; /* line of the first row, which may be the header */
 } sh_survey;
 
 /*
- * Reads all rows of `csv`, which is at its start. `target` is as in sh_read_options: all different
- * values of these columns are kept. `*survey` is owned: sh_survey_release it. Fails as sh_csv_next
- * does, and with SH_FORMAT where there is no row of data.
+ * Reads all rows of `csv`, which must be at its start. `target` is that of sh_read_options: up to
+ * SH_COLUMN_CLASSES distinct values are stored for target columns. `*survey` is owned: release it
+ * with sh_survey_release. Fails as sh_csv_next does, and with SH_FORMAT if there is no row of data.
  */
 sh_status sh_survey_make(sh_survey *survey, sh_csv *csv, const char *target) SHOAL_CHECKED;
 
-/* Zeroed is fine. */
+/* Safe for a zeroed value. */
 void sh_survey_release(sh_survey *survey);
 
-/* The column of this name, or of this number from 1 where none has the name; false: none. */
+/* Finds a column by name, or if no name matches, by number from 1. False if there is none. */
 bool sh_survey_find(uint32_t *column, const sh_survey *survey, const char *name);
 
-/* Copies the next name of a list with commas and moves `*list` behind it; false at the end, where
- * `*list` is NULL. What does not fit is cut. */
+/* Copies the next name of a comma-separated list, truncated to fit, and advances `*list`. After the
+ * last name, `*list` is NULL; then returns false. */
 bool sh_survey_next_name(char name[SH_CELL_NAME_BYTES], const char **list);
 
-/* What the column holds: numbers or dates where all is that or missing, else categories. */
+/* Returns the kind of a column: number or date if all its values are, missing ones aside; otherwise
+ * category. */
 sh_kind sh_column_kind(const sh_column *column);
 
-/* Fields that are not missing. */
+/* Returns the number of fields that are not missing. */
 uint64_t sh_column_present(const sh_column *column);
 
 #endif

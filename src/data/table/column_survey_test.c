@@ -67,11 +67,11 @@ static void headers_are_found(void **state)
         {"a,b\nx,1\ny,2\n", true},
         {"x,1\ny,2\nx,3\n", false},
         {"colour,size\nred,big\nblue,small\n", true},
-        {"x,o,x\no,x,x\nx,x,o\n", false}, /* words that stand below too */
+        {"x,o,x\no,x,x\nx,x,o\n", false}, /* its words also occur below */
         {"red,red\nblue,green\n", false}, /* the same word twice */
         {"when,x\n2024-01-01,a\n", true},
         {"2024-01-02,a\n2024-01-01,b\n", false},
-        {"-,2,3\n1,2,3\n4,5,6\n", false}, /* one odd field makes no header */
+        {"-,2,3\n1,2,3\n4,5,6\n", false}, /* one word is not enough */
         {",b\n1,2\n", false},
         {"?,b\n1,x\n2,y\n", false},
     };
@@ -93,7 +93,7 @@ static void columns_are_found(void **state)
     assert_ok(survey_text(&s, "a,3,c\n1,p,x\n3,q,y\n", NULL));
     assert_true(sh_survey_find(&column, &s, "c"));
     assert_int_equal(column, 2);
-    assert_true(sh_survey_find(&column, &s, "3")); /* a name before a number */
+    assert_true(sh_survey_find(&column, &s, "3")); /* names take precedence over numbers */
     assert_int_equal(column, 1);
     assert_true(sh_survey_find(&column, &s, "1"));
     assert_int_equal(column, 0);
@@ -104,7 +104,7 @@ static void columns_are_found(void **state)
     sh_survey_release(&s);
 }
 
-/* Of inputs few different values are kept, of a target many. */
+/* More distinct values are stored for a target than for an input. */
 static void different_values_are_kept(void **state)
 {
     (void)state;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libcsv takes bytes and calls back for each field and each row. It is given *pieces*: the bytes up
- * to and including the next CR or LF. So a piece ends at most one row, sh_csv_next can return when
- * one has ended, and the number of lines is known at each call.
+ * libcsv parses bytes and calls back for each field and each row. It is given *pieces*: the bytes
+ * up to and including the next CR or LF. A piece ends at most one row, so sh_csv_next can return at
+ * the end of a row, and the current line number is always known.
  *
- * The fields of a row lie one behind the other in `text`, each with its final zero, and `starts`
- * says where. Pointers are made of them when the row is complete, since `text` moves as it grows.
+ * The fields of a row are concatenated in `text`, each with a terminating zero, at the offsets
+ * `starts`. Pointers are made only when the row is complete, since `text` moves when it grows.
  *
- * Blanks as separators: libcsv reports each blank as a separator, so a run of them makes empty
- * fields, which it tells apart from "" (CSV_EMPTY_IS_NULL). These are dropped.
+ * If blanks are separators, libcsv reports each blank as a separator, so a run of them gives empty
+ * fields. CSV_EMPTY_IS_NULL distinguishes these from "", and they are dropped.
  */
 #include "data/table/csv.h"
 
@@ -29,8 +29,8 @@
 #include "data/unpack.h"
 
 #define BUFFER_BYTES 65536
-#define LOOK_LINES 20    /* that the separator is found by, if they lie in the first buffer */
-#define BLOCK_BYTES 4096 /* by which libcsv's buffer grows */
+#define LOOK_LINES 20    /* lines of the first buffer used to find the separator */
+#define BLOCK_BYTES 4096 /* growth of libcsv's buffer */
 
 typedef struct csv_calls {
     SH_LIBRARY_CALL(csv_init);
@@ -54,23 +54,23 @@ static sh_library library = SH_LIBRARY("libcsv.so.3", "libcsv3", call_names);
 struct sh_csv {
     csv_calls calls;
     struct csv_parser parser;
-    bool parsing; /* the parser holds memory */
+    bool parsing; /* the parser is initialised and must be freed */
     char *path;   /* owned */
     int fd;
-    bool streams; /* `fd` is the caller's, and is read as it comes */
+    bool streams; /* `fd` belongs to the caller and is read as data arrive */
     char separator;
     uint32_t skip_lines;
 
-    /* The file: `buffer` holds `filled` bytes that end before `offset`; `at` are used. */
+    /* `buffer` holds `filled` bytes that end at `offset` of the file. `at` of them are used. */
     uint64_t offset;
     size_t at, filled;
     bool after_cr;
     uint64_t line;       /* of the next byte */
-    uint64_t row_line;   /* where the row under way began */
-    uint64_t field_line; /* where its last field began */
-    bool under_way;      /* a row is */
+    uint64_t row_line;   /* where the current row began */
+    uint64_t field_line; /* where the current field began */
+    bool under_way;      /* inside a row */
 
-    /* The row under way. */
+    /* The current row. */
     char *text; /* owned */
     size_t text_bytes, text_capacity;
     size_t *starts; /* owned */
@@ -78,22 +78,22 @@ struct sh_csv {
     const char **fields; /* owned */
     size_t fields_capacity;
     size_t count;
-    size_t field_bytes; /* given to the parser since the last field */
+    size_t field_bytes; /* passed to the parser since the last field */
     bool ended;         /* the row is complete */
-    bool uneven;        /* and has another number of fields than the first */
-    bool held;          /* the row behind that was read too, and is the next */
-    sh_status failure;  /* of a call back */
+    bool uneven;        /* and its number of fields differs from the first row's */
+    bool held;          /* the row after an uneven one is already read and comes next */
+    sh_status failure;  /* of a callback */
 
     sh_csv_row row;
     uint64_t rows;
-    size_t expected; /* fields of a row; 0: no row was read yet */
+    size_t expected; /* fields of each row; 0: no row was read yet */
     uint64_t first_line;
     uint8_t buffer[BUFFER_BYTES];
 };
 
 /* --- the file --- */
 
-/* What has come, behind the `*got` bytes of the buffer; nothing at the end. */
+/* Appends the available bytes to the `*got` bytes of the buffer. Adds nothing at the end. */
 static sh_status receive(sh_csv *csv, size_t *got)
 {
     ssize_t more;
@@ -106,7 +106,7 @@ static sh_status receive(sh_csv *csv, size_t *got)
     return SH_OK;
 }
 
-/* The buffer's next content. Of a stream the first is a whole line at least, as far as it fits. */
+/* Refills the buffer. The first time, reads at least a whole line, as far as it fits. */
 static sh_status fill_from_stream(sh_csv *csv)
 {
     const bool first = csv->offset == 0;
@@ -135,7 +135,7 @@ static sh_status fill(sh_csv *csv)
     return SH_OK;
 }
 
-/* Counts a byte that ends a line. */
+/* Counts a line that ends with the byte `last`. CR LF counts once. */
 static void count_line(sh_csv *csv, uint8_t last)
 {
     csv->line += last == '\r' || (last == '\n' && !csv->after_cr);
@@ -143,8 +143,8 @@ static void count_line(sh_csv *csv, uint8_t last)
 }
 
 /*
- * The next bytes up to and including one that ends a line; less where the buffer or the file ends
- * before. `*count` is 0 at the file's end.
+ * Returns the next bytes up to and including one that ends a line, or fewer at the end of the
+ * buffer or file. `*count` is 0 at the end of the file.
  */
 static sh_status next_piece(sh_csv *csv, const uint8_t **piece, size_t *count)
 {
@@ -161,7 +161,7 @@ static sh_status next_piece(sh_csv *csv, const uint8_t **piece, size_t *count)
     return SH_OK;
 }
 
-/* Leaves the byte order mark and the lines out that are to be skipped. */
+/* Skips the byte order mark and the first skip_lines lines. */
 static sh_status skip_start(sh_csv *csv)
 {
     static const uint8_t mark[] = {0xef, 0xbb, 0xbf};
@@ -188,7 +188,7 @@ static sh_status skip_start(sh_csv *csv)
     if (csv->after_cr && csv->at == csv->filled)
         SH_TRY(fill(csv));
     if (csv->after_cr && csv->at < csv->filled && csv->buffer[csv->at] == '\n')
-        csv->at++; /* of the CR LF that ends the last line that is skipped */
+        csv->at++; /* LF of the CR LF that ends the last skipped line */
     if (csv->at == csv->filled)
         SH_TRY(fill(csv));
     if (csv->filled == 0)
@@ -202,15 +202,15 @@ static sh_status skip_start(sh_csv *csv)
 
 /* --- the separator --- */
 
-/* Most likely first: one that is in each line is hardly there by chance, least so a comma, which
- * may stand for a decimal point, and a blank, which parts words. */
+/* Ties go to the first. The comma comes late, since it may be a decimal point; the blank is last,
+ * since it separates words. */
 static const char separators[] = {'\t', ';', '|', ',', ' '};
 #define SEPARATORS (sizeof separators)
 
-/* Adds how often each separator stands in a line, outside quotes. Returns the bytes of the line. */
+/* Counts each separator in a line, outside of quotes. Returns the length of the line. */
 static size_t count_separators(const uint8_t *text, size_t bytes, uint32_t counts[SEPARATORS])
 {
-    bool quoted = false, blank = true; /* blanks at the start part nothing */
+    bool quoted = false, blank = true; /* ignore leading blanks */
     size_t i = 0;
     for (; i < bytes && (quoted || (text[i] != '\n' && text[i] != '\r')); i++) {
         quoted ^= text[i] == '"';
@@ -228,18 +228,19 @@ static size_t count_separators(const uint8_t *text, size_t bytes, uint32_t count
         }
     }
     if (blank && counts[SEPARATORS - 1] > 0)
-        counts[SEPARATORS - 1]--; /* nor do those at the end */
+        counts[SEPARATORS - 1]--; /* ignore trailing blanks */
     return i;
 }
 
-/* The separator that stands equally often in the most lines. */
+/* Returns the separator that occurs equally often in the most lines. */
 static char find_separator(const uint8_t *text, size_t bytes)
 {
     uint32_t counts[LOOK_LINES][SEPARATORS] = {{0}};
     size_t lines = 0;
     for (size_t at = 0; at < bytes && lines < LOOK_LINES;) {
         const size_t length = count_separators(text + at, bytes - at, counts[lines]);
-        lines += length > 0 && (at + length < bytes || lines == 0); /* one may be cut off */
+        lines +=
+            length > 0 && (at + length < bytes || lines == 0); /* ignore a truncated last line */
         at += length + 1;
     }
     char best = ',';
@@ -249,7 +250,7 @@ static char find_separator(const uint8_t *text, size_t bytes)
             size_t equal = 0;
             for (size_t j = 0; j < lines; j++)
                 equal += counts[j][k] == counts[i][k];
-            if (separators[k] == ' ' && 2 * equal <= lines) /* words in a few lines */
+            if (separators[k] == ' ' && 2 * equal <= lines) /* probably words */
                 continue;
             if (counts[i][k] > 0 && equal > best_lines) {
                 best_lines = equal;
@@ -315,7 +316,7 @@ static void on_row(int end, void *context)
     csv->ended = true;
 }
 
-/* What libcsv does not read. */
+/* Reports an error of libcsv. */
 static sh_status refuse(sh_csv *csv)
 {
     if (csv->calls.csv_error(&csv->parser) != CSV_EPARSE)
@@ -365,7 +366,7 @@ static sh_status parse(sh_csv *csv, const uint8_t *piece, size_t count)
     return SH_OK;
 }
 
-/* At the end of the file: its last line may lack an end. */
+/* Ends the last row, which may lack a line end. */
 static sh_status finish(sh_csv *csv)
 {
     if (csv->calls.csv_fini(&csv->parser, on_field, on_row, csv) != 0)
@@ -376,7 +377,7 @@ static sh_status finish(sh_csv *csv)
     return csv->failure;
 }
 
-/* Reads until a row is complete; csv->count is 0 at the end. */
+/* Reads one complete row. csv->count is 0 at the end of the file. */
 static sh_status read_row(sh_csv *csv)
 {
     csv->count = csv->text_bytes = 0;
@@ -393,7 +394,8 @@ static sh_status read_row(sh_csv *csv)
     return SH_OK;
 }
 
-/* The second row differs from the first: does the third agree with it? */
+/* Reports that the second row differs from the first. If the third agrees with the second, the
+ * first row is probably a title. */
 static sh_status refuse_second(sh_csv *csv)
 {
     const size_t first = csv->expected, second = csv->count;
@@ -453,7 +455,7 @@ sh_status sh_csv_next(sh_csv *csv, const sh_csv_row **row)
     return SH_OK;
 }
 
-/* --- the life of it --- */
+/* --- opening and closing --- */
 
 const char *sh_csv_path(const sh_csv *csv)
 {
@@ -481,13 +483,13 @@ sh_status sh_csv_rewind(sh_csv *csv)
     return SH_OK;
 }
 
-/* Opens the file itself, or what it holds where it is gzip. */
+/* Opens the file, or its unpacked content if it is gzip. */
 static sh_status open_file(sh_csv *csv)
 {
     struct stat about;
     uint8_t magic[2];
     size_t got;
-    csv->fd = open(csv->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* waits for no pipe */
+    csv->fd = open(csv->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* does not block on a pipe */
     if (csv->fd < 0 || fstat(csv->fd, &about) != 0)
         return sh_fail_errno(errno, "%s: cannot open the table", csv->path);
     if (!S_ISREG(about.st_mode))
@@ -538,7 +540,7 @@ sh_status sh_csv_open_stream(sh_csv **csv, int fd, const char *name)
         goto done;
     }
     SH_TRY_DONE(sh_library_load(&fresh->calls, &library));
-    SH_TRY_DONE(sh_csv_rewind(fresh)); /* to the start, where it is */
+    SH_TRY_DONE(sh_csv_rewind(fresh)); /* initialises only; does not seek */
     *csv = fresh;
     fresh = NULL;
 done:

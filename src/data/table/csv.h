@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file of separated values, plain or .gz, read row by row.
+ * Reads a file of separated values, plain or .gz, row by row.
  *
  *     sh_csv *csv;
  *     const sh_csv_row *row;
@@ -9,12 +9,10 @@
  *         use(row->fields, row->count, row->line);
  *     sh_csv_close(csv);
  *
- * The separator is found by the first lines: a tab, ';', '|', ',' or blanks, a run of which counts
- * once. A field may stand in double quotes; two of them inside mean one. Lines end with LF, CR LF
- * or CR. A byte order mark is skipped, and so are blank lines. Blanks around a field that is not in
- * quotes belong to no field. The header, where there is one, is a row like the others.
- *
- * The rows are read again after sh_csv_rewind, from the same open file.
+ * The separator is detected from the first lines: a tab, ';', '|', ',' or blanks, where a run of
+ * blanks counts once. A field may be enclosed in double quotes; a doubled quote inside is one
+ * quote. Lines end with LF, CR LF or CR. A byte order mark, blank lines, and blanks around an
+ * unquoted field are ignored. A header is a row like the others.
  *
  * Threads: caller locks.
  */
@@ -28,53 +26,56 @@
 
 typedef struct sh_csv sh_csv;
 
-#define SH_CSV_FIELDS_MOST 100000         /* of a row */
-#define SH_CSV_FIELD_MOST (1u << 20)      /* bytes of a field */
-#define SH_CSV_ROW_MOST (1u << 26)        /* bytes of a row */
-#define SH_CSV_ROWS_MOST (1u << 30)       /* of a file */
-#define SH_CSV_UNPACKED_MOST (1ull << 36) /* bytes of what a .gz file holds */
+#define SH_CSV_FIELDS_MOST 100000         /* most fields of a row */
+#define SH_CSV_FIELD_MOST (1u << 20)      /* most bytes of a field */
+#define SH_CSV_ROW_MOST (1u << 26)        /* most bytes of a row */
+#define SH_CSV_ROWS_MOST (1u << 30)       /* most rows of a file */
+#define SH_CSV_UNPACKED_MOST (1ull << 36) /* most unpacked bytes of a .gz file */
 
 typedef struct sh_csv_row {
     const char *const *fields; /* UTF-8; borrowed until the next row is read */
-    size_t count;              /* the same for all rows, at least 1 */
-    uint64_t line;             /* where it begins in the file; the first is 1 */
+    size_t count;              /* at least 1, the same for all rows */
+    uint64_t line;             /* line of the file where the row begins, from 1 */
 } sh_csv_row;
 
 /*
- * Opens `path` (copied) and finds the separator; the first `skip_lines` lines are left out. `*csv`
- * is owned: sh_csv_close it. Fails with SH_UNSUPPORTED where libcsv is missing, with SH_FORMAT
- * where all lines are left out or the file is empty or UTF-16, and as opening a file does.
+ * Opens `path` (copied), skips the first `skip_lines` lines, and detects the separator. `*csv` is
+ * owned: close it with sh_csv_close. Fails with SH_UNSUPPORTED if libcsv is missing, with SH_FORMAT
+ * if all lines are skipped or the file is empty, UTF-16 or a ZIP archive, and with errors of the
+ * disk.
  */
 sh_status sh_csv_open(sh_csv **csv, const char *path, uint32_t skip_lines) SHOAL_CHECKED;
 
 /*
- * Reads what comes on descriptor `fd` (borrowed until the reader is closed), such as a pipe: a row
- * as soon as its line is complete. `name` (copied) is for messages. The separator is found by what
- * comes with the first line. It cannot be rewound and has no digest. Fails as sh_csv_open does.
+ * Reads from descriptor `fd` (borrowed until sh_csv_close), such as a pipe. A row is returned as
+ * soon as its line is complete. `name` (copied) is for messages. The separator is detected from the
+ * first line and the bytes that arrive with it. The stream cannot be rewound and has no digest.
+ * Fails as sh_csv_open does.
  */
 sh_status sh_csv_open_stream(sh_csv **csv, int fd, const char *name) SHOAL_CHECKED;
 
 /*
- * The next row, NULL behind the last one. Fails with SH_FORMAT, naming the line, for a row that has
- * another number of fields than the first, a quote that is not closed or stands inside a field, a
- * zero byte and what is no UTF-8; with SH_LIMIT for what the limits above exclude. After a failure
- * only closing and rewinding are allowed, and where sh_csv_goes_on the next row.
+ * Sets `*row` to the next row, or to NULL after the last one. Fails with SH_FORMAT, naming the
+ * line, if the number of fields differs from the first row's, if a quote is not closed or is inside
+ * an unquoted field, and for a zero byte or invalid UTF-8; with SH_LIMIT beyond the limits above.
+ * After a failure, only sh_csv_close and sh_csv_rewind are allowed, and sh_csv_next if
+ * sh_csv_goes_on.
  */
 sh_status sh_csv_next(sh_csv *csv, const sh_csv_row **row) SHOAL_CHECKED;
 
-/* Whether the failure was that of a row with another number of fields. */
+/* True if the last sh_csv_next failed because of the number of fields; reading may continue. */
 bool sh_csv_goes_on(const sh_csv *csv);
 
-/* The path it was opened with, for messages; borrowed. */
+/* The path or name it was opened with; borrowed until sh_csv_close. */
 const char *sh_csv_path(const sh_csv *csv);
 
-/* Goes back to before the first row. */
+/* Returns to the first row of the same open file. */
 sh_status sh_csv_rewind(sh_csv *csv) SHOAL_CHECKED;
 
-/* The SHA-256 of all bytes of the file, unpacked. Reads the whole file. */
+/* Returns the SHA-256 of all unpacked bytes in `hex`. Reads the whole file. */
 sh_status sh_csv_digest(const sh_csv *csv, char hex[SH_DIGEST_TEXT]) SHOAL_CHECKED;
 
-/* NULL is fine. */
+/* NULL is ignored. */
 void sh_csv_close(sh_csv *csv);
 
 #endif

@@ -17,7 +17,7 @@ static uint64_t hash(const char *text)
     return value ^ value >> 32;
 }
 
-/* The slot of a text, or the empty one where it belongs. At least one slot is empty. */
+/* Returns the slot of a text, or the empty slot for it. At least one slot is always empty. */
 static size_t slot_of(const sh_lexicon *words, const char *text)
 {
     size_t at = (size_t)hash(text) & (words->slot_count - 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A set of texts with numbers: the different values of a column, categories, classes.
+ * A set of numbered texts, such as the distinct values of a column, categories or classes.
  *
  *     sh_lexicon words = {0};
  *     SH_TRY(sh_lexicon_add(&words, &index, "red"));
@@ -9,7 +9,7 @@
  *         one_hot[index] = 1;
  *     sh_lexicon_release(&words);
  *
- * Threads: finding any; the rest caller locks.
+ * Threads: sh_lexicon_find is safe to call concurrently. For the rest, the caller locks.
  */
 #ifndef SHOAL_DATA_TABLE_LEXICON_H
 #define SHOAL_DATA_TABLE_LEXICON_H
@@ -20,25 +20,25 @@
 
 #include "base/fail.h"
 
-/* Zeroed is empty. Owned: sh_lexicon_release it. */
+/* An empty set is all zeros. Owned: release it with sh_lexicon_release. */
 typedef struct sh_lexicon {
-    char **texts; /* in the order of their numbers */
+    char **texts; /* by number; owned */
     uint32_t count;
     size_t capacity;
-    uint32_t *slots; /* hash table: numbers + 1; 0: empty */
+    uint32_t *slots; /* hash table of numbers + 1; 0 is empty */
     size_t slot_count;
 } sh_lexicon;
 
-/* Adds a text (copied) unless it is there; `*number` is its own. */
+/* Adds a copy of a text unless it is present. Sets `*number` to its number. */
 sh_status sh_lexicon_add(sh_lexicon *words, uint32_t *number, const char *text) SHOAL_CHECKED;
 
-/* False, and `*number` is untouched, where it is not there. */
+/* Finds the number of a text. If it is absent, returns false and does not set `*number`. */
 bool sh_lexicon_find(const sh_lexicon *words, uint32_t *number, const char *text);
 
-/* Numbers the texts in the order of their bytes, or of their values where all are numbers. */
+/* Renumbers the texts by value if all are numbers, otherwise by their bytes. */
 sh_status sh_lexicon_sort(sh_lexicon *words) SHOAL_CHECKED;
 
-/* Leaves an empty set. */
+/* Frees all texts and leaves an empty set. */
 void sh_lexicon_release(sh_lexicon *words);
 
 #endif

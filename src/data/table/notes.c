@@ -7,7 +7,7 @@
 
 #include "base/utf8.h"
 
-#define MORE_BYTES 32 /* of "and 4294967295 more" */
+#define MORE_BYTES 32 /* of " and 4294967295 more" */
 #define NAME_BYTES 300
 
 void sh_names_add(sh_names *names, const char *format, ...)
@@ -42,7 +42,8 @@ sh_status sh_notes_add(json_t *notes, const char *format, ...)
     va_start(arguments, format);
     const int length = vsnprintf(raw, sizeof raw, format, arguments);
     va_end(arguments);
-    sh_utf8_clean(text, sizeof text, length < 0 ? "?" : raw); /* a cut character is no UTF-8 */
+    sh_utf8_clean(text, sizeof text,
+                  length < 0 ? "?" : raw); /* truncation may leave an invalid character */
     if (json_array_append_new(notes, json_string(text)) != 0)
         return sh_fail_memory(sizeof text, "notes on a table");
     return SH_OK;

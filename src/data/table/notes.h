@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a user should know of a table, one line each, as the "notes" of a source.
+ * Notes on a table for the user: the "notes" of a source, one line each.
  *
  *     sh_names dropped = {0};
  *     sh_names_add(&dropped, "Ticket");
- *     SH_TRY(sh_notes_add(notes, "left out, since nearly all words differ: %s", dropped.text));
+ *     SH_TRY(sh_notes_add(notes, "left out, since nearly all words differ: %s",
+ *                         sh_names_end(&dropped)));
  *
  * Threads: caller locks.
  */
@@ -16,7 +17,7 @@
 
 #include "base/fail.h"
 
-/* A list of names that may be long: what fits, then how many more. Zeroed is empty. */
+/* A comma-separated list of names. Names that do not fit are only counted. Empty if zeroed. */
 typedef struct sh_names {
     char text[512];
     size_t used;
@@ -25,7 +26,7 @@ typedef struct sh_names {
 
 void sh_names_add(sh_names *names, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Ends the list, "and 17 more" included, and returns its text: borrowed. */
+/* Appends " and 17 more" if names did not fit. Returns the text, borrowed from `names`. */
 const char *sh_names_end(sh_names *names);
 
 /* Adds a line to a JSON array. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Row by row in the buffer. Where all rows do not fit into it, it holds the last ones that were
- * added until they are written, and later nothing.
+ * If all rows fit into the buffer, they stay there. Otherwise the buffer holds the rows that are
+ * not yet written to the file, and is freed at the end.
  */
 #include "data/table/row_store.h"
 
@@ -15,9 +15,9 @@
 #include "data/extent.h"
 
 struct sh_row_store {
-    size_t columns, rows, written; /* rows that were added; that are in the file */
-    size_t fits;                   /* rows in the buffer */
-    int fd;                        /* -1: all are in the buffer */
+    size_t columns, rows, written; /* rows added; rows written to the file */
+    size_t fits;                   /* capacity of the buffer in rows */
+    int fd;                        /* -1: all rows are in the buffer */
     double *buffer;                /* owned */
 };
 
@@ -49,7 +49,7 @@ sh_status sh_row_store_new(sh_row_store **store, size_t columns, size_t rows)
     return status;
 }
 
-/* Writes what the buffer holds. */
+/* Writes the rows in the buffer to the file. */
 static sh_status flush(sh_row_store *store)
 {
     const size_t row_bytes = store->columns * sizeof *store->buffer;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows that stay in memory, and rows that go to a file, come back alike. */
+/* Rows read from memory and from a file must be those that were added. */
 #include "data/table/row_store.h"
 
 #include <stdlib.h>
@@ -44,10 +44,10 @@ static void rows_come_back(void **state)
     const size_t most = SH_ROW_STORE_MEMORY / sizeof(double);
     check(1, 1, 1);
     check(3, 1000, 2000);
-    check(8, most / 8, most / 8);         /* the last that stays */
-    check(8, most / 8 + 1, most / 8 + 1); /* the first that does not */
-    check(7, 1000, most);                 /* of which few came */
-    check(most + 1, 3, 3);                /* one row is more than the buffer */
+    check(8, most / 8, most / 8);         /* the largest in memory */
+    check(8, most / 8 + 1, most / 8 + 1); /* the smallest in a file */
+    check(7, 1000, most);                 /* few rows of many expected */
+    check(most + 1, 3, 3);                /* one row is larger than the buffer */
 }
 
 static void a_file_that_cannot_be_made(void **state)

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/suggestion.h"
 
-#define ITEM_BYTES 4096 /* of one name with its kind */
+#define ITEM_BYTES 4096 /* most bytes of an item: a name with its kind */
 
 static sh_status find(uint32_t *column, const sh_survey *survey, const char *option,
                       const char *name)
@@ -52,7 +52,7 @@ static sh_status choose_targets(sh_selection *selection, const sh_survey *survey
 {
     char name[SH_CELL_NAME_BYTES];
     uint32_t column;
-    if (sh_survey_find(&column, survey, target)) { /* a name may have commas itself */
+    if (sh_survey_find(&column, survey, target)) { /* a name may contain commas */
         SH_TRY(find(&column, survey, "--target", target));
         return add_target(selection, column, target);
     }
@@ -65,7 +65,7 @@ static sh_status choose_targets(sh_selection *selection, const sh_survey *survey
 
 /* --- inputs --- */
 
-/* The words of "ordinal(low;mid;high)" behind the bracket. */
+/* Parses the words of "ordinal(low;mid;high)" after the bracket. */
 static sh_status read_order(sh_lexicon *order, char *text, const char *item)
 {
     const size_t length = strlen(text);
@@ -87,7 +87,7 @@ static sh_status read_order(sh_lexicon *order, char *text, const char *item)
     return SH_OK;
 }
 
-/* Cuts ":kind" off the end of an item; `role` gets what it says. */
+/* Cuts ":kind" from the end of an item and sets `role` accordingly. */
 static sh_status read_kind(sh_role *role, char *text, const char *item)
 {
     static const sh_kind kinds[] = {SH_KIND_NUMBER, SH_KIND_CATEGORY, SH_KIND_DATE};
@@ -111,7 +111,7 @@ static sh_status read_kind(sh_role *role, char *text, const char *item)
     return SH_OK;
 }
 
-/* One item; *rest: all that are not named are inputs too. */
+/* Applies one item. Sets *rest for "*", *any if the item names an input. */
 static sh_status choose_input(sh_selection *selection, const sh_survey *survey, const char *item,
                               bool *rest, bool *any)
 {
@@ -125,7 +125,7 @@ static sh_status choose_input(sh_selection *selection, const sh_survey *survey, 
     }
     const bool out = text[0] == '-' && !sh_survey_find(&column, survey, text);
     sh_status status = SH_OK;
-    if (!out && !sh_survey_find(&column, survey, text)) /* a name may have colons itself */
+    if (!out && !sh_survey_find(&column, survey, text)) /* a name may contain colons */
         SH_TRY_DONE(read_kind(&role, text, item));
     SH_TRY_DONE(find(&column, survey, "--inputs", text + out));
     sh_role *place = &selection->roles[column];

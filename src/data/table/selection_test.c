@@ -15,7 +15,8 @@ static int set_up(void **state)
     return 0;
 }
 
-/* One letter a column: T target, i input, . neither; a declared kind as its first letter. */
+/* One letter for each column: T target, i input, . unused; or the first letter of a declared kind.
+ */
 static void expect(const char *target, const char *inputs, bool needs_target, const char *roles)
 {
     sh_selection s;
@@ -45,7 +46,7 @@ static void columns_are_chosen(void **state)
     expect(NULL, "age:category,when:utc", true, "c.i.T");
     expect(NULL, "when:utc:date,age:number", true, "n.d.T");
     expect(NULL, "-age", true, ".iiiT");
-    expect(NULL, "-x", true, "...iT"); /* it is a name */
+    expect(NULL, "-x", true, "...iT"); /* a column with this name */
     expect(NULL, "--x", true, "iii.T");
     expect(NULL, "-age,-2,-price", true, "..iiT");
     expect(NULL, "*,age:category", true, "ciiiT");

@@ -8,10 +8,10 @@
 #include "data/table/notes.h"
 #include "data/table/selection.h"
 
-#define ROWS_NUMBERED 10   /* at least, to say that a column numbers them */
-#define CLASSES_GUESSED 20 /* different whole numbers that are taken for classes */
+#define ROWS_NUMBERED 10   /* least rows to report that a column numbers them */
+#define CLASSES_GUESSED 20 /* most distinct whole numbers that are taken as classes */
 
-/* Whether a text is a number but for a comma in it: "0,5", "-1,234". */
+/* True for a number with a decimal comma, such as "0,5" or "-1,234". */
 static bool has_comma(const char *text)
 {
     text += *text == '-' || *text == '+';
@@ -22,7 +22,7 @@ static bool has_comma(const char *text)
     return part[0] != '\0' && part[strspn(part, "0123456789")] == '\0';
 }
 
-/* Fails where a column would be taken for words because its numbers have commas. */
+/* Fails if the first word of a column is a number with a decimal comma. */
 static sh_status check_commas(const sh_column *column)
 {
     if (column->odd == NULL || !has_comma(column->odd))
@@ -128,7 +128,7 @@ static sh_status plan_targets(sh_table_plan *plan, sh_survey *survey, const sh_s
 
 /* --- inputs --- */
 
-/* Whether the column can be categories; *drop: it is something like names, and better left out. */
+/* Checks that the column can be categories. *drop: its values are like names, so it is left out. */
 static sh_status check_categories(bool *drop, const sh_column *column, const sh_role *role)
 {
     const uint64_t present = sh_column_present(column);
@@ -175,13 +175,14 @@ static sh_status plan_input(sh_table_plan *plan, sh_column *column, uint32_t ind
     return SH_OK;
 }
 
-/* The first row may be counted behind the others (survey.c). */
+/* True if the values count the rows. The first row may be counted last (column_survey.c), so two
+ * steps may be missing. */
 static bool numbers_rows(const sh_column *column, uint64_t rows)
 {
     return rows >= ROWS_NUMBERED && column->whole == rows && column->steps + 2 >= rows;
 }
 
-/* Says which names several columns have. */
+/* Notes the names that several columns share. */
 static sh_status note_names(const sh_survey *survey, json_t *notes)
 {
     sh_lexicon seen = {0};

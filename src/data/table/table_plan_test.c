@@ -66,7 +66,7 @@ static void tasks_follow_the_targets(void **state)
     }
 }
 
-/* 20 different whole numbers are classes, 21 a number. */
+/* 20 distinct whole numbers are classes, 21 are a number. */
 static void many_whole_numbers_are_no_classes(void **state)
 {
     (void)state;
@@ -112,12 +112,12 @@ static void inputs_follow_the_columns(void **state)
     sh_table_plan_release(&plan);
 }
 
-/* Numbers with a comma would be words, each a category of its own. */
+/* Numbers with a decimal comma would otherwise become categories. */
 static void commas_in_numbers_are_refused(void **state)
 {
     (void)state;
     static const struct {
-        const char *text, *inputs, *message; /* NULL: it is taken */
+        const char *text, *inputs, *message; /* NULL: accepted */
     } cases[] = {
         {"n;y\n1;a\n-0,5;b\n2;a\n", "",
          "line 3: '-0,5' in the column 'n' is a number with a comma; write the column with decimal "
@@ -156,7 +156,8 @@ static void names_that_are_there_twice_are_noted(void **state)
                  "is meant");
 }
 
-/* `rows` rows of a word of `words` different ones, a number and a class; the last word is `odd`. */
+/* Makes `rows` rows of a word (of `words` distinct ones), a number and a class. The last word is
+ * `odd`. */
 static char *many_words(int rows, int words, const char *odd)
 {
     char *text = malloc((size_t)rows * 64 + 64);
@@ -183,7 +184,7 @@ static void too_many_categories(void **state)
                  "--inputs -n, or write :number");
     free(text);
 
-    text = many_words(200, 190, "7"); /* something like names */
+    text = many_words(200, 190, "7"); /* like names */
     assert_ok(plan_text(&plan, &notes, text, &(sh_read_options){0}));
     assert_int_equal(plan.input_count, 1);
     assert_string_equal(notes, "[\"left out, since most words differ: w\"]");

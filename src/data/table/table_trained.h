@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is made of the columns of a table for a model that another table has trained: columns are
- * found by their names, wherever they stand, and treated as they were then.
+ * Plans the columns of a table for a model that was trained with another table. Columns are found
+ * by name, at any position, and treated as in training.
  *
  *     SH_TRY(sh_table_plan_as_trained(&plan, &survey, notes, options));
  *
@@ -14,10 +14,9 @@
 #include "data/trained.h"
 
 /*
- * As sh_table_plan_make, with what options->trained says of inputs, targets and classes; inputs are
- * fitted already. Columns that the model does not know are left out, which is noted. Fails with
- * SH_NOT_FOUND, which names the columns that are missing, and with SH_MISMATCH where the model was
- * trained with no table.
+ * As sh_table_plan_make, with the inputs, targets and classes of options->trained. The inputs are
+ * already fitted. Notes the columns that the model does not use. Fails with SH_NOT_FOUND, naming
+ * the missing columns, and with SH_MISMATCH if the model was not trained with a table.
  */
 sh_status sh_table_plan_as_trained(sh_table_plan *plan, const sh_survey *survey, json_t *notes,
                                    const sh_read_options *options) SHOAL_CHECKED;

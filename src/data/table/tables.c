@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables: a file of separated values of which each row is a sample (csv.h).
+ * The format `table`: a file of separated values (csv.h), each row a sample.
  *
- * The file is read twice. The first pass (column_survey.h) counts what each column holds; then it
- * is known what is made of each (table_plan.h). The second turns every field that is used into a
- * double: a number, days, or the number of a category. Doubles, since a time in seconds or an
- * amount does not fit into a float before its mean is taken away. They lie in a row_store.h, those
- * of a large table in a file: a row takes some 50 bytes of memory, however many columns it has.
+ * The file is read twice. The first pass (column_survey.h) determines the content of each column,
+ * which decides how the columns are used (table_plan.h). The second pass converts each field in use
+ * to a double: a number, days, or the number of a category. A float would not be precise enough for
+ * a time in seconds or an amount before its mean is subtracted. The doubles are in a row_store.h,
+ * for a large table in a temporary file. So a row takes about 50 bytes of memory, independent of
+ * the number of columns.
  *
- * Then rows are divided by the digest of all their fields, so that equal rows are in one split, the
- * treatments (treatment.h) are fitted to the training rows, and samples are made when they are
- * asked for. The file is hashed before and after, so that all is of one content.
+ * Then the rows are split by the digest of all their fields, so that equal rows are in one split.
+ * The treatments (treatment.h) are fitted to the training rows. Samples are made on request. The
+ * file is hashed before and after, to detect changes in between.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -30,10 +31,10 @@
 #include "data/table/row_store.h"
 #include "data/table/table_trained.h"
 
-#define KEY_BYTES 17              /* of a row's digest as text */
-#define GATHERED_BYTES (8u << 20) /* of columns that are gathered at a time, but one at least */
+#define KEY_BYTES 17              /* of a row's digest as text, with the terminating zero */
+#define GATHERED_BYTES (8u << 20) /* of columns that are gathered at once; at least one column */
 #define VAL_SPLIT 0.2
-#define REVISION "table 2" /* of what is made of a file: other samples, another one */
+#define REVISION "table 2" /* must change if the samples made from a file change */
 
 typedef char row_key[KEY_BYTES];
 
@@ -41,15 +42,15 @@ typedef struct tables {
     sh_source base;
     char *path;
     sh_table_plan plan;
-    sh_row_store *store;                      /* of each row: inputs, targets, its line */
-    size_t columns;                           /* of it */
-    int32_t **renumbered;                     /* [input]: as sh_treatment_fit; NULL for most */
-    row_key *keys;                            /* of each row, until they are divided */
-    sh_split_item *items;                     /* likewise */
-    uint32_t *order[SH_SPLITS];               /* rows of each split */
-    uint32_t rows, room;                      /* that have a target; that there is memory for */
-    double *target_means, *target_deviations; /* of targets that are numbers */
-    const sh_trained *trained;                /* NULL: figures are those of the training rows */
+    sh_row_store *store;        /* each row: inputs, targets, line */
+    size_t columns;             /* of the store */
+    int32_t **renumbered;       /* [inputs], from sh_treatment_fit; NULL for most inputs */
+    row_key *keys;              /* of each row, until the split */
+    sh_split_item *items;       /* one for each row, until the split */
+    uint32_t *order[SH_SPLITS]; /* the rows of each split, ascending */
+    uint32_t rows, room;        /* rows with a target; capacity */
+    double *target_means, *target_deviations; /* of numeric targets */
+    const sh_trained *trained; /* NULL: figures are computed from the training rows */
 } tables;
 
 /* --- samples --- */
@@ -75,7 +76,7 @@ static void write_target(const tables *t, const double *values, void *target)
                          : (float)((values[i] - t->target_means[i]) / t->target_deviations[i]);
 }
 
-/* What an input is called behind its treatment: a category has another number there. */
+/* Returns the value of an input after fitting, which renumbers categories. */
 static double renumber(const tables *t, uint32_t input, double value)
 {
     const int32_t *numbers = t->renumbered[input];
@@ -194,7 +195,7 @@ static sh_status read_field(double *value, const sh_treatment *treatment, const 
                    row->line, reason, treatment->name);
 }
 
-/* A class that no training row had. */
+/* Fails for a class that the trained model does not know. */
 static sh_status check_class(const tables *t, const sh_csv_row *row, double value)
 {
     char name[SH_CELL_NAME_BYTES];
@@ -205,7 +206,7 @@ static sh_status check_class(const tables *t, const sh_csv_row *row, double valu
     return sh_fail_in(sh_trained_class(&number, t->trained, name), "line %" PRIu64, row->line);
 }
 
-/* `values` has room for a row of the store. */
+/* Adds a row unless a target is missing. `values` is scratch space for a row of the store. */
 static sh_status load_row(tables *t, const sh_csv_row *row, double *values)
 {
     bool missing = false;
@@ -262,7 +263,7 @@ static sh_status load(tables *t, sh_csv *csv, const sh_survey *survey)
 
 /* --- training and validation --- */
 
-/* All rows validate where a model is shown them. */
+/* Splits the rows. For a trained model, all rows are validation rows. */
 static sh_status assign(tables *t, double part)
 {
     const uint32_t classes = t->plan.task == SH_TARGET_CLASS ? t->plan.targets[0].words.count : 1;
@@ -272,7 +273,7 @@ static sh_status assign(tables *t, double part)
     if (t->trained != NULL)
         return SH_OK;
     sh_status status = sh_split_assign(items, t->rows, classes, part);
-    if (status == SH_INVALID) { /* few rows, all on one side by chance, none of a class to spare */
+    if (status == SH_INVALID) { /* few rows: by chance all are in one split */
         for (uint32_t i = 0; i < t->rows; i++)
             items[i].class = 0;
         status = sh_split_assign(items, t->rows, 1, part);
@@ -303,7 +304,7 @@ static sh_status divide(tables *t, double part)
     return SH_OK;
 }
 
-/* Several columns of the store at once, one behind the other. */
+/* Gathers several consecutive columns of the store at once. */
 typedef struct gathering {
     const tables *t;
     double *values; /* owned */
@@ -320,7 +321,7 @@ static sh_status gathering_init(gathering *g, const tables *t)
     return g->values != NULL ? SH_OK : sh_fail_memory(g->most * column, "columns of a table");
 }
 
-/* Column `index`, of all rows; until the next call. Quick where they are asked for in order. */
+/* Returns column `index` of all rows, borrowed until the next call. Fast for ascending indices. */
 static sh_status gather(double **values, gathering *g, size_t index)
 {
     if (index < g->first || index >= g->first + g->count) {
@@ -335,14 +336,14 @@ static sh_status gather(double **values, gathering *g, size_t index)
     return SH_OK;
 }
 
-/* Moves the values of the training rows, which are in order, to the front. */
+/* Moves the values of the training rows to the front, in order. */
 static void keep_training(const tables *t, double *values)
 {
     for (uint32_t i = 0; i < t->base.info.count[SH_SPLIT_TRAIN]; i++)
         values[i] = values[t->order[SH_SPLIT_TRAIN][i]];
 }
 
-/* Fits an input; how many of its values are missing, or words that the run does not know. */
+/* Fits an input. Counts its missing values, and its words that the model does not know. */
 static sh_status fit_input(tables *t, uint32_t index, double *values, uint32_t *missing,
                            uint32_t *unknown)
 {
@@ -430,7 +431,7 @@ static sh_status fit_targets(tables *t, gathering *g)
 
 /* --- the description --- */
 
-/* Classes that only one split has. */
+/* Notes the classes that occur in one split only. */
 static sh_status note_classes(const tables *t, gathering *g, json_t *notes)
 {
     const sh_lexicon *classes = &t->plan.targets[0].words;
@@ -453,7 +454,7 @@ static sh_status note_classes(const tables *t, gathering *g, json_t *notes)
                : sh_notes_add(notes, "classes that only one split has: %s", sh_names_end(&alone));
 }
 
-/* Classes or labels, the figures of numbers, and the inputs. */
+/* Describes classes or labels, mean and deviation of numeric targets, and the inputs. */
 static sh_status describe(tables *t)
 {
     json_t *names = json_array(), *figures = json_array(), *inputs = json_array();
@@ -513,9 +514,9 @@ done:
     return status;
 }
 
-/* --- looking --- */
+/* --- looking into the data --- */
 
-/* Over the content and the options that decide the samples. */
+/* Computes the digest of the content and of the options that affect the samples. */
 static sh_status make_digest(char hex[SH_DIGEST_TEXT], const char *content,
                              const sh_read_options *options)
 {

@@ -63,7 +63,7 @@ sh_status sh_treatment_value(const sh_treatment *treatment, double *value, const
     return SH_OK;
 }
 
-/* --- figures --- */
+/* --- fitting --- */
 
 bool sh_treatment_moments(double *mean, double *deviation, const double *values, size_t count)
 {
@@ -86,7 +86,10 @@ bool sh_treatment_moments(double *mean, double *deviation, const double *values,
             same &= isnan(first) || values[i] == first;
             first = isnan(first) ? values[i] : first;
         }
-    *deviation = same ? 0 : sqrt(squares / (double)present); /* equal values: rounding says else */
+    *deviation =
+        same ? 0
+             : sqrt(squares /
+                    (double)present); /* rounding would give a value above 0 for equal values */
     if (same)
         *mean = first;
     return isfinite(*mean) && isfinite(*deviation) && (same || *deviation > 0);
@@ -120,7 +123,7 @@ static sh_status fit_number(sh_treatment *treatment, const double *values, size_
         present += isnan(values[i]) ? 0 : 1;
     treatment->indicator = false;
     treatment->outputs = 0;
-    if (present == 0) /* in training: what validation has says nothing */
+    if (present == 0) /* no training value: validation values cannot be used */
         return SH_OK;
     if (!sh_treatment_moments(&treatment->mean, &treatment->deviation, values, count))
         return sh_fail(SH_FORMAT,

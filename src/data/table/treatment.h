@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is done to a column of a table to make inputs of a network of it.
+ * Converts a column of a table to inputs of a network.
  *
- *     number, date   (value - mean) / deviation; where it is missing the median takes its place,
- *                    and one more input says so: 1 where it was missing, else 0
- *     ordinal        the place of the word in its order, 0, 1, ..., as a number
- *     category       one input for each category, 1 for the one that it is; all 0 where it is
- *                    missing or none of them
+ *     number, date   (value - mean) / deviation. The median replaces a missing value. If training
+ *                    values are missing, another input is 1 for missing, otherwise 0
+ *     ordinal        the position of the word in its order, 0, 1, ..., as a number
+ *     category       one input for each category, 1 for the value's category; all 0 if the value
+ *                    is missing or not a known category
  *
  *     SH_TRY(sh_treatment_value(&age, &value, "42.5"));
  *     sh_treatment_apply(&age, inputs, value);          // age.outputs numbers
  *
- * Its figures are those of the training samples alone, added up as doubles in the order of the
- * rows.
+ * Mean, deviation, median and categories come from the training samples only, summed as doubles in
+ * the order of the rows.
  *
- * Threads: applying any; the rest caller locks.
+ * Threads: sh_treatment_apply is safe to call concurrently. For the rest, the caller locks.
  */
 #ifndef SHOAL_DATA_TABLE_TREATMENT_H
 #define SHOAL_DATA_TABLE_TREATMENT_H
@@ -27,50 +27,51 @@ typedef struct sh_treatment {
     char *name;      /* of the column; owned */
     uint32_t column; /* from 0 */
     sh_kind kind;
-    sh_lexicon words; /* ordinal: the order; category: in the table, from sh_treatment_fit on those
-                       that training samples have */
-    double median, mean, deviation; /* deviation 0: the values are all the same, none is an input */
-    bool indicator;                 /* an input says where the value is missing */
-    uint32_t outputs;               /* inputs of the network; 0: the column is constant */
+    sh_lexicon words; /* ordinal: the order. category: all of the table; after sh_treatment_fit,
+                       those of the training samples */
+    double median, mean,
+        deviation;    /* deviation 0: all values are equal, so the value is not an input */
+    bool indicator;   /* an extra input tells if the value is missing */
+    uint32_t outputs; /* number of inputs of the network; 0: the column is not used */
 } sh_treatment;
 
-/* Owned: sh_treatment_release it. `words` is taken over and left empty. */
+/* Owned: release it with sh_treatment_release. Moves `words` into it and leaves `words` empty. */
 sh_status sh_treatment_init(sh_treatment *treatment, const char *name, uint32_t column,
                             sh_kind kind, sh_lexicon *words) SHOAL_CHECKED;
-void sh_treatment_release(sh_treatment *treatment); /* zeroed is fine */
+void sh_treatment_release(sh_treatment *treatment); /* safe for a zeroed value */
 
 /*
- * What stands in a field as a number: NaN where it is missing, of a category its number and -1
- * where it is none. Fails with SH_FORMAT for what is no number, date or word of the order; the
- * message says what it is, not where.
+ * Converts a field to a number: NaN if it is missing; for a category its number, or -1 if it is
+ * unknown. Fails with SH_FORMAT if the field is not a number, date or word of the order, as needed.
+ * The message names the column but not the line.
  */
 sh_status sh_treatment_value(const sh_treatment *treatment, double *value,
                              const char *text) SHOAL_CHECKED;
 
 /*
- * Finds the figures by the `count` values of the training samples. Values of a category are
- * numbered anew, as `renumbered` says: of each number before, the one behind it (-1: none); owned,
- * NULL for other kinds.
+ * Fits the treatment to the `count` values of the training samples. Renumbers categories: the old
+ * number i becomes (*renumbered)[i], or -1 if no training sample has it. `*renumbered` is owned,
+ * and NULL for other kinds. SH_FORMAT if the numbers are too far apart.
  */
 sh_status sh_treatment_fit(sh_treatment *treatment, int32_t **renumbered, const double *values,
                            size_t count) SHOAL_CHECKED;
 
-/* Writes treatment->outputs inputs; false where one is not finite as a float. */
+/* Writes treatment->outputs inputs. False if one is not finite as a float. */
 bool sh_treatment_apply(const sh_treatment *treatment, float *inputs, double value);
 
-/* An object that says all of it: "name", "column" (from 1), "kind", and "mean", "deviation",
- * "median", "missing" (whether there is the input that says so) or "categories" or "order". NULL:
- * no memory. */
+/* Returns the treatment as an object: "name", "column" (from 1), "kind", then "categories", or
+ * "mean", "deviation", "median", "missing" (there is the extra input) and for ordinals "order".
+ * NULL if there is no memory. Owned. */
 json_t *sh_treatment_json(const sh_treatment *treatment);
 
 /*
- * The treatment that such an object says, for new rows: outputs are as they were. Owned:
- * sh_treatment_release it. Fails with SH_FORMAT where the object is none of these.
+ * Restores a treatment from such an object, for new rows; `outputs` is as before. Owned: release it
+ * with sh_treatment_release. Fails with SH_FORMAT if the object is not valid.
  */
 sh_status sh_treatment_parse(sh_treatment *treatment, const json_t *object) SHOAL_CHECKED;
 
-/* Mean and deviation (over n) of those of `count` values that are not NaN. False: there are none,
- * or their squares are too large for a double. */
+/* Mean and deviation (over n) of the values that are not NaN. False if there are none, or if the
+ * mean or deviation overflows or the deviation of different values underflows to 0. */
 bool sh_treatment_moments(double *mean, double *deviation, const double *values, size_t count);
 
 #endif

@@ -63,8 +63,8 @@ static void what_never_changes_is_no_input(void **state)
         double values[4];
         uint32_t outputs;
     } cases[] = {
-        {{1, 2, 3, 4}, 1},         {{0.1, 0.1, 0.1, 0.1}, 0}, /* whose mean is rounded */
-        {{0.1, 0.1, NAN, 0.1}, 1},                            /* whether it is missing */
+        {{1, 2, 3, 4}, 1},         {{0.1, 0.1, 0.1, 0.1}, 0}, /* the computed mean is inexact */
+        {{0.1, 0.1, NAN, 0.1}, 1}, /* only the input for missing values */
         {{NAN, NAN, NAN, NAN}, 0}, {{1, 2, NAN, NAN}, 2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -74,7 +74,7 @@ static void what_never_changes_is_no_input(void **state)
         assert_ok(sh_treatment_fit(&t, &renumbered, cases[i].values, 4));
         assert_int_equal(t.outputs, cases[i].outputs);
         assert_true(sh_treatment_apply(&t, inputs, NAN));
-        assert_true(inputs[t.outputs] == 7); /* no more is written */
+        assert_true(inputs[t.outputs] == 7); /* nothing is written beyond */
         assert_true(sh_treatment_apply(&t, inputs, 0.1));
         assert_true(inputs[t.outputs] == 7);
         sh_treatment_release(&t);
@@ -147,7 +147,7 @@ static void bad_numbers_are_refused(void **state)
     sh_treatment_release(&t);
 }
 
-/* A treatment that was written and read does the same. */
+/* A treatment restored from its object gives the same results. */
 static void treatments_are_read_back(void **state)
 {
     (void)state;
