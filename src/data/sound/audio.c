@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `audio:DIR`: recordings with a class each (sound_list.h), as log-mel spectrograms of one length
- * (sound_sample.h): the length that 95 of 100 training recordings fit into, by their headers.
+ * The format `audio:DIR`: recordings with one class each (sound_list.h), as log-mel spectrograms of
+ * one length (sound_sample.h). The length covers 95 % of the training recordings, by their headers.
  *
- * A recording whose header is damaged has no say in the length; decoding it will fail, and packing
- * names it then.
+ * A recording with a damaged header does not affect the length. Packing reports it when its
+ * decoding fails.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -24,9 +24,9 @@
 #include "data/sound/sound_sample.h"
 #include "data/sound/spectrogram.h"
 
-#define COVERED 95   /* of 100 recordings */
-#define VERSION 1    /* of what recordings become: other samples need another number */
-#define PEEK_MOST 64 /* entries of a folder that are looked at to recognise it */
+#define COVERED 95   /* percent of the training recordings that fit into a sample */
+#define VERSION 1    /* must change if the samples made from recordings change */
+#define PEEK_MOST 64 /* most entries of a folder that are examined to recognise it */
 
 typedef struct audio_source {
     sh_source base;
@@ -35,11 +35,11 @@ typedef struct audio_source {
     sh_sound_sampler *sampler;
 } audio_source;
 
-/* What the headers say. */
+/* Summary of all headers. */
 typedef struct survey {
-    uint64_t *lengths; /* of training recordings, in samples at the form's rate; owned */
+    uint64_t *lengths; /* of the training recordings, in samples at the form's rate; owned */
     size_t count, damaged, many_channels, other_rates;
-    uint32_t lowest, highest; /* rates */
+    uint32_t lowest, highest; /* sample rates */
 } survey;
 
 static const sh_sound_item *item_at(const audio_source *audio, sh_split split, uint32_t index)
@@ -55,14 +55,14 @@ static const char *path_of(const audio_source *audio, const sh_sound_item *item)
 
 static sh_status open_file(int *fd, const audio_source *audio, const char *path)
 {
-    /* Not blocking: of what became a pipe meanwhile nothing is waited for. */
+    /* Does not block if the file was replaced by a pipe. */
     *fd = openat(audio->list.folder.fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (*fd < 0)
         return sh_fail_errno(errno, "%s: cannot open it", path);
     return SH_OK;
 }
 
-/* --- looking --- */
+/* --- looking into the data --- */
 
 static sh_status survey_file(survey *s, const audio_source *audio, const sh_sound_item *item)
 {
@@ -94,12 +94,12 @@ static int by_length(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The frames of a sample, by the sorted lengths. */
+/* Returns the number of frames of a sample. The lengths must be sorted. */
 static size_t choose_frames(const survey *s, uint32_t rate)
 {
     const uint64_t longest = s->lengths[(s->count * COVERED + 99) / 100 - 1];
     const size_t hop = sh_spectrogram_hop(rate);
-    /* As many as cover the last samples too. */
+    /* Rounded up, to cover the last samples too. */
     const uint64_t frames = sh_spectrogram_frames(rate, longest + hop - 1);
     return frames < SH_SOUND_FRAMES_MOST ? (size_t)frames : SH_SOUND_FRAMES_MOST;
 }
@@ -130,7 +130,7 @@ static sh_status note_survey(const audio_source *audio, const survey *s, json_t 
     return SH_OK;
 }
 
-/* Looks at all headers and decides how long a sample is. */
+/* Reads all headers and decides the length of a sample. */
 static sh_status survey_all(audio_source *audio, json_t *notes)
 {
     survey s = {0};
@@ -140,7 +140,7 @@ static sh_status survey_all(audio_source *audio, json_t *notes)
         return sh_fail_memory(audio->list.count * sizeof *s.lengths, "lengths of recordings");
     for (size_t i = 0; i < audio->list.count; i++)
         SH_TRY_DONE(survey_file(&s, audio, &audio->list.items[i]));
-    if (s.count == 0) { /* the last one's message says why */
+    if (s.count == 0) { /* the message is that of the last recording */
         status = sh_fail_in(SH_CORRUPT, "%s: no training recording can be read: the last one",
                             audio->list.folder.place);
         goto done;
@@ -153,7 +153,7 @@ done:
     return status;
 }
 
-/* The JSON that goes with the samples. */
+/* Makes the JSON description of the data. */
 static sh_status describe(audio_source *audio)
 {
     const sh_sound_form *form = &audio->form;
@@ -274,7 +274,8 @@ static sh_status audio_look(sh_source **source, const sh_format *format, const c
     return SH_OK;
 }
 
-/* Whether recordings are among the first entries of a folder, or of the folders in it. */
+/* True if a recording is among the first entries of the folder or of its folders, `depth` levels
+ * deep. */
 static bool holds_recordings(int parent, const char *name, int depth)
 {
     const int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cooley and Tukey's transform of radix 2, decimation in time: the points are put into the order of
- * their reversed bits, then pairs of transforms of 1, 2, 4 ... points are joined.
+ * The radix-2 transform of Cooley and Tukey, decimation in time. The points are sorted by their
+ * bit-reversed indices. Then pairs of transforms of 1, 2, 4 ... points are combined.
  */
 #include "data/sound/fourier.h"
 
@@ -13,9 +13,9 @@
 
 struct sh_fourier {
     size_t points;
-    uint32_t *reversed; /* of each index; owned */
-    double *cosine;     /* of 2 pi k / points, k below points / 2; owned */
-    double *sine;       /* the same */
+    uint32_t *reversed; /* bit-reversed indices; owned */
+    double *cosine;     /* cos(2 pi k / points) for k < points / 2; owned */
+    double *sine;       /* the same for the sine */
 };
 
 sh_status sh_fourier_new(sh_fourier **fourier, size_t points)
@@ -34,10 +34,10 @@ sh_status sh_fourier_new(sh_fourier **fourier, size_t points)
         return sh_fail_memory(points * 2 * sizeof(double), "a Fourier transform");
     }
     for (size_t i = 0; i < points; i++)
-        fresh->reversed[i] =
-            fresh->reversed[i / 2] / 2 + (i % 2 == 0 ? 0 : (uint32_t)half); /* i / 2 is done */
+        fresh->reversed[i] = fresh->reversed[i / 2] / 2 +
+                             (i % 2 == 0 ? 0 : (uint32_t)half); /* entry i / 2 is already set */
     for (size_t k = 0; k < half; k++) {
-        /* k / points is exact, and sin x = cos(x - pi / 2). */
+        /* k / points is exact; sin x = cos(x - pi / 2) */
         const double turns = 2 * (double)k / (double)points;
         fresh->cosine[k] = sh_real_cos_pi(turns);
         fresh->sine[k] = sh_real_cos_pi(turns - 0.5);

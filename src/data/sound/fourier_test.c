@@ -9,7 +9,7 @@
 
 enum { MOST = 1024 };
 
-/* Numbers without a pattern, in -1 .. 1. */
+/* Returns a pseudo-random number in -1 .. 1. */
 static double draw(uint32_t *state)
 {
     *state = *state * 1664525u + 1013904223u;

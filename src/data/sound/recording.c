@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libsndfile is lenient: of a file that is cut off it gives what is there. So before it gets a WAV
- * or AIFF file, the chunks are looked through here: what the file says it holds has to be in it.
- * Programs that write to a pipe do not know the length and put the largest number there; that is
- * let through.
+ * libsndfile is lenient: from a truncated file it returns the samples that exist. So the chunks of
+ * WAV and AIFF files are checked here first: the file must contain all that its header promises.
+ * Programs that write to a pipe do not know the length and store the largest number instead. Such
+ * lengths are accepted.
  */
 #include "data/sound/recording.h"
 
@@ -20,9 +20,9 @@
 #include "base/library.h"
 #include "data/extent.h"
 
-#define BLOCK_VALUES 16384       /* decoded at a time, over all channels */
-#define CHUNKS_MOST 256          /* of a WAV file that are looked at */
-#define UNKNOWN_FROM 0x7ffff000u /* a length from here on says that it was unknown */
+#define BLOCK_VALUES 16384       /* decoded at once, over all channels */
+#define CHUNKS_MOST 256          /* most chunks of a file that are examined */
+#define UNKNOWN_FROM 0x7ffff000u /* lengths from here on mean "unknown" */
 
 typedef struct sound_calls {
     SH_LIBRARY_CALL(sf_open_virtual);
@@ -34,7 +34,7 @@ struct sh_recording {
     sound_calls calls;
     SNDFILE *file;
     int fd;
-    int64_t bytes, at; /* of the file, and where libsndfile is in it */
+    int64_t bytes, at; /* size of the file, and libsndfile's position in it */
     const char *name;
     sh_recording_info info;
 };
@@ -60,7 +60,7 @@ bool sh_recording_is_named(const char *name)
     return false;
 }
 
-/* --- what is checked before libsndfile sees it --- */
+/* --- checks before libsndfile opens the file --- */
 
 static uint32_t number_at(const uint8_t *bytes, bool big)
 {
@@ -70,7 +70,8 @@ static uint32_t number_at(const uint8_t *bytes, bool big)
                      bytes[0];
 }
 
-/* The chunks of a WAV or AIFF file: a name of 4 bytes, a length, and so many bytes, made even. */
+/* Checks the chunks of a WAV or AIFF file: a name of 4 bytes, a length, content padded to an even
+ * length. */
 static sh_status check_chunks(int fd, const char *name, uint64_t file_bytes, bool big)
 {
     const char *wanted = big ? "SSND" : "data";
@@ -105,7 +106,7 @@ static sh_status check_chunks(int fd, const char *name, uint64_t file_bytes, boo
     return sh_fail(SH_FORMAT, "%s: none of its first %d parts holds samples", name, CHUNKS_MOST);
 }
 
-/* That the file is whole as far as can be told, and of a kind that is read. */
+/* Checks that the file has a supported format and is not visibly truncated. */
 static sh_status check_file(int64_t *bytes, int fd, const char *name)
 {
     struct stat about;
@@ -132,10 +133,10 @@ static sh_status check_file(int64_t *bytes, int fd, const char *name)
     return SH_OK;
 }
 
-/* --- the file, as libsndfile sees it --- */
+/* --- file access for libsndfile --- */
 
-/* Reading goes through these because sf_open_fd closes the file where it fails with an OGG file,
- * though it was told not to. */
+/* These callbacks replace sf_open_fd, which closes the descriptor if it fails with an OGG file,
+ * even if told not to. */
 
 static sf_count_t file_bytes(void *context)
 {
@@ -228,7 +229,7 @@ const sh_recording_info *sh_recording_about(const sh_recording *recording)
     return &recording->info;
 }
 
-/* The mean of a moment's channels. */
+/* Returns the mean of the channels at one time. */
 static double mean_of(const float *values, uint32_t channels)
 {
     double sum = 0;
@@ -237,7 +238,7 @@ static double mean_of(const float *values, uint32_t channels)
     return sum / channels;
 }
 
-/* Decodes all and keeps what is wanted; `block` has BLOCK_VALUES. */
+/* Decodes the whole file and stores the requested samples. `block` has BLOCK_VALUES. */
 static sh_status decode(sh_recording *r, float *samples, int64_t first, size_t count, float *block)
 {
     const uint32_t channels = r->info.channels;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The samples of a recording in a file: WAV, FLAC, AIFF or OGG, by libsndfile, which is loaded when
- * the first one is opened.
+ * Reads the samples of a recording in a WAV, FLAC, AIFF or OGG file. libsndfile decodes it, and is
+ * loaded when the first recording is opened.
  *
  *     sh_recording *recording;
  *     SH_TRY(sh_recording_open(&recording, fd, "yes/17.wav"));
@@ -9,10 +9,10 @@
  *     SH_TRY(sh_recording_read(recording, samples, 0, info->samples));
  *     sh_recording_close(recording);
  *
- * Channels are averaged; 1 is full scale. Files are told apart by how they begin, not by their
- * names. The bits are the same everywhere, but for OGG, whose decoders round differently.
+ * Channels are averaged. Full scale is 1. The format is recognised by content, not by name. Samples
+ * are identical on every machine, except for OGG, whose decoders round differently.
  *
- * Threads: one at a time for each recording.
+ * Threads: concurrent calls must be for different recordings.
  */
 #ifndef SHOAL_DATA_SOUND_RECORDING_H
 #define SHOAL_DATA_SOUND_RECORDING_H
@@ -30,34 +30,33 @@
 typedef struct sh_recording sh_recording;
 
 typedef struct sh_recording_info {
-    uint32_t rate; /* samples a second */
+    uint32_t rate; /* samples per second */
     uint32_t channels;
-    uint64_t samples; /* of each channel, at least 1, as the file says */
+    uint64_t samples; /* of each channel by the header, at least 1 */
 } sh_recording_info;
 
-/* Whether a file's name ends as those of recordings do. */
+/* True if the name has the extension of a recording. */
 bool sh_recording_is_named(const char *name);
 
 /*
- * Reads the header. `fd` is borrowed until the recording is closed;
- * `name` is for messages and borrowed likewise. Fails with SH_FORMAT or SH_CORRUPT where the file
- * is no recording, is cut off or has no samples, and with SH_UNSUPPORTED where libsndfile is
- * missing.
+ * Reads the header. `fd` and `name` (for messages) are borrowed until sh_recording_close, which
+ * must be called for `*recording`. Fails with SH_FORMAT or SH_CORRUPT if the file is not a
+ * recording, is truncated or has no samples; with SH_UNSUPPORTED if libsndfile is missing.
  */
 sh_status sh_recording_open(sh_recording **recording, int fd, const char *name) SHOAL_CHECKED;
 
-/* Borrowed until it is closed. */
+/* Borrowed until sh_recording_close. */
 const sh_recording_info *sh_recording_about(const sh_recording *recording);
 
 /*
- * Decodes all of the file, once, and keeps `count` samples from number `first` on; those that lie
- * outside of it are 0. `first` may be negative. SH_CORRUPT where the file holds fewer samples than
- * it says or one is no number.
+ * Decodes the whole file and stores `count` samples, beginning with number `first`, which may be
+ * negative. Samples outside of the recording are 0. Must be called only once for a recording.
+ * SH_CORRUPT if the file has fewer samples than its header says, or one is not finite.
  */
 sh_status sh_recording_read(sh_recording *recording, float *samples, int64_t first,
                             size_t count) SHOAL_CHECKED;
 
-/* NULL is fine. */
+/* NULL is ignored. */
 void sh_recording_close(sh_recording *recording);
 
 #endif

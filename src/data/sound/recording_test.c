@@ -9,7 +9,7 @@ enum { SAMPLES = 1000 };
 
 static float samples[SAMPLES + 200], values[2 * SAMPLES];
 
-/* Opens the file and reads `count` samples from number `first` on. */
+/* Opens the file and reads `count` samples from number `first`. */
 static sh_status read_file(const char *path, sh_recording_info *info, int64_t first, size_t count)
 {
     sh_recording *recording;
@@ -21,7 +21,7 @@ static sh_status read_file(const char *path, sh_recording_info *info, int64_t fi
         status = sh_recording_read(recording, samples, first, count);
         sh_recording_close(recording);
     }
-    assert_int_equal(close(fd), 0); /* it is ours alone */
+    assert_int_equal(close(fd), 0); /* the descriptor is still open */
     return status;
 }
 
@@ -104,12 +104,12 @@ static void every_kind_is_read(void **state)
     }
 }
 
-/* One change to a good WAV file of 1000 samples. */
+/* A change to a valid WAV file of 1000 samples. */
 static const struct damage {
     const char *what;
-    size_t at;      /* which bytes are others; 0: none */
-    uint32_t value; /* what they are then, 4 of them */
-    size_t count;   /* of the file; 0: all */
+    size_t at;      /* position of the changed bytes; 0: none */
+    uint32_t value; /* new value of 4 bytes */
+    size_t count;   /* bytes of the file; 0: all */
     sh_status code;
     const char *part;
 } damages[] = {
@@ -183,7 +183,7 @@ static void flac_that_is_cut_off_is_named(void **state)
     assert_fails(read_file(path, &info, 0, SAMPLES), SH_CORRUPT, "is cut off or damaged");
 }
 
-/* libsndfile may fail in any decoder that it hands the file to. */
+/* libsndfile may fail in any of its decoders. */
 static void beginnings_alone_are_refused(void **state)
 {
     (void)state;

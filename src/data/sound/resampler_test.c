@@ -17,7 +17,7 @@ static void make_tone(double hertz, uint32_t rate, size_t count)
         input[i] = (float)sin(TURN * hertz * (double)i / rate);
 }
 
-/* Resamples `count` samples of input[]; how many there are then. */
+/* Resamples `count` samples of input[]. Returns the number of outputs. */
 static size_t resample(uint32_t from, uint32_t to, size_t count)
 {
     sh_resampler *resampler;
@@ -29,7 +29,7 @@ static size_t resample(uint32_t from, uint32_t to, size_t count)
     return outputs;
 }
 
-/* The largest difference from a tone of `amplitude`, away from the ends. */
+/* Returns the largest difference from a tone of `amplitude`, away from the ends. */
 static double error_of(double hertz, uint32_t rate, size_t count, double amplitude)
 {
     double largest = 0;
@@ -43,11 +43,11 @@ static double error_of(double hertz, uint32_t rate, size_t count, double amplitu
 
 static const struct rates {
     uint32_t from, to;
-    double passes, stops; /* Hz; 0: nothing to stop */
+    double passes, stops; /* highest Hz to pass, lowest Hz to stop; 0: nothing to stop */
 } rates[] = {
     {44100, 8000, 3200, 4100},  {48000, 16000, 6500, 8100}, {16000, 8000, 1000, 4050},
     {22050, 16000, 6000, 9000}, {8000, 16000, 3200, 0},     {8000, 44100, 440, 0},
-    {11025, 8000, 3000, 4500},  {44101, 8000, 3200, 4100}, /* without a table */
+    {11025, 8000, 3000, 4500},  {44101, 8000, 3200, 4100}, /* too many weights for a table */
 };
 
 static void tones_are_kept_and_aliases_removed(void **state)
@@ -112,8 +112,7 @@ static void a_part_is_that_part_of_the_whole(void **state)
             size_t inputs;
             sh_resampler_needs(resampler, firsts[k], 64, &from, &inputs);
             assert_in_range(inputs, 1, 4000);
-            float *cut =
-                calloc(inputs, sizeof *cut); /* none more: the sanitizer watches its ends */
+            float *cut = calloc(inputs, sizeof *cut); /* exact size, for the sanitizer */
             assert_non_null(cut);
             for (size_t n = 0; n < inputs; n++) {
                 const int64_t place = from + (int64_t)n;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests: WAV files, built from their description, and tones in files of any kind that
- * libsndfile writes.
+ * Builds WAV files from a description, and writes tones in any format of libsndfile, for
+ * tests.
  *
  *     const sound_wave wave = {.rate = 8000, .channels = 1, .samples = 4000, .hertz = 1000};
  *     sound_write("/tmp/x/yes/1.wav", &wave);
  *
- * Thread of the test only. Failures fail the test.
+ * Threads: one only. Failures fail the test.
  */
 #ifndef SHOAL_DATA_SOUND_SOUND_FIXTURE_H
 #define SHOAL_DATA_SOUND_SOUND_FIXTURE_H
@@ -23,7 +23,7 @@
 
 typedef struct sound_wave {
     uint32_t rate, channels, samples;
-    double hertz; /* of a sine of half the full scale in the first channel, others are silent */
+    double hertz; /* of a sine at half scale in the first channel; other channels are silent */
 } sound_wave;
 
 static inline void sound_put(uint8_t *at, uint32_t value, int bytes)
@@ -37,7 +37,7 @@ static inline int16_t sound_sample_of(const sound_wave *wave, uint32_t index)
     return (int16_t)(16384 * sin(SOUND_TURN * wave->hertz * index / wave->rate));
 }
 
-/* The bytes of a WAV file of 16-bit integers: owned, free() it. */
+/* Returns the bytes of a WAV file of 16-bit integers. Owned: free() it. */
 static inline uint8_t *sound_bytes(size_t *count, const sound_wave *wave)
 {
     const uint32_t data = wave->samples * wave->channels * 2;
@@ -47,7 +47,7 @@ static inline uint8_t *sound_bytes(size_t *count, const sound_wave *wave)
     memcpy(bytes, "RIFF....WAVEfmt ", 16);
     sound_put(bytes + 4, 36 + data, 4);
     sound_put(bytes + 16, 16, 4);
-    sound_put(bytes + 20, 1, 2); /* integers */
+    sound_put(bytes + 20, 1, 2); /* format: integers */
     sound_put(bytes + 22, wave->channels, 2);
     sound_put(bytes + 24, wave->rate, 4);
     sound_put(bytes + 28, wave->rate * wave->channels * 2, 4);
@@ -69,7 +69,7 @@ static inline void sound_write(const char *path, const sound_wave *wave)
     free(bytes);
 }
 
-/* A path in the scratch folder, whose folders are made; borrowed until the next call. */
+/* Returns a path in the scratch folder and creates its folders. Borrowed until the next call. */
 static inline const char *sound_path(const char *name)
 {
     static char path[SCRATCH_BYTES + 512];
@@ -77,13 +77,13 @@ static inline const char *sound_path(const char *name)
     assert_in_range(length, 1, sizeof path - 1);
     for (char *at = path + strlen(scratch_folder) + 1; (at = strchr(at, '/')) != NULL; at++) {
         *at = '\0';
-        (void)mkdir(path, 0700); /* it may be there */
+        (void)mkdir(path, 0700); /* may exist */
         *at = '/';
     }
     return path;
 }
 
-/* A second of a tone, in the scratch folder. */
+/* Writes half a second of a tone to the scratch folder. */
 static inline void sound_make(const char *name, double hertz)
 {
     sound_write(sound_path(name), &(sound_wave){8000, 1, 4000, hertz});
@@ -95,7 +95,7 @@ typedef struct sound_writer {
     SH_LIBRARY_CALL(sf_close);
 } sound_writer;
 
-/* Writes `frames` moments of `values` in a format of libsndfile's. */
+/* Writes wave->samples frames of `values` in a format of libsndfile. */
 static inline void sound_write_as(const char *path, int format, const sound_wave *wave,
                                   const float *values)
 {

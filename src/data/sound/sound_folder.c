@@ -15,15 +15,15 @@
 
 #define PATH_BYTES 4096
 
-/* Where the walk is. */
+/* Position of the walk. */
 typedef struct walk {
     sh_sound_folder *folder;
-    char path[PATH_BYTES]; /* below the folder, of what is looked at */
+    char path[PATH_BYTES]; /* current path, below the folder */
     size_t depth;
     struct {
         dev_t device;
         ino_t inode;
-    } above[SH_SOUND_DEPTH_MOST]; /* the folders that lead there */
+    } above[SH_SOUND_DEPTH_MOST]; /* the folders that contain it */
 } walk;
 
 static sh_status add_file(walk *w, const struct stat *about)
@@ -43,7 +43,7 @@ static sh_status add_file(walk *w, const struct stat *about)
     return SH_OK;
 }
 
-/* Notes where the walk enters a folder; refuses to go round in a circle. */
+/* Enters a folder. Fails if the folder is already being walked. */
 static sh_status enter(walk *w, const struct stat *about)
 {
     if (w->depth == SH_SOUND_DEPTH_MOST)
@@ -61,7 +61,7 @@ static sh_status enter(walk *w, const struct stat *about)
 
 static sh_status list(walk *w, int parent, const char *name, size_t length);
 
-/* Takes what is called `name` in the folder `parent`, whose path is `length` bytes long. */
+/* Adds the entry `name` of the folder `parent`, whose path is `length` bytes long. */
 static sh_status take(walk *w, int parent, const char *name, size_t length)
 {
     struct stat about;
@@ -119,7 +119,7 @@ static sh_status list(walk *w, int parent, const char *name, size_t length)
     w->path[length] = '\0';
     if (status != SH_OK || !empty || length == 0)
         return status;
-    /* The first one by its path, wherever the disk put it. */
+    /* Keep the first by path, independent of the order of readdir. */
     if (w->folder->empty == NULL || strcmp(w->path, w->folder->empty) < 0)
         w->folder->empty = sh_arena_text(&w->folder->arena, w->path);
     return SH_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recordings below a folder, by their names: what was there at one moment.
+ * Lists the recordings below a folder at one time.
  *
  *     sh_sound_folder folder;
  *     SH_TRY(sh_sound_folder_open(&folder, "/data/digits"));
@@ -8,10 +8,10 @@
  *     SH_TRY(sh_sound_folder_unchanged(&folder));
  *     sh_sound_folder_close(&folder);
  *
- * Hidden files and files that are not named as recordings are left out. Links are followed; one to
- * a folder above itself is refused.
+ * Hidden files and files not named as recordings are skipped. Links are followed. A link to a
+ * containing folder is an error.
  *
- * Threads: one at a time.
+ * Threads: caller locks.
  */
 #ifndef SHOAL_DATA_SOUND_SOUND_FOLDER_H
 #define SHOAL_DATA_SOUND_SOUND_FOLDER_H
@@ -25,33 +25,34 @@
 typedef struct sh_sound_file {
     const char *path; /* below the folder */
     uint64_t bytes;
-    int64_t changed_ns; /* when it was changed last */
+    int64_t changed_ns; /* modification time, since 1970 */
 } sh_sound_file;
 
 typedef struct sh_sound_folder {
-    const char *place; /* its path */
-    sh_arena arena;    /* has all texts */
+    const char *place; /* path of the folder */
+    sh_arena arena;    /* owns all texts */
     int fd;
-    sh_sound_file *files; /* by the bytes of their paths; owned */
+    sh_sound_file *files; /* sorted by the bytes of their paths; owned */
     size_t count, capacity;
-    uint64_t others;   /* files that are not named as recordings */
-    const char *empty; /* a folder that has nothing in it; NULL: none */
+    uint64_t others;   /* number of files not named as recordings */
+    const char *empty; /* path of the first empty folder, or NULL */
 } sh_sound_folder;
 
 /*
- * Lists the folder `place` (copied), to be closed. Fails with SH_INVALID, SH_NOT_FOUND (no folder,
- * nothing in it), SH_LIMIT (too many files or too deep) and what the disk says.
+ * Lists the folder `place` (copied). Must be closed by sh_sound_folder_close. Fails with
+ * SH_INVALID, SH_NOT_FOUND (no folder, or no recordings), SH_LIMIT (too many files or too deep) and
+ * with errors of the disk.
  */
 sh_status sh_sound_folder_open(sh_sound_folder *folder, const char *place) SHOAL_CHECKED;
 
-/* Over paths, sizes and times of change, and `options`. */
+/* Computes the digest of paths, sizes, modification times and `options`. */
 sh_status sh_sound_folder_digest(char digest[SH_DIGEST_TEXT], const sh_sound_folder *folder,
                                  const char *options) SHOAL_CHECKED;
 
-/* Lists it again. SH_CORRUPT names a file that is new, gone or changed. */
+/* Lists the folder again. SH_CORRUPT, naming the file, if a file is new, missing or changed. */
 sh_status sh_sound_folder_unchanged(const sh_sound_folder *folder) SHOAL_CHECKED;
 
-/* Where it is closed already, nothing happens. */
+/* Closes the folder and frees its list. Does nothing if it is already closed. */
 void sh_sound_folder_close(sh_sound_folder *folder);
 
 #endif

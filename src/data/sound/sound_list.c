@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The items are sorted three times: by label, which numbers the classes; by group, where one group
- * lies side by side; by split and path, in which order they stay.
+ * The items are sorted three times: by label, to number the classes; by group, to check each group;
+ * finally by split and path.
  */
 #include "data/sound/sound_list.h"
 
@@ -16,18 +16,18 @@
 #include "data/split.h"
 
 #define NOTE_BYTES 512
-#define VAL_SPLIT 0.2 /* where the user says nothing */
+#define VAL_SPLIT 0.2 /* default */
 
-/* How labels are found. */
+/* Source of the labels. */
 typedef struct labelling {
-    const sh_label_form *form; /* NULL: folders alone */
-    bool splits;               /* the first folder of a path is a split */
+    const sh_label_form *form; /* form of the names, or NULL: folders only */
+    bool splits;               /* the first folder of each path is the split */
 } labelling;
 
 /* --- labels --- */
 
-/* Whether the first folder of some path is "train", with a folder of a class below it unless names
- * say the class: else it is a class of that name. */
+/* True if the first folder of a path is "train" or "training". Unless names give the class
+ * (`labelled`), it must contain the folder of a class; otherwise "train" is a class itself. */
 static bool has_split_folders(const sh_sound_folder *folder, bool labelled)
 {
     for (size_t i = 0; i < folder->count; i++) {
@@ -41,7 +41,7 @@ static bool has_split_folders(const sh_sound_folder *folder, bool labelled)
     return false;
 }
 
-/* Copies the part of a path at `*at` and goes on behind its slash; false where it is the last. */
+/* Copies the folder at `*at` and advances past its slash. False if only the file name is left. */
 static bool next_folder(char name[SH_LABEL_BYTES], const char **at)
 {
     const size_t length = strcspn(*at, "/");
@@ -53,7 +53,7 @@ static bool next_folder(char name[SH_LABEL_BYTES], const char **at)
     return true;
 }
 
-/* What a path says. */
+/* Sets label, group and split from a path. */
 static sh_status read_path(sh_label_match *match, const labelling *way, const char *place,
                            const char *path)
 {
@@ -77,7 +77,7 @@ static sh_status read_path(sh_label_match *match, const labelling *way, const ch
     return SH_OK;
 }
 
-/* A text of the folder's: the one of the item before, where it is the same. */
+/* Stores a text in the arena. Reuses the text of the item before if it is equal. */
 static sh_status keep(const char **kept, sh_sound_list *list, const char *before, const char *text)
 {
     *kept = before != NULL && strcmp(before, text) == 0 ? before
@@ -120,7 +120,7 @@ static int by_place(const void *a, const void *b)
     return (x->file > y->file) - (x->file < y->file);
 }
 
-/* Numbers the classes. */
+/* Numbers the classes in the order of their labels. */
 static sh_status number(sh_sound_list *list)
 {
     const char *place = list->folder.place;
@@ -169,7 +169,7 @@ static sh_status divide(sh_sound_list *list, double part)
     return status;
 }
 
-/* No group stands in both splits, where the data say the split. */
+/* Fails if a group is in both splits that the data define. */
 static sh_status check_groups(sh_sound_list *list)
 {
     qsort(list->items, list->count, sizeof *list->items, by_group);
@@ -185,7 +185,7 @@ static sh_status check_groups(sh_sound_list *list)
     return SH_OK;
 }
 
-/* Counts the splits; each class has something to learn from. */
+/* Counts the items of each split. Fails if a class has no training recording. */
 static sh_status check_splits(sh_sound_list *list)
 {
     const char *place = list->folder.place;
@@ -280,7 +280,8 @@ sh_status sh_sound_note(json_t *notes, const char *format, ...)
     return SH_OK;
 }
 
-/* One line for each split: its groups with their recordings. Items are sorted by group. */
+/* Adds a note with the groups of a split and their numbers of recordings. Items must be sorted by
+ * group. */
 static sh_status note_groups(const sh_sound_list *list, json_t *notes, sh_split split)
 {
     char text[NOTE_BYTES / 2] = "";
@@ -301,7 +302,7 @@ static sh_status note_groups(const sh_sound_list *list, json_t *notes, sh_split 
                          sh_split_name(split), text, used >= sizeof text ? " ..." : "", groups);
 }
 
-/* Classes without a recording in validation. */
+/* Notes classes without a validation recording. */
 static sh_status note_classes(const sh_sound_list *list, json_t *notes)
 {
     bool *validated = calloc(list->class_count, sizeof *validated);

@@ -7,12 +7,12 @@
  *     const sh_sound_item *item = &list.items[list.in[SH_SPLIT_TRAIN] + 7];
  *     sh_sound_list_release(&list);
  *
- * Labels come from the files' names where --label-from has {label} (label_form.h), else from the
- * folder CLASS of train/CLASS/... (with val, valid, validation or test beside train) or of
- * CLASS/.... Where the data have no split it is made by split.h: by {group} where the form has it,
- * else by path.
+ * Labels come from file names if --label-from contains {label} (label_form.h). Otherwise the label
+ * is the folder CLASS of train/CLASS/... (with val, valid, validation or test beside train) or of
+ * CLASS/.... If the data define no split, split.h makes it: by {group} if the form has it,
+ * otherwise by path.
  *
- * Threads: one.
+ * Threads: caller locks.
  */
 #ifndef SHOAL_DATA_SOUND_SOUND_LIST_H
 #define SHOAL_DATA_SOUND_SOUND_LIST_H
@@ -25,34 +25,35 @@
 #define SH_SOUND_CLASSES_MOST 65536
 
 typedef struct sh_sound_item {
-    uint32_t file; /* of the folder */
+    uint32_t file; /* index in folder.files */
     uint32_t class;
     sh_split split;
-    const char *label; /* texts are the folder's */
-    const char *group; /* "" where the form has none */
+    const char *label; /* texts belong to the folder */
+    const char *group; /* "" without groups */
 } sh_sound_item;
 
 typedef struct sh_sound_list {
     sh_sound_folder folder;
-    sh_sound_item *items; /* one for each file; training before validation, each by path; owned */
+    sh_sound_item *items; /* one for each file, training first, each split sorted by path; owned */
     size_t count;
-    const char **classes; /* by their bytes; owned */
+    const char **classes; /* sorted by their bytes; owned */
     uint32_t class_count;
-    uint32_t in[SH_SPLITS]; /* items of each split */
+    uint32_t in[SH_SPLITS]; /* number of items in each split */
     bool grouped;           /* items have groups */
 } sh_sound_list;
 
 /*
- * Fills the list, to be released. Fails as sh_sound_folder_open, and with SH_INVALID where a file
- * has no label, there is one class alone, a class is only in validation or a group in both splits.
+ * Makes the list. Release it with sh_sound_list_release. Fails as sh_sound_folder_open, and with
+ * SH_INVALID if a file has no label, there is only one class, a class has no training recordings or
+ * a group is in both splits.
  */
 sh_status sh_sound_list_make(sh_sound_list *list, const char *place,
                              const sh_read_options *options) SHOAL_CHECKED;
 
-/* Appends lines to an array: groups, classes that validation lacks, files left out. */
+/* Appends notes to an array: groups, classes without validation recordings, skipped files. */
 sh_status sh_sound_list_note(sh_sound_list *list, json_t *notes) SHOAL_CHECKED;
 
-/* Appends one line to an array, safe to show. */
+/* Appends one note to an array, cleaned for display. */
 sh_status sh_sound_note(json_t *notes, const char *format, ...) SHOAL_CHECKED
     __attribute__((format(printf, 2, 3)));
 

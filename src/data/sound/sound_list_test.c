@@ -19,7 +19,7 @@ static sh_status list_with(sh_sound_list *list, const char *form, float part)
     return sh_sound_list_make(list, scratch_folder, &options);
 }
 
-/* All items as "path class split group" lines. */
+/* Lists all items as lines of "path class split group". */
 static const char *text_of(const sh_sound_list *list)
 {
     static char text[4096];
@@ -42,7 +42,7 @@ static void folders_are_classes(void **state)
     assert_ok(list_with(&list, "", 0.4f));
     assert_int_equal(list.class_count, 3);
     assert_string_equal(list.classes[0], "no");
-    assert_string_equal(list.classes[1], "train"); /* a class as any other: no folders in it */
+    assert_string_equal(list.classes[1], "train"); /* an ordinary class: it contains no folders */
     assert_string_equal(list.classes[2], "yes");
     assert_int_equal(list.in[0] + list.in[1], 7);
     for (uint32_t class = 0; class < 3; class ++) {
@@ -121,7 +121,7 @@ static void groups_stay_together(void **state)
                         "1 other files are left out: their names do not end as those of recordings "
                         "do");
     json_decref(notes);
-    for (size_t i = 1; i < list.count; i++) /* notes leave the order as it was */
+    for (size_t i = 1; i < list.count; i++) /* notes do not change the order */
         assert_true(list.items[i - 1].split < list.items[i].split ||
                     list.items[i - 1].file < list.items[i].file);
     sh_sound_list_release(&list);
@@ -137,7 +137,7 @@ static void a_class_that_cannot_be_learned_is_named(void **state)
                  "val/c/1.wav");
 }
 
-/* Each class is of one group alone: whichever validates takes its class along. */
+/* Each class has only one group: the group that validates leaves its class untrained. */
 static void a_group_that_holds_a_class_is_named(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* New recordings, as spectrograms of the training's form. */
+/* Reads new recordings as spectrograms in the form of the trained run. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a recording becomes for a network: a log-mel spectrogram of a fixed length.
+ * Converts a recording to a sample: a log-mel spectrogram of a fixed length.
  *
  *     sh_sound_form form = {.rate = 8000, .mels = 40, .frames = 98};
  *     SH_TRY(sh_sound_sampler_new(&sampler, &form));
  *     SH_TRY(sh_sound_sampler_run(sampler, values, fd, "yes/17.wav")); // values[98][40]
  *     sh_sound_sampler_free(sampler);
  *
- * The recording is brought to the rate (resampler.h). Of a longer one the middle is taken, a
- * shorter one stands in the middle of silence. Then spectrogram.h.
+ * The recording is resampled to the rate (resampler.h). The middle of a longer recording is used; a
+ * shorter one is centred in silence. Then spectrogram.h is applied.
  *
- * Threads: any may run it, several at once; resamplers it lacks are made under its lock.
+ * Threads: sh_sound_sampler_run is safe to call concurrently. New resamplers are made under a lock.
  */
 #ifndef SHOAL_DATA_SOUND_SOUND_SAMPLE_H
 #define SHOAL_DATA_SOUND_SOUND_SAMPLE_H
@@ -20,7 +20,7 @@
 
 #include "base/fail.h"
 
-#define SH_SOUND_RATE 8000 /* where the user says nothing */
+#define SH_SOUND_RATE 8000 /* default */
 #define SH_SOUND_MELS 40
 #define SH_SOUND_FRAMES_MOST 3000 /* 30 s */
 
@@ -32,15 +32,15 @@ typedef struct sh_sound_form {
 
 typedef struct sh_sound_sampler sh_sound_sampler;
 
-/* `form` is copied. Owned: sh_sound_sampler_free it. */
+/* `form` is copied. Owned: free it with sh_sound_sampler_free. */
 sh_status sh_sound_sampler_new(sh_sound_sampler **sampler, const sh_sound_form *form) SHOAL_CHECKED;
 
-/* Fills values[frames][mels] from the recording in `fd` (borrowed for the call); `name` is for
- * messages. Fails as sh_recording_open and sh_recording_read. */
+/* Fills values[frames][mels] from the recording in `fd` (borrowed for the call). `name` is for
+ * messages. Fails as sh_recording_open and sh_recording_read do. */
 sh_status sh_sound_sampler_run(sh_sound_sampler *sampler, float *values, int fd,
                                const char *name) SHOAL_CHECKED;
 
-/* NULL is fine. */
+/* NULL is ignored. */
 void sh_sound_sampler_free(sh_sound_sampler *sampler);
 
 #endif

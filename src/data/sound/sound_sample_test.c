@@ -9,7 +9,7 @@ enum { MELS = 40, FRAMES = 48, VALUES = FRAMES * MELS };
 
 static float values[VALUES], others[VALUES];
 
-/* The sample of a tone of so many milliseconds at a rate. */
+/* Makes the sample of a tone of a given length and rate. */
 static void sample_tone(sh_sound_sampler *sampler, float *to, uint32_t rate, uint32_t length_ms,
                         double hertz)
 {
@@ -37,7 +37,7 @@ static size_t loudest(const float *row)
     return best;
 }
 
-/* A tone is the same tone whatever rate it was recorded at. */
+/* A tone gives the same sample at all recording rates. */
 static void rates_make_no_difference(void **state)
 {
     (void)state;
@@ -65,7 +65,7 @@ static void short_ones_stand_in_the_middle(void **state)
     sh_sound_sampler *sampler = make_sampler();
     static const uint32_t rates[] = {8000, 16000};
     for (size_t i = 0; i < 2; i++) {
-        sample_tone(sampler, values, rates[i], 195, 1000); /* of 495 ms */
+        sample_tone(sampler, values, rates[i], 195, 1000); /* in a sample of 495 ms */
         for (size_t frame = 0; frame < FRAMES; frame++) {
             const float *row = values + frame * MELS;
             const bool inside = frame >= 15 && frame <= 32, outside = frame < 11 || frame > 36;
@@ -78,7 +78,7 @@ static void short_ones_stand_in_the_middle(void **state)
     sh_sound_sampler_free(sampler);
 }
 
-/* Of a file that is silent but for its middle, the middle is taken. */
+/* The sample is the middle of a long recording, here the only part with sound. */
 static void of_long_ones_the_middle_is_taken(void **state)
 {
     (void)state;
@@ -98,7 +98,7 @@ static void of_long_ones_the_middle_is_taken(void **state)
         assert_true(fd >= 0);
         assert_ok(sh_sound_sampler_run(sampler, values, fd, "a.wav"));
         close(fd);
-        /* 2000 samples in the middle of 3960: frames 980 / 80 = 12 to (2980 - 200) / 80 = 34. */
+        /* 2000 samples in the middle of 3960 are frames 980 / 80 = 12 to (2980 - 200) / 80 = 34. */
         for (size_t frame = 0; frame < FRAMES; frame++) {
             const float *row = values + frame * MELS;
             if (frame >= 13 && frame <= 34)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A triangle has weights for the few points of the transform below it, which lie side by side; all
- * triangles' weights stand in one row. Every sum goes from low to high frequencies.
+ * A triangle has weights for the consecutive points of the transform within it. The weights of all
+ * triangles are in one array. All sums go from low to high frequencies.
  */
 #include "data/sound/spectrogram.h"
 
@@ -17,20 +17,20 @@
 #define LOWEST 20.0 /* Hz */
 #define SCALE 1127.0
 #define BEND 700.0
-#define FLOOR 1e-12    /* power that is taken for none */
-#define SILENT (-11.5) /* the loudest, as a power of ten, of a recording without a sound */
-#define RANGE 6.0      /* powers of ten below the loudest that are told apart */
+#define FLOOR 1e-12    /* smaller powers are replaced by this */
+#define SILENT (-11.5) /* log10 of the loudest power below which a recording is silent */
+#define RANGE 6.0      /* powers of ten below the loudest that are distinguished */
 #define LOG10_E 0x1.bcb7b1526e50ep-2
 
 typedef struct triangle {
     size_t first, count; /* points of the transform */
-    size_t weights;      /* where its weights begin */
+    size_t weights;      /* index of its first weight */
 } triangle;
 
 struct sh_spectrogram {
     size_t frame, hop, points, mels;
     sh_fourier *fourier;
-    double *window;      /* [frame], scaled so that a full sine has power 1 */
+    double *window;      /* [frame], scaled so that a full-scale sine has power 1 */
     triangle *triangles; /* [mels] */
     double *weights;
 };
@@ -64,7 +64,7 @@ static double to_hertz(double mel)
     return BEND * (sh_real_exp(mel / SCALE) - 1);
 }
 
-/* The weight of a frequency in the triangle over low, peak and high. */
+/* Returns the weight of a frequency in the triangle low, peak, high. */
 static double weigh(double hertz, double low, double peak, double high)
 {
     const double rising = (hertz - low) / (peak - low), falling = (high - hertz) / (high - peak);
@@ -83,7 +83,7 @@ static void make_window(sh_spectrogram *s)
         s->window[n] *= 2 / sum;
 }
 
-/* No point is below more than two triangles, so 2 * (points / 2 + 1) weights are enough. */
+/* Each point is in at most two triangles, so 2 * (points / 2 + 1) weights are enough. */
 static void make_triangles(sh_spectrogram *s, uint32_t rate)
 {
     const double low = to_mel(LOWEST), high = to_mel((double)rate / 2);
@@ -138,7 +138,7 @@ sh_status sh_spectrogram_new(sh_spectrogram **spectrogram, uint32_t rate, size_t
     return SH_OK;
 }
 
-/* Logarithms of powers as parts of the loudest, from -2 to 2; all -2 where nothing sounds. */
+/* Scales logarithms of powers, relative to the loudest, to -2 .. 2. All are -2 for silence. */
 static void scale(float *values, size_t count)
 {
     double peak = sh_real_log(FLOOR) * LOG10_E;
@@ -151,7 +151,7 @@ static void scale(float *values, size_t count)
     }
 }
 
-/* The logarithms of one frame's powers; `real` and `imaginary` are room for the transform. */
+/* Computes the logarithms of one frame's powers. `real` and `imaginary` are scratch space. */
 static void run_frame(const sh_spectrogram *s, float *values, const float *sound, double *real,
                       double *imaginary)
 {

@@ -41,7 +41,8 @@ static void a_tone_lights_its_band(void **state)
         make_tone(tones[t], 1, 8000);
         run(8000, MELS, FRAMES);
         const double step = (to_mel(4000) - to_mel(20)) / (MELS + 1);
-        const double place = (to_mel(tones[t]) - to_mel(20)) / step - 1; /* 0: the first's peak */
+        const double place =
+            (to_mel(tones[t]) - to_mel(20)) / step - 1; /* 0: peak of the first band */
         for (size_t frame = 0; frame < FRAMES; frame++) {
             const float *row = values + frame * MELS;
             size_t best = 0;
@@ -69,7 +70,7 @@ static void loudness_makes_no_difference(void **state)
         assert_true(fabs((double)louder[i] - (double)values[i]) < 1e-4);
 }
 
-/* A tenth of the amplitude is 20 dB less, and 60 dB span 4. */
+/* A tenth of the amplitude is 20 dB less. The range of 4 is 60 dB. */
 static void powers_of_ten_are_equal_steps(void **state)
 {
     (void)state;
@@ -93,7 +94,7 @@ static void silence_is_the_floor(void **state)
         assert_true(fabs((double)values[i] + 2) < 1e-6);
 }
 
-/* A click has all frequencies: each triangle catches some of it, so none is empty. */
+/* A click contains all frequencies, so each triangle gets power from it. */
 static void every_band_hears_a_click(void **state)
 {
     (void)state;
@@ -117,7 +118,7 @@ static void frames_follow_each_other(void **state)
     memcpy(third, values + 2 * MELS, sizeof third);
     memmove(sound, sound + 160, (MOST - 160) * sizeof *sound);
     run(8000, MELS, 1);
-    for (size_t m = 1; m < MELS; m++) /* the loudest may be another */
+    for (size_t m = 1; m < MELS; m++) /* differences only: the maximum may be elsewhere */
         assert_true(fabs((double)(third[m] - third[0]) - (double)(values[m] - values[0])) < 1e-5);
 }
 
