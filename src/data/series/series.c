@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `series:FILE` and `series:DIR`: windows of rows of sensor readings in CSV files.
+ * The formats `series:FILE` and `series:DIR`: windows of rows of sensor readings in CSV files.
  *
- * A sample is options->window consecutive rows of one file as [columns][1][window]; windows begin
- * every options->stride rows. Each column is (value - mean) / deviation by the windows that train.
- * The label of a window is its file's (series_files.h), or what at least three quarters of its rows
- * say in the column --target; other windows are left out.
+ * A sample is options->window consecutive rows of one file, as [columns][1][window]. A window
+ * starts every options->stride rows. Each column is (value - mean) / deviation, computed from the
+ * training windows. The label of a window is its file's (series_files.h), or the label in column
+ * --target that at least three quarters of its rows share. Windows without such a majority are left
+ * out.
  *
- * A file, or all files of a group, lies in one split (data/split.h). A single file is cut in time:
- * windows from the cut on validate, and those train that end at least a window before it, so that
- * no two that are neighbours stand on different sides.
+ * All windows of a file, or of a group of files, are in one split (data/split.h). A single file is
+ * cut in time: windows after the cut are validation windows. Training windows end at least one
+ * window length before the cut, so that no training window adjoins a validation window.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -27,9 +28,9 @@
 #include "data/table/csv.h"
 #include "data/table/notes.h"
 
-#define VERSION "series 1" /* of what this file makes of a series, for digests */
+#define VERSION "series 1" /* part of the digest: version of the conversion in this file */
 #define WINDOW 128u
-#define CONTENT_MOST (256u << 20) /* bytes of a single file of which the digest is that of all */
+#define CONTENT_MOST (256u << 20) /* largest single file whose digest covers its content */
 
 typedef struct window {
     uint64_t row;
@@ -45,12 +46,13 @@ typedef struct series_source {
     sh_source base;
     sh_series_files files;
     sh_series_rows rows;
-    uint64_t *first, *counts; /* rows of each file; owned */
+    uint64_t *first, *counts; /* first row and number of rows of each file; owned */
     uint32_t window, stride;
     windows of[SH_SPLITS];
-    const char **classes; /* names by their bytes, or as numbers where all are; owned */
+    const char *
+        *classes; /* sorted by value if all are numbers, else by bytes; owned, but not the texts */
     uint32_t class_count;
-    double *mean, *deviation; /* of each column; owned */
+    double *mean, *deviation; /* [columns]; owned */
 } series_source;
 
 static json_t *notes_of(const series_source *s)
@@ -101,7 +103,7 @@ static int by_value(const void *a, const void *b)
     return x != y ? (x > y) - (x < y) : by_bytes(a, b);
 }
 
-/* Sorts the names and drops those that are there twice. */
+/* Sorts the names and removes duplicates. */
 static void sort_classes(series_source *s)
 {
     bool numbers = true;
@@ -150,7 +152,7 @@ static sh_status set_classes(series_source *s)
     return SH_OK;
 }
 
-/* The class that at least three quarters of a window's rows have; false where there is none. */
+/* Finds the class that at least three quarters of a window's rows have. False if there is none. */
 static bool find_majority(uint32_t *class, const double *numbers, size_t width, uint32_t rows,
                           uint32_t *votes)
 {
@@ -168,10 +170,10 @@ static bool find_majority(uint32_t *class, const double *numbers, size_t width, 
 
 /* --- windows --- */
 
-/* What is left out, for the notes. */
+/* Counts of what is left out, for the notes. */
 typedef struct left_out {
     uint64_t short_files, mixed, gap;
-    uint64_t longest; /* rows of a file */
+    uint64_t longest; /* most rows of a file */
 } left_out;
 
 static sh_status add_window(series_source *s, sh_split split, const window *fresh)
@@ -185,13 +187,13 @@ static sh_status add_window(series_source *s, sh_split split, const window *fres
     return SH_OK;
 }
 
-/* Where the only file is cut: its first row that validates. */
+/* Returns the first validation row of a single file. */
 static uint64_t cut_of(const series_source *s, double part)
 {
     return (uint64_t)((double)s->counts[0] * (1 - part));
 }
 
-/* Takes the windows of a file. `room` has space for one, and for votes behind it. */
+/* Adds the windows of a file. `room` is scratch space for a window, followed by votes. */
 static sh_status cut_file(series_source *s, uint32_t file, double part, double *room, left_out *out)
 {
     const bool alone = s->files.count == 1;
@@ -260,7 +262,7 @@ static sh_status check_windows(const series_source *s, const left_out *out)
     return SH_OK;
 }
 
-/* Says of each file in which split it is, where there are several. */
+/* Assigns a split to each file, if there are several and their names give none. */
 static sh_status split_files(series_source *s, double part)
 {
     const size_t count = s->files.count;
@@ -302,7 +304,7 @@ static sh_status cut_windows(series_source *s, double part)
     return check_windows(s, &out);
 }
 
-/* Says which classes a split lacks. */
+/* Notes the classes that a split lacks. */
 static sh_status note_classes(const series_source *s)
 {
     if (s->base.info.target != SH_TARGET_CLASS)
@@ -322,9 +324,9 @@ static sh_status note_classes(const series_source *s)
     return SH_OK;
 }
 
-/* --- figures --- */
+/* --- mean and deviation --- */
 
-/* One pass over the training windows: sums of values, or of their squared distances from means. */
+/* Sums the values of the training windows, or their squared distances from `mean` unless NULL. */
 static sh_status add_up(const series_source *s, double *room, double *sums, const double *mean)
 {
     const size_t width = s->rows.width, columns = s->rows.count;
@@ -378,8 +380,8 @@ done:
     return status;
 }
 
-/* The number as JSON has it: its decimal point does not depend on the locale, and notes belong to
- * what is packed. */
+/* Formats the number by JSON, independent of the locale, since notes are part of the packed data.
+ */
 static sh_status note_time(const series_source *s)
 {
     json_t *number = json_real(s->rows.interval);
@@ -506,7 +508,7 @@ static sh_status digest_content(const sh_series_file *file, sh_digest *digest)
     return SH_OK;
 }
 
-/* Over the files and every option that decides a sample. */
+/* Covers the files and every option that affects a sample. */
 static sh_status set_digest(series_source *s, const sh_read_options *options, double part)
 {
     sh_digest *digest;

@@ -52,8 +52,8 @@ static sh_status add_file(sh_series_files *files, const char *path, const char *
     return SH_OK;
 }
 
-/* Lists a folder and those in it. `path` has room for PATH_MAX, and `name` is where the part below
- * the place begins. */
+/* Lists a folder and the folders in it. `path` has room for PATH_MAX. `name` is the offset of the
+ * part below the place. */
 static sh_status walk(sh_series_files *files, char *path, size_t name, int depth)
 {
     const size_t length = strlen(path);
@@ -69,7 +69,7 @@ static sh_status walk(sh_series_files *files, char *path, size_t name, int depth
         if (added < 0 || (size_t)added >= PATH_MAX - length)
             status = sh_fail(SH_LIMIT, "%.200s...: its path is too long", path);
         else if (stat(path, &about) != 0)
-            files->others++; /* a link to nothing */
+            files->others++; /* a dangling link */
         else if (S_ISDIR(about.st_mode))
             status = depth < SH_SERIES_DEPTH_MOST
                          ? walk(files, path, name, depth + 1)
@@ -117,7 +117,7 @@ static sh_status list(sh_series_files *files, const char *place)
     return SH_OK;
 }
 
-/* A copy of the first part of a path, and where the next begins; false where there is no other. */
+/* Copies the first folder of a path and advances `*path`. False if only the file name is left. */
 static bool take_part(char part[NAME_MAX + 1], const char **path)
 {
     const char *end = strchr(*path, '/');
@@ -129,7 +129,7 @@ static bool take_part(char part[NAME_MAX + 1], const char **path)
     return true;
 }
 
-/* By folders: train/LABEL/..., LABEL/... */
+/* Sets labels and splits by folders: train/LABEL/..., LABEL/... */
 static sh_status name_by_folders(sh_series_files *files)
 {
     size_t parted = 0;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files of a series, each a recording of its own, with what their names say of them.
+ * Lists the files of a series, each a separate recording, with the labels, groups and splits that
+ * their paths give.
  *
  *     sh_series_files files;
  *     SH_TRY(sh_series_files_find(&files, "/data/gestures", "{label}.{}.csv"));
  *     files.items[3].label;    // "wave"
  *     sh_series_files_release(&files);
  *
- * A place is one file, or a folder with files whose names end in .csv, .tsv or .txt, or these and
- * .gz, in the order of their paths' bytes. Without a form (data/label_form.h) the label is the
- * first folder of a path, behind train/ and val/ (valid, validation, test) where all paths begin
- * so. Hidden files are left out. Links are followed, at most SH_SERIES_DEPTH_MOST folders deep.
+ * A place is one file, or a folder of files with names in .csv, .tsv or .txt, optionally followed
+ * by .gz, sorted by the bytes of their paths. Without a form (data/label_form.h) the label is the
+ * first folder of a path, after train/ and val/ (valid, validation, test) if all paths begin with
+ * these. Hidden files are skipped. Links are followed, at most SH_SERIES_DEPTH_MOST folders deep.
  *
  * Threads: caller locks.
  */
@@ -27,40 +28,41 @@
 #define SH_SERIES_FILES_MOST (1u << 20)
 
 typedef struct sh_series_file {
-    const char *path;  /* to open it; texts are those of the set */
-    const char *below; /* the part of it below the folder */
-    const char *name;  /* the same for messages, made safe to show */
-    const char *label; /* NULL: the name says none */
-    const char *group; /* who or what never stands in both splits: the name where none is said */
-    sh_split split;    /* where files.splits */
+    const char *path;  /* to open the file; all texts belong to the arena */
+    const char *below; /* the part of `path` below the folder */
+    const char *name;  /* `below` cleaned for display */
+    const char *label; /* NULL if the path gives none */
+    const char *group; /* files of a group are in one split; by default `below` */
+    sh_split split;    /* valid if files.splits */
     uint64_t bytes;
     int64_t changed_s, changed_ns;
 } sh_series_file;
 
 typedef struct sh_series_files {
-    sh_arena arena; /* of the texts */
+    sh_arena arena; /* owns the texts */
     sh_series_file *items;
     size_t count, capacity;
-    size_t others; /* files that have other names */
-    bool folder;   /* else one file */
-    bool labels;   /* each has one */
-    bool splits;   /* their names part them, and both splits have some */
+    size_t others; /* number of files with other names */
+    bool folder;   /* the place is a folder, otherwise one file */
+    bool labels;   /* every file has a label */
+    bool splits;   /* the paths give the split, and both splits have files */
 } sh_series_files;
 
 /*
- * `form` is that of --label-from, NULL or "" for none. `*files` is released by
- * sh_series_files_release. SH_NOT_FOUND where there is no file; SH_INVALID, SH_LIMIT.
+ * Lists the files of `place`. `form` is that of --label-from, or NULL or "". Release `*files` with
+ * sh_series_files_release. Fails with SH_NOT_FOUND if there is no file, and with SH_INVALID,
+ * SH_LIMIT.
  */
 sh_status sh_series_files_find(sh_series_files *files, const char *place,
                                const char *form) SHOAL_CHECKED;
 
-/* Adds names, sizes and times of change. */
+/* Adds names, sizes and modification times to `digest`. */
 void sh_series_files_digest(const sh_series_files *files, sh_digest *digest);
 
-/* SH_CORRUPT names a file that has changed or gone since it was found. */
+/* SH_CORRUPT, naming the file, if a file has changed or is missing. */
 sh_status sh_series_files_unchanged(const sh_series_files *files) SHOAL_CHECKED;
 
-/* Zeros are fine. */
+/* Safe for a zeroed value. */
 void sh_series_files_release(sh_series_files *files);
 
 #endif

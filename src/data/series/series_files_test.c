@@ -5,7 +5,7 @@
 
 #include "base/scratch.h"
 
-/* Writes a file at a path below the scratch folder, and the folders on the way. */
+/* Writes a file at a path below the scratch folder and creates its folders. */
 static void put(const char *below)
 {
     char path[SCRATCH_BYTES + 256];
@@ -65,7 +65,7 @@ static void folders_are_splits(void **state)
     put("train/wave/2.csv");
     put("train/idle/1.csv");
     assert_ok(find(&files, NULL));
-    assert_true(files.labels && !files.splits); /* nothing validates yet */
+    assert_true(files.labels && !files.splits); /* no validation files yet */
     assert_file(&files.items[0], "train/idle/1.csv", "idle", "train/idle/1.csv");
     sh_series_files_release(&files);
     put("test/wave/1.csv");

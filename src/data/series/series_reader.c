@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * New windows of sensor readings: of each file all that the training would have cut of it. Columns
- * are found by their names where both files have a header, else they stand as in the training.
+ * Reads new windows of sensor readings: all windows that training would cut from a file. Columns
+ * are found by name if both files have a header. Otherwise they must be in the same order as in
+ * training.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -17,22 +18,23 @@
 #include "data/table/notes.h"
 
 typedef struct column {
-    const char *name;       /* borrowed from what was trained */
-    double mean, deviation; /* of the training */
-    size_t at;              /* in the rows of the file that is open */
+    const char *name;       /* borrowed from the trained run */
+    double mean, deviation; /* from training */
+    size_t at;              /* its column in the rows of the open file */
 } column;
 
 typedef struct series_reader {
     sh_file_reader base;
     column *columns; /* owned */
     size_t count;
-    bool numbered; /* the training's files had no header: names are numbers */
+    bool numbered; /* the training files had no header: names are numbers */
     uint32_t window, stride, skip_lines;
-    const char *label; /* the training's column of labels, or NULL; borrowed likewise */
+    const char
+        *label; /* the column of labels in training, or NULL; borrowed from the trained run */
     sh_series_rows rows;
-    char *name;           /* of the file that is open; owned */
-    uint64_t next, total; /* rows of it */
-    double *room;         /* a window of it; owned */
+    char *name;           /* path of the open file; owned */
+    uint64_t next, total; /* next row and number of rows of the open file */
+    double *room;         /* scratch space for a window; owned */
 } series_reader;
 
 static bool series_is_named(const char *name)
@@ -49,7 +51,7 @@ static bool series_is_named(const char *name)
 
 /* --- a file --- */
 
-/* Whether the first row names the column of labels. */
+/* Sets *label to the trained column of labels if the first row contains its name, otherwise "". */
 static sh_status find_label(const char **label, const series_reader *s, const char *path)
 {
     sh_csv *csv;
@@ -66,7 +68,7 @@ static sh_status find_label(const char **label, const series_reader *s, const ch
     return status;
 }
 
-/* Where the training's columns are among those of the file. */
+/* Finds the columns of the training among those of the file. */
 static sh_status find_columns(series_reader *s, const char *path)
 {
     const sh_series_rows *rows = &s->rows;
@@ -166,7 +168,7 @@ static void series_free(sh_file_reader *reader)
     free(reader);
 }
 
-/* --- what was trained --- */
+/* --- the trained run --- */
 
 static sh_status take_columns(series_reader *s, const json_t *columns)
 {

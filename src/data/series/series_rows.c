@@ -16,10 +16,10 @@
 
 #define BUFFER_NUMBERS 32768u
 
-/* The file that is being read. */
+/* The state of reading a file. */
 typedef struct reading {
     const char *name;
-    double begun, ended; /* its first and last time */
+    double begun, ended; /* first and last time in the file */
     uint64_t times;
 } reading;
 
@@ -49,7 +49,7 @@ static bool is_header(const sh_csv_row *row)
     return 2 * words > row->count;
 }
 
-/* The field that a name or a number stands for; its names are in `header` where there is one. */
+/* Finds the field by name in `header`, which may be NULL, or by number. */
 static sh_status find_target(size_t *field, const sh_series_rows *rows, const char *file,
                              const sh_csv_row *header)
 {
@@ -80,8 +80,8 @@ static char *name_of(sh_series_rows *rows, const sh_csv_row *header, size_t fiel
     return sh_arena_text(&rows->arena, header != NULL ? header->fields[field] : number);
 }
 
-/* Decides by the first file what each field is. `header` is NULL without one; `row` is the first
- * row of numbers. */
+/* Decides from the first file what each field is. `header` is NULL without one. `row` is the first
+ * row of data. */
 static sh_status set_columns(sh_series_rows *rows, const char *file, const sh_csv_row *header,
                              const sh_csv_row *row)
 {
@@ -125,7 +125,7 @@ static sh_status set_columns(sh_series_rows *rows, const char *file, const sh_cs
     return sh_cache_unnamed(&rows->fd, &folder, "the rows of a series");
 }
 
-/* The columns of another file are those of the first. */
+/* Checks that another file has the columns of the first. */
 static sh_status check_columns(const sh_series_rows *rows, const char *file,
                                const sh_csv_row *header, const sh_csv_row *row)
 {
@@ -172,8 +172,8 @@ static sh_status set_value(sh_series_rows *rows, uint64_t row, size_t column, do
                            (const uint8_t *)&value, sizeof value);
 }
 
-/* Fills the gap that ends before `row`, which is behind the file's last one where `next` is NULL.
- */
+/* Fills the gap that ends before `row`. `next` is the value at `row`, or NULL at the end of the
+ * file. */
 static sh_status fill(sh_series_rows *rows, size_t column, uint64_t row, const double *next)
 {
     sh_series_column *c = &rows->columns[column];
@@ -189,7 +189,7 @@ static sh_status fill(sh_series_rows *rows, size_t column, uint64_t row, const d
     return SH_OK;
 }
 
-/* Takes a field of the row rows->rows, which has its place in the buffer. */
+/* Adds a field to row rows->rows, which is in the buffer. */
 static sh_status take_number(sh_series_rows *rows, const reading *in, size_t column,
                              const sh_csv_row *row)
 {
@@ -199,7 +199,7 @@ static sh_status take_number(sh_series_rows *rows, const reading *in, size_t col
     const sh_cell kind = sh_cell_read(&value, text);
     if (kind == SH_CELL_MISSING) {
         if (c->missing++ < SH_SERIES_GAP_MOST)
-            return set_value(rows, rows->rows, column, 0); /* until the gap is filled */
+            return set_value(rows, rows->rows, column, 0); /* until `fill` */
         return sh_fail(SH_FORMAT,
                        "%s: line %" PRIu64 ": more than %d values of column %.64s are missing one "
                        "after the other; mend them, or cut the file in two there",
@@ -219,7 +219,7 @@ static sh_status take_number(sh_series_rows *rows, const reading *in, size_t col
     return set_value(rows, rows->rows, column, value);
 }
 
-/* The class of a label, which may be new. */
+/* Adds the class of a label; a new label gets a new class. */
 static sh_status take_label(sh_series_rows *rows, const reading *in, const sh_csv_row *row)
 {
     double value;
@@ -246,7 +246,7 @@ static sh_status take_label(sh_series_rows *rows, const reading *in, const sh_cs
     return set_value(rows, rows->rows, rows->count, class);
 }
 
-/* The time of a row is not behind that of the row before. */
+/* Counts a row whose time is not after the time of the row before. */
 static void note_disorder(sh_series_rows *rows, const reading *in, const sh_csv_row *row)
 {
     if (rows->disordered++ > 0)
@@ -277,7 +277,7 @@ static sh_status take_row(sh_series_rows *rows, reading *in, const sh_csv_row *r
     return SH_OK;
 }
 
-/* A copy of a header, whose texts last until the next row is read. */
+/* Copies a header, since its texts are valid only until the next row is read. */
 static sh_status copy_header(sh_csv_row *header, sh_arena *arena, const sh_csv_row *row)
 {
     const char **fields = sh_arena_take(arena, row->count, sizeof *fields);
@@ -292,7 +292,7 @@ static sh_status copy_header(sh_csv_row *header, sh_arena *arena, const sh_csv_r
     return SH_OK;
 }
 
-/* The values that are missing at the end of the file. */
+/* Fills the gaps at the end of the file. */
 static sh_status end_gaps(sh_series_rows *rows, const reading *in)
 {
     for (size_t i = 0; i < rows->count; i++) {

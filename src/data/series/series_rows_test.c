@@ -85,7 +85,7 @@ static void short_gaps_are_filled(void **state)
     sh_series_rows_release(&rows);
 }
 
-/* Enough rows for the buffer to be written several times, also within gaps. */
+/* Enough rows to flush the buffer several times, also within gaps. */
 static void long_files_are_read(void **state)
 {
     (void)state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `text:FILE`: the bytes of a file, to predict the next one. A sample is options->window bytes as
- * [1][1][window], and its class, one of 256, is the byte behind them; samples begin every
- * options->stride bytes. The end of the file validates: no byte of it is in a training sample, not
- * as a class either.
+ * The format `text:FILE`: the bytes of a file, to predict the next byte. A sample is
+ * options->window bytes as [1][1][window]. Its class, one of 256, is the byte after them. A sample
+ * starts every options->stride bytes. The end of the file is the validation split. None of its
+ * bytes is in a training sample, or is the class of one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,16 +19,16 @@
 #include "data/extent.h"
 #include "data/packed.h"
 
-#define VERSION "text 1" /* of what this file makes of a text, for digests */
+#define VERSION "text 1" /* part of the digest: version of the conversion in this file */
 #define WINDOW 64u
 #define CLASSES 256
-#define CONTENT_MOST (256u << 20) /* bytes of a file of which the digest is that of all */
+#define CONTENT_MOST (256u << 20) /* largest file whose digest covers its content */
 #define BLOCK_BYTES 65536u
 
 typedef struct text_source {
     sh_source base;
     int fd;
-    uint64_t bytes, cut; /* of the file; where validation begins */
+    uint64_t bytes, cut; /* size of the file; start of the validation split */
     int64_t changed_s, changed_ns;
     uint32_t window, stride;
 } text_source;
@@ -96,7 +96,7 @@ static sh_status open_file(text_source *s)
     return SH_OK;
 }
 
-/* How many samples lie in so many bytes. */
+/* Returns the number of samples in `bytes` bytes. */
 static uint64_t samples_in(const text_source *s, uint64_t bytes)
 {
     return bytes > s->window ? (bytes - s->window - 1) / s->stride + 1 : 0;
@@ -139,7 +139,7 @@ static sh_status set_task(text_source *s, const char *task)
     return SH_OK;
 }
 
-/* Classes are bytes: the character where it is a visible one of ASCII, else its number. */
+/* Names the classes: a visible ASCII character, or the byte's number. */
 static sh_status describe(text_source *s)
 {
     json_t *classes = json_array();

@@ -25,7 +25,7 @@ static sh_status open_text(sh_dataset **data, size_t bytes, const sh_read_option
     return sh_dataset_open(data, spec, options);
 }
 
-/* Whether a sample is the bytes from `start` on and its class the byte behind them. */
+/* Checks that a sample is the bytes from `start` and its class the next byte. */
 static void assert_sample(const sh_dataset *data, sh_split split, uint32_t index, size_t start)
 {
     uint8_t sample[64];
@@ -56,7 +56,7 @@ static void windows_predict_the_next_byte(void **state)
     sh_dataset_close(data);
 }
 
-/* A part that ends with the last byte of a window has no class for it. */
+/* A window at the end of a split has no sample, since no byte follows as its class. */
 static void the_last_byte_is_a_class(void **state)
 {
     (void)state;
