@@ -178,7 +178,7 @@ static void what_is_not_asked_for_does_not_happen(void **state)
     }
 }
 
-/* A change here changes every run that augments. */
+/* A change here changes every run with augmentation. */
 static void golden_views(void **state)
 {
     (void)state;

@@ -17,7 +17,7 @@ enum {
     MOST = 100, /* per file: more than one batch of checks */
 };
 
-/* Label i mod 10 (fine: i mod 100), pixels that depend on i. */
+/* Adds a record with label i mod 10 (fine: i mod 100) and pixels that depend on i. */
 static size_t add_record(uint8_t *bytes, bool hundred, uint32_t sample)
 {
     size_t used = 0;
@@ -29,7 +29,7 @@ static size_t add_record(uint8_t *bytes, bool hundred, uint32_t sample)
     return used;
 }
 
-/* Writes `count` samples from `first` on. */
+/* Writes `count` samples from number `first`. */
 static void put(fixture *s, const char *name, bool hundred, uint32_t first, uint32_t count)
 {
     static uint8_t bytes[MOST * RECORD_MOST];
@@ -145,7 +145,7 @@ static void the_fine_labels_are_used(void **state)
     fixture_remove(&s);
 }
 
-/* All labels, more than one batch of checks. */
+/* Reads all labels, and more than one batch of checks. */
 static void records_are_read_as_they_are(void **state)
 {
     (void)state;
@@ -453,7 +453,7 @@ static void files_without_permission_are_refused(void **state)
     fixture_remove(&s);
 }
 
-/* Checks normalisation if real files exist. */
+/* Checks mean and deviation if the real files exist. */
 static void real_files_have_the_mean_and_deviation(void **state)
 {
     (void)state;

@@ -22,7 +22,7 @@ static void draw(drawing *all, sh_split split, uint32_t count)
     sh_dataset_close(data);
 }
 
-/* Owned by the caller. */
+/* Draws all digits. The result is owned by the caller. */
 static drawing *draw_all(sh_split split)
 {
     drawing *all = calloc(DRAWN, sizeof *all);
@@ -31,7 +31,7 @@ static drawing *draw_all(sh_split split)
     return all;
 }
 
-/* A change here changes every run on digits. */
+/* A change here changes every run with digits. */
 static void golden_pixels(void **state)
 {
     (void)state;
@@ -86,7 +86,7 @@ static void every_sample_has_ink_and_paper(void **state)
         }
         assert_in_range(dark, 15, 400);
         assert_true(light > PIXELS / 3);
-        assert_true(edge < 30); /* few touch the edge */
+        assert_true(edge < 30); /* few strokes touch the edge */
     }
     free(all);
 }

@@ -6,7 +6,7 @@
 
 enum { MOST = 12, WIDTH = 2 };
 
-/* In memory: rows of two numbers, training first. */
+/* A data set in memory: rows of two numbers, training rows first. */
 typedef struct made_set {
     sh_dataset base;
     float samples[MOST][WIDTH];
@@ -69,14 +69,14 @@ static void samples_are_measured_by_their_class(void **state)
     }
     json_t *json;
     assert_ok(sh_examples_json(&json, &made.base, 2));
-    /* Means 2 and 98: validation 0 equals one, 99 is 1 from the other. */
+    /* Means 2 and 98: validation 0 equals one of them, training 4 (99) is 1 from the other. */
     assert_string_equal(place_at(json, "typical", 0), "validation 0");
     assert_string_equal(place_at(json, "typical", 1), "training 4");
     assert_string_equal(place_at(json, "typical", 2), "nothing");
     assert_string_equal(place_at(json, "odd", 0), "validation 1");
     assert_string_equal(place_at(json, "odd", 1), "training 3"); /* ties with training 7 */
     assert_true(distance_at(json, "typical", 0) == 0);
-    /* Deviation of all: sqrt((48^2 * 8 + 4 + 1 + ...) / 8), nearly 48. */
+    /* The deviation of all samples, sqrt((48^2 * 8 + 4 + 1 + ...) / 8), is nearly 48. */
     assert_true(distance_at(json, "odd", 0) > 0.98 && distance_at(json, "odd", 0) < 1);
     json_decref(json);
 }

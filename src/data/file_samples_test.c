@@ -75,7 +75,7 @@ static void expect_end(sh_file_samples *files)
     assert_int_equal(filled, 0);
 }
 
-/* Reordered, missing headers; unreadable rows. */
+/* Tables with reordered or missing headers and unreadable rows. */
 static void rows_of_tables(void **state)
 {
     (void)state;
@@ -97,7 +97,7 @@ static void rows_of_tables(void **state)
     assert_ok(sh_file_samples_fill(files, SLOTS, &filled)); /* unknown words become zeros */
     assert_int_equal(filled, 1);
     expect_end(files);
-    put("t.csv", "colour,age\nred\nblue,8\n"); /* the next row is not lost */
+    put("t.csv", "colour,age\nred\nblue,8\n"); /* the next row is not skipped */
     assert_ok(sh_file_samples_begin(files, &path, 1));
     expect_failure(files, "line 2 has 1 fields");
     expect_row(files, "t.csv, line 3", "", -1, 0);
@@ -116,7 +116,7 @@ static void rows_of_tables(void **state)
     sh_trained_free(trained);
 }
 
-/* Rows are returned at once, while the pipe is empty. */
+/* A row is returned at once, even if the pipe is then empty. */
 static void rows_of_a_stream(void **state)
 {
     (void)state;
@@ -252,7 +252,7 @@ static void malformed_descriptions_are_refused(void **state)
     }
 }
 
-/* More samples than slots, of formats with and without files. */
+/* More samples than slots, for formats with and without files. */
 static void samples_in_memory(void **state)
 {
     (void)state;

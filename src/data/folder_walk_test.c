@@ -35,7 +35,7 @@ static void paths_come_in_the_order_of_their_bytes(void **state)
     sh_folder_walk *walk;
     for (size_t i = 0; i < sizeof made / sizeof *made; i++)
         make(made[i]);
-    snprintf(folder, sizeof folder, "%s//", scratch_folder); /* trailing slashes do not count */
+    snprintf(folder, sizeof folder, "%s//", scratch_folder); /* trailing slashes are ignored */
     assert_ok(sh_folder_walk_open(&walk, folder));
     expect(walk, "/a");
     expect(walk, "/b.jpg");

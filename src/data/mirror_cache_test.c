@@ -7,7 +7,7 @@
 
 enum { MIRROR_BYTES = 4096 * 64 }; /* per mirror */
 
-/* Differs by `seed`; no content matches. */
+/* Makes a manifest that differs by `seed`. No content matches it. */
 static sh_manifest *manifest_of(uint8_t seed)
 {
     static const char head[] = "shoalman\2\0\0\0\0\20\0\0set";
@@ -95,7 +95,7 @@ static void what_was_written_is_found_again(void **state)
     fixture_remove(&s);
 }
 
-/* Truncated or missing files mean less content. */
+/* Truncated or missing files lose content only. */
 static void damaged_files_are_made_good(void **state)
 {
     (void)state;
@@ -115,7 +115,7 @@ static void damaged_files_are_made_good(void **state)
         sh_mirror_cache cache;
         struct stat about;
         uint8_t marks[64], expected[64] = {0};
-        memset(expected, 1, i < 2 ? 8 : 0); /* discarded if of another size */
+        memset(expected, 1, i < 2 ? 8 : 0); /* discarded if the size differs */
         assert_ok(sh_mirror_cache_open(&cache, m, 0));
         assert_int_equal(fstat(cache.content, &about), 0);
         assert_int_equal(about.st_size, MIRROR_BYTES);
@@ -192,7 +192,7 @@ static void a_small_disk_is_told(void **state)
     make_mirror(&s, 2, 200);
     sh_manifest *m = manifest_of(3);
     sh_mirror_cache cache, other;
-    assert_ok(sh_mirror_cache_open(&cache, m, 0)); /* keeps what fits */
+    assert_ok(sh_mirror_cache_open(&cache, m, 0)); /* keeps mirrors that fit */
     assert_true(is_there(&s, 1));
     assert_false(is_there(&s, 2));
     assert_ok(sh_mirror_cache_make_room(&cache, MIRROR_BYTES));

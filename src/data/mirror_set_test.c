@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A mirror's data set with a fake network. */
+/* Tests a mirror's data set with a simulated network. */
 #include <pthread.h>
 #include <sched.h>
 
@@ -20,12 +20,12 @@ typedef struct courier {
     sh_mirror *mirror;
     sh_dataset *set;
     pthread_mutex_t lock; /* guards `fetch` and all below */
-    bool stands;          /* only delivers when called */
+    bool stands;          /* delivers only when called */
     uint32_t brought, next;
     bool ending;
 } courier;
 
-/* Asks for and delivers a block; false if none waits. */
+/* Requests and delivers one block. False if no block is waiting. */
 static bool bring(courier *c)
 {
     uint8_t bytes[SH_MANIFEST_BLOCK_BYTES];
@@ -133,7 +133,7 @@ static void it_is_the_data_set_of_the_others(void **state)
         assert_same(&c);
         assert_int_equal(sh_mirror_missing(c.mirror), 0);
         assert_int_equal(c.brought, sh_mirror_manifest(c.mirror)->blocks);
-        /* The mirror serves others alike. */
+        /* The mirror can serve other devices. */
         sh_manifest *again;
         assert_ok(sh_manifest_make(&again, c.set));
         assert_string_equal(again->root, sh_mirror_manifest(c.mirror)->root);
@@ -185,8 +185,8 @@ static void what_is_missing_is_not_provided_to_others(void **state)
     fixture_remove(&s);
 }
 
-/* Blocks delivered when batch `batch` of epoch 0 was read, with `link` background blocks per
- * sample. */
+/* Returns the number of blocks delivered before batch `batch` of epoch 0 was read, with `link`
+ * background blocks per sample. */
 static uint32_t brought_before_batch(courier *c, uint32_t batch, uint32_t link)
 {
     sh_order order;
@@ -199,7 +199,7 @@ static uint32_t brought_before_batch(courier *c, uint32_t batch, uint32_t link)
     return c->brought;
 }
 
-/* Opens real data of SHOAL_TEST_DATA, or skips. */
+/* Opens real data of SHOAL_TEST_DATA, or skips the test. */
 static sh_dataset *open_real(fixture *s, const char *name)
 {
     char path[SCRATCH_BYTES];
@@ -256,7 +256,7 @@ static void training_begins_before_half_has_come(void **state)
     need_all(&c);
     const uint32_t blocks = sh_mirror_manifest(c.mirror)->blocks;
     assert_true(brought_before_batch(&c, 0, 0) <=
-                BATCH + 2 + BATCH / 16); /* some samples cross blocks */
+                BATCH + 2 + BATCH / 16); /* some samples span blocks */
     assert_true(c.brought < blocks / 2);
     assert_true(brought_before_batch(&c, 1, 1) <= blocks);
     courier_close(&c);

@@ -15,7 +15,7 @@
 
 enum { BLOCK = SH_MANIFEST_BLOCK_BYTES };
 
-/* A complete set like MNIST, its mirror, and the mirror's requests. */
+/* A complete set like MNIST, a mirror of it, and the mirror's requests. */
 typedef struct bench {
     fixture s;
     sh_dataset *data;
@@ -63,7 +63,7 @@ static void bench_close(bench *b)
     fixture_remove(&b->s);
 }
 
-/* From the complete set. */
+/* Reads a block from the complete set. */
 static uint32_t true_bytes(const bench *b, uint32_t block, uint8_t bytes[BLOCK])
 {
     const sh_block about = sh_manifest_block(b->manifest, block);
@@ -117,7 +117,7 @@ static void what_was_put_is_read_also_later(void **state)
         assert_ok(put(&b, i));
     for (uint32_t i = 0; i < blocks; i++)
         assert_block(&b, i);
-    /* The whole file, across blocks. */
+    /* Read the whole file, across blocks. */
     const size_t bytes = (size_t)b.manifest->contents.file[0].bytes;
     uint8_t *whole = malloc(bytes), *expected = malloc(bytes);
     assert_non_null(whole);
@@ -156,7 +156,7 @@ static void wrong_blocks_are_refused(void **state)
     bench_close(&b);
 }
 
-/* Marks without bytes, as after a power failure. */
+/* Marks without content, as after a power failure. */
 static void damage_on_disk_is_found_at_the_first_use(void **state)
 {
     (void)state;
@@ -172,7 +172,7 @@ static void damage_on_disk_is_found_at_the_first_use(void **state)
     assert_int_equal(ftruncate(content, (off_t)(blocks - 1) * BLOCK), 0);
     close(content);
     assert_ok(open_limited(&b, 0));
-    assert_int_equal(sh_mirror_missing(b.mirror), 0); /* by the marks */
+    assert_int_equal(sh_mirror_missing(b.mirror), 0); /* according to the marks */
     assert_false(sh_mirror_touch(b.mirror, 0, 2 * BLOCK, 1));
     assert_false(sh_mirror_touch(b.mirror, 0, 2 * BLOCK, 1));
     assert_int_equal(b.soon, 1); /* not repeated */
@@ -267,7 +267,7 @@ static void a_failed_source_ends_the_wait(void **state)
     assert_fails(sh_mirror_read(b.mirror, 0, 0, &byte, 1), SH_PEER_LOST, "no device is left");
     assert_block(&b, 1);
     assert_false(sh_mirror_touch(b.mirror, 0, 0, 1));
-    assert_int_equal(b.soon, 0); /* nobody is left to ask */
+    assert_int_equal(b.soon, 0); /* no source is left */
     bench_close(&b);
 }
 
@@ -285,7 +285,7 @@ static shared *share(void)
     return all;
 }
 
-/* A process that puts missing blocks in the order of `seed`. */
+/* Starts a process that puts missing blocks in the order of `seed`. */
 static pid_t start_writer(bench *b, shared *all, uint64_t seed)
 {
     const pid_t process = fork();
@@ -310,8 +310,8 @@ static pid_t start_writer(bench *b, shared *all, uint64_t seed)
 }
 
 /*
- * Kills writers at various points: at most one block is lost, and the next writer puts only the
- * rest.
+ * Kills writers at various points. Each kill loses at most one block, and the next writer puts only
+ * the rest.
  */
 static void a_killed_writer_loses_at_most_one_block(void **state)
 {
@@ -319,7 +319,7 @@ static void a_killed_writer_loses_at_most_one_block(void **state)
     bench b;
     bench_open(&b);
     shared *all = share();
-    uint32_t kills = 0, cut = 0; /* cut: put, but not counted */
+    uint32_t kills = 0, cut = 0; /* blocks that were put, but not counted */
     for (uint64_t round = 0; sh_mirror_missing(b.mirror) > 0; round++) {
         const uint32_t before = b.manifest->blocks - sh_mirror_missing(b.mirror);
         const uint32_t counter[4] = {(uint32_t)round}, key[2] = {3, 4};
@@ -368,13 +368,13 @@ static void two_processes_share_a_mirror(void **state)
         assert_int_equal(waitpid(writers[i], &status, 0), writers[i]);
         assert_int_equal(status, 0);
     }
-    /* Open throughout, without requests or puts. */
+    /* The mirror stays open and makes no requests or puts. */
     for (uint32_t i = 0; i < b.manifest->blocks; i++)
         assert_block(&b, i);
     assert_int_equal(sh_mirror_missing(b.mirror), 0);
     assert_int_equal(b.now, 0);
     assert_int_equal(sh_mirror_counted(b.mirror).put, 0);
-    /* Each found some of the other's. */
+    /* Each process uses some blocks of the other. */
     assert_in_range(all->puts, b.manifest->blocks, 2 * b.manifest->blocks);
     munmap(all, sizeof *all);
     bench_close(&b);

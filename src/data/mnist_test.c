@@ -14,7 +14,7 @@ static const char *const names[] = {"train-images-idx3-ubyte", "train-labels-idx
 static const uint8_t train_labels[TRAIN] = {2, 0, 1, 6, 2};
 static const uint8_t validation_labels[VALIDATION] = {6, 5, 0, 1};
 
-/* Of the small test set. */
+/* Returns a level of the small test set. */
 static uint8_t level(int split, uint32_t sample, uint32_t pixel)
 {
     return (uint8_t)(split * 100 + (int)sample * 20 + (int)pixel * 3);
@@ -67,7 +67,7 @@ static void put(fixture *s, int file, const content *c, bool packed)
         fixture_write(s, name, c->bytes, c->count);
 }
 
-/* The small set in `data`; bit i of `packed`: file i is gzipped. */
+/* Writes the small set to `data`. Bit i of `packed`: file i is gzipped. */
 static void make_set(fixture *s, unsigned packed)
 {
     fixture_new(s);

@@ -144,7 +144,7 @@ static sh_class_index *uneven_index(void)
     return index;
 }
 
-/* Counts each sample's occurrences in an epoch. */
+/* Counts the occurrences of each sample in an epoch. */
 static void count_samples(uint32_t times[ALL], const sh_order *order)
 {
     memset(times, 0, ALL * sizeof *times);

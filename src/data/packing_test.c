@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A synthetic source: reuse, resuming, skipping, errors. */
+/* Tests packing a synthetic source: reuse, resuming, skipping, errors. */
 #include "data/packing.h"
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 enum { DAMAGED_MOST = 120 };
 enum { SIDE = 24, TRAIN = 700, VALIDATION = 300, CHANNELS = 3, PIXELS = CHANNELS * SIDE * SIDE };
 
-/* Of bytes or floats. */
+/* A source of bytes or floats. */
 typedef struct made_source {
     sh_source base;
     atomic_uint reads;
@@ -150,12 +150,12 @@ static sh_status made_look(sh_source **source, const sh_format *format, const ch
     (void)format;
     (void)argument;
     (void)options;
-    json_incref(looked_at->base.about); /* released by closing */
+    json_incref(looked_at->base.about); /* released by made_close */
     *source = &looked_at->base;
     return SH_OK;
 }
 
-/* A modified cache file, or one that others may write, is remade. */
+/* A cache file that was modified, or that others may write to, is made again. */
 static void a_changed_set_is_packed_anew(void **state)
 {
     (void)state;
@@ -189,7 +189,7 @@ static void a_changed_set_is_packed_anew(void **state)
     made_close(&made.base);
 }
 
-/* By channel, training only. */
+/* Mean and deviation are computed by channel from training samples only. */
 static void normalisation_is_of_the_training_samples(void **state)
 {
     (void)state;
@@ -240,7 +240,7 @@ static void damaged_samples_are_named_or_left_out(void **state)
     made.damaged[1] = 333;
     made.damaged[2] = TRAIN - 1;
     made.damaged_count = 3;
-    for (int turn = 0; turn < 2; turn++) /* named each time */
+    for (int turn = 0; turn < 2; turn++) /* named both times */
         assert_fails(
             open_made(&data, &made, false), SH_CORRUPT,
             "3 of 1000 samples cannot be read; repair or remove them, or leave them out with "
@@ -267,7 +267,7 @@ static void damaged_samples_are_named_or_left_out(void **state)
     made_close(&made.base);
 }
 
-/* The longer description moves all samples. */
+/* The longer description moves all samples in the file. */
 static void many_damaged_samples_are_counted(void **state)
 {
     (void)state;
@@ -296,7 +296,7 @@ static void make_old(const char *path, bool old)
         assert_int_equal(utimensat(AT_FDCWD, path, then, 0), 0);
 }
 
-/* Parts older than a day are removed; sets stay. */
+/* Unfinished files older than a day are removed, complete sets are kept. */
 static void stale_parts_are_removed(void **state)
 {
     (void)state;
@@ -371,14 +371,14 @@ static void sources_that_change_are_refused(void **state)
     made_close(&made.base);
 }
 
-/* Independent of the source's path and the cache. */
+/* The fingerprint is independent of the source's path and the cache. */
 static void the_fingerprint_is_of_the_content(void **state)
 {
     (void)state;
     made_source made = make_source(false), other = make_source(false);
     sh_dataset *first, *second, *third;
     assert_ok(open_made(&first, &made, false));
-    memset(made.base.digest, 'c', SH_DIGEST_TEXT - 1); /* in another folder */
+    memset(made.base.digest, 'c', SH_DIGEST_TEXT - 1); /* as if in another folder */
     assert_ok(open_made(&second, &made, false));
     assert_string_equal(sh_dataset_about(second)->fingerprint,
                         sh_dataset_about(first)->fingerprint);

@@ -17,7 +17,7 @@
 
 enum { SIDE = 32, PLANE = SIDE * SIDE, PIXELS = 3 * PLANE, SAMPLES = 4 };
 
-/* Of the small test sets. */
+/* Returns a level of the small test sets. */
 static uint8_t level(uint32_t sample, uint32_t y, uint32_t x)
 {
     return (uint8_t)((17 * y + 29 * x + 5 * y * x) % 256 + 40 * sample);
@@ -39,7 +39,7 @@ static void make_cifar(fixture *s)
     fixture_write(s, "data/test_batch.bin", bytes, used);
 }
 
-/* One image per split. */
+/* Writes an MNIST set with one image per split. */
 static void make_mnist(fixture *s, uint8_t height, uint16_t width)
 {
     static uint8_t bytes[16 + 255 * 4096];
@@ -64,7 +64,7 @@ static sh_pipeline *open_folder(fixture *s, const sh_pipeline_options *options)
     return pipeline;
 }
 
-/* Static result; checks that nothing is written past it. */
+/* Reads a sample to a static buffer. Checks that nothing is written past it. */
 static const float *read_sample(const sh_pipeline *pipeline, sh_split split, uint32_t epoch,
                                 uint32_t index)
 {
@@ -121,7 +121,7 @@ static void without_options_samples_are_as_published(void **state)
     fixture_remove(&s);
 }
 
-/* By definition: crops the padded image, then mirrors. */
+/* Computes a pixel by the definition: crops the padded image, then mirrors it. */
 static float seen(uint32_t sample, sh_view view, uint32_t y, uint32_t x)
 {
     const int32_t column = (int32_t)(view.mirrored ? SIDE - 1 - x : x) + view.left;
@@ -160,7 +160,7 @@ static void views_are_as_drawn(void **state)
     fixture_remove(&s);
 }
 
-/* Crop and flip draw the same without retouching. */
+/* Crop and flip draw the same numbers with and without retouching. */
 static void retouched_samples_are_moved(void **state)
 {
     (void)state;
@@ -199,7 +199,7 @@ static void retouched_samples_are_moved(void **state)
     fixture_remove(&s);
 }
 
-/* 224 x 224 x 3, as for ImageNet. */
+/* Images of 224 x 224 x 3, as for ImageNet. */
 static void large_images_can_be_augmented(void **state)
 {
     (void)state;
@@ -343,7 +343,7 @@ static void samples_are_mixed_with_others(void **state)
     }
 }
 
-/* Repeated in a balanced epoch, a sample is augmented differently. */
+/* A sample that occurs repeatedly in a balanced epoch is augmented differently each time. */
 static void repeated_samples_are_augmented_apart(void **state)
 {
     (void)state;
@@ -379,7 +379,7 @@ static void repeated_samples_are_augmented_apart(void **state)
     sh_class_index_free(index);
 }
 
-/* Images and some rows. */
+/* The stack holds images and some rows. */
 static void stack_is_known(void **state)
 {
     (void)state;
@@ -493,7 +493,7 @@ static void resizing_is_pytorchs(void **state)
     }
 }
 
-/* The view is resized from 32 to 64, not the other way round. */
+/* The view, not the image, is resized from 32 to 64. */
 static void views_are_resized(void **state)
 {
     (void)state;
@@ -523,7 +523,7 @@ static void views_are_resized(void **state)
     fixture_remove(&s);
 }
 
-/* Larger than any scratch. */
+/* An image larger than any scratch space. */
 static void large_images_can_be_read_as_they_are(void **state)
 {
     (void)state;

@@ -13,7 +13,7 @@
 
 enum { SAMPLES = 200 };
 
-/* On a slow disk: records wait for the gate to open. */
+/* A set on a slow disk: reading a record waits until the gate is open. */
 typedef struct slow_set {
     sh_dataset base;
     pthread_mutex_t lock; /* guards all below */
@@ -77,7 +77,7 @@ static void slow_release(slow_set *set)
     pthread_mutex_destroy(&set->lock);
 }
 
-/* Opens the gate; waits for `done` records. */
+/* Opens the gate and waits until `done` records are read. */
 static void let_through(slow_set *set, uint32_t done)
 {
     pthread_mutex_lock(&set->lock);
@@ -96,7 +96,7 @@ static void wait_begun(slow_set *set, uint32_t begun)
     pthread_mutex_unlock(&set->lock);
 }
 
-/* Whether the thread sleeps: then the system has counted a voluntary switch. */
+/* True if the thread sleeps: the system has then counted a voluntary switch. */
 static bool sleeps(long thread)
 {
     char path[64];
@@ -109,7 +109,8 @@ static bool sleeps(long thread)
     return state == 'S';
 }
 
-/* Waits until the thread sleeps on record `begun`; an earlier opening causes no wait. */
+/* Waits until the thread sleeps on record `begun`. With the gate opened earlier, it would not
+ * sleep. */
 static void wait_asleep(slow_set *set, uint32_t begun)
 {
     wait_begun(set, begun);
@@ -117,7 +118,7 @@ static void wait_asleep(slow_set *set, uint32_t begun)
         sched_yield();
 }
 
-/* Whether reading now would not wait. */
+/* True if reading the sample now would not wait. */
 static bool is_there(const slow_set *set, sh_split split, uint32_t index)
 {
     uint8_t byte;
@@ -151,7 +152,7 @@ static void what_was_wanted_is_there_when_it_is_read(void **state)
     slow_release(&set);
 }
 
-/* mixup reads two samples for one. */
+/* Mixup reads two samples for each one. */
 static void what_samples_are_mixed_with_is_brought_too(void **state)
 {
     (void)state;
@@ -225,7 +226,7 @@ static void wishes_that_are_always_there_are_passed_over(void **state)
     while (!sh_prefetch_rests(prefetch, SH_SPLIT_TRAIN)) {
         const uint32_t before = begun_of(&set);
         sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 0, 2);
-        /* Both records: a replaced wish proves nothing. */
+        /* Wait for both records, since a replaced request proves nothing. */
         while (begun_of(&set) < before + 2 && !sh_prefetch_rests(prefetch, SH_SPLIT_TRAIN))
             sched_yield();
     }
@@ -276,7 +277,7 @@ static void it_stops_in_the_middle(void **state)
     sh_prefetch *prefetch;
     slow_init(&set, true);
     assert_ok(sh_prefetch_start(&prefetch, &set.base, NULL));
-    sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 0, UINT32_MAX); /* hours */
+    sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 0, UINT32_MAX); /* would take hours */
     let_through(&set, 3);
     sh_prefetch_stop(prefetch);
     assert_in_range(set.done, 3, UINT32_MAX - 1);
@@ -284,7 +285,7 @@ static void it_stops_in_the_middle(void **state)
     assert_int_equal(set.last, set.done - 1);
 
     assert_ok(sh_prefetch_start(&prefetch, &set.base, NULL));
-    sh_prefetch_stop(prefetch); /* without any wish */
+    sh_prefetch_stop(prefetch); /* without any request */
     sh_prefetch_stop(NULL);
     slow_release(&set);
 }

@@ -27,7 +27,7 @@ static size_t validated(size_t count, uint32_t class)
     return sum;
 }
 
-/* 1,000 per class at 0.2: 200, deviation 12.6. */
+/* 1,000 samples per class at 0.2: 200 expected, with deviation 12.6. */
 static void each_class_is_divided(void **state)
 {
     (void)state;

@@ -6,7 +6,7 @@
 
 enum { MOST = 12, ELEMENTS = 2 };
 
-/* In memory: two elements each, training first. */
+/* A data set in memory: two elements in each sample, training samples first. */
 typedef struct made_set {
     sh_dataset base;
     uint32_t fails_at; /* unreadable validation sample; UINT32_MAX: none */
@@ -134,8 +134,8 @@ static void equal_samples_are_found(void **state)
     static const int32_t classes[] = {0, 1, 0, 1, 0, 0, 1, 1, 0};
     memcpy(made.classes, classes, sizeof classes);
     memcpy(made.samples[3], made.samples[1], sizeof made.samples[1]);
-    memcpy(made.samples[4], made.samples[1], sizeof made.samples[1]); /* another class */
-    memcpy(made.samples[8], made.samples[5], sizeof made.samples[1]); /* validation 2 */
+    memcpy(made.samples[4], made.samples[1], sizeof made.samples[1]); /* of another class */
+    memcpy(made.samples[8], made.samples[5], sizeof made.samples[1]); /* a validation sample */
     json_t *json = look(&made);
     expect(json, "duplicates",
            "{\"samples\": 3, \"validation\": 1, \"contradicting\": 1, \"first\": "
@@ -167,7 +167,7 @@ static void the_first_pairs_are_listed(void **state)
     json_decref(json);
 }
 
-/* In the source's units, of training samples. */
+/* Ranges are in the source's units and cover training samples. */
 static void numbers_have_ranges(void **state)
 {
     (void)state;

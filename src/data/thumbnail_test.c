@@ -50,7 +50,7 @@ static void images_keep_their_form(void **state)
     expect_image(make(&info, NULL, floats), "image", 4, 64);
     floats[1] = -3.4e38f;
     floats[2] = 3.4e38f;
-    /* time to the right, bands up */
+    /* time from left to right, bands upwards */
     expect_image(make(&info, "{\"inputs\": {\"kind\": \"audio\"}}", floats), "heat", 64, 4);
 }
 

@@ -13,7 +13,7 @@
 
 enum { CONTENT = 300000, LIMIT = 1 << 20 };
 
-static unsigned char content[CONTENT]; /* set in main */
+static unsigned char content[CONTENT]; /* set by main */
 
 static void assert_content(int fd, const unsigned char *expected, size_t count)
 {
@@ -31,7 +31,7 @@ static ino_t inode(int fd)
     return about.st_ino;
 }
 
-/* Returns the copy's inode. */
+/* Checks the content of the copy and returns its inode. */
 static ino_t open_and_check(fixture *s, const char *name)
 {
     int fd = -1;
@@ -130,7 +130,7 @@ static void copies_of_another_content_are_made_anew(void **state)
         } else { /* correct, but writable for others */
             assert_int_equal(fchmod(file, 0622), 0);
         }
-        const ino_t before = inode(file); /* kept from reuse by `file` */
+        const ino_t before = inode(file); /* `file` keeps the inode in use */
         (void)open_and_check(&s, "a.gz");
         assert_int_equal(fixture_count(&s, "cache/shoal", "-300000-", name), 1);
         struct stat about;
@@ -201,7 +201,7 @@ static void members_that_follow_each_other_are_one(void **state)
     fixture_remove(&s);
 }
 
-/* Damage to a good file. Negative values count from its end. */
+/* Damage to a valid file. Negative offsets count from its end. */
 static const struct spoiled {
     const char *what;
     long size, offset; /* truncate to `size`, change the byte at `offset`; 0: none */

@@ -10,7 +10,7 @@
 
 #define LARGE (SH_VERIFIED_ALWAYS + 4096)
 
-/* Zeros, as in a sparse file. */
+/* Computes the digest of zeros, as in a sparse file. */
 static void digest_of_zeros(char hex[SH_DIGEST_TEXT], uint64_t bytes)
 {
     static const char zeros[1 << 20];
