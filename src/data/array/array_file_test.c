@@ -59,8 +59,7 @@ static void numbers_are_read_wherever_they_lie(void **state)
         assert_fails(sh_array_read(&array, COUNT - 1, read, 2000), SH_CORRUPT, "x.npy");
         digest_of(i == 0 ? first : hex, &array);
         if (i > 0)
-            assert_string_equal(
-                hex, first); /* the digest depends on the content only, not on the place */
+            assert_string_equal(hex, first); /* independent of the place */
         sh_array_close(&array);
     }
     numbers[COUNT - 1] += 1;

@@ -48,8 +48,7 @@ typedef struct arrays_source {
     sh_array x[SH_SPLITS], y[SH_SPLITS]; /* [SH_SPLIT_VALIDATION] is used only if `splits` */
     bool splits;                         /* the data have separate validation arrays */
     bool has_targets;
-    uint32_t *
-        rows[SH_SPLITS]; /* if not `splits`: rows of the training arrays in each split, ascending */
+    uint32_t *rows[SH_SPLITS]; /* unless `splits`: each split's rows in the arrays, ascending */
     size_t outer, figures, inner;
     double *mean, *deviation; /* [figures]; NULL for bytes */
     sh_array_targets targets;

@@ -209,8 +209,7 @@ static sh_status open_deflated(int *inner, int fd, uint64_t at, const sh_zip_mem
     inflater *z = calloc(1, sizeof *z);
     if (z == NULL)
         return sh_fail_memory(sizeof *z, "unpacking");
-    if (inflateInit2(&z->stream, -MAX_WBITS) !=
-        Z_OK) { /* negative bits: raw deflate, without a zlib header */
+    if (inflateInit2(&z->stream, -MAX_WBITS) != Z_OK) { /* raw deflate */
         free(z);
         return sh_fail_memory(sizeof *z, "unpacking");
     }

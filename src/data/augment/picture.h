@@ -22,8 +22,7 @@
 
 typedef struct sh_picture {
     uint8_t *bytes; /* [C][H][W]; borrowed */
-    uint8_t
-        *spare; /* same size, content undefined; operations may swap it with `bytes`. Borrowed */
+    uint8_t *spare; /* same size, undefined; may be swapped with `bytes`; borrowed */
     uint32_t channels, height, width; /* at least 1 */
 } sh_picture;
 

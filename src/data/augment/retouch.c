@@ -58,8 +58,7 @@ sh_box sh_retouch_crop(sh_random *random, uint32_t height, uint32_t width, doubl
 
 bool sh_retouch_erased(sh_box *box, sh_random *random, uint32_t height, uint32_t width)
 {
-    const double log_least = -1.2039728043259361,
-                 log_most = 1.1939224684724346; /* log(0.3), log(3.3) */
+    const double log_least = -1.2039728043259361, log_most = 1.1939224684724346; /* of 0.3, 3.3 */
     const double size = (double)height * (double)width;
     for (int i = 0; i < ATTEMPTS; i++) {
         const double area = size * sh_chance_uniform(random, 0.02, 0.33);

@@ -157,8 +157,7 @@ static void channels_are_stretched(void **state)
 {
     (void)state;
     sh_picture p = make(3);
-    for (uint32_t i = 0; i < PLANE;
-         i++) { /* channels with levels 40 to 90, with one level, with all levels */
+    for (uint32_t i = 0; i < PLANE; i++) { /* levels 40 to 90, one, all */
         before[i] = a[i] = (uint8_t)(40 + i % 51);
         before[PLANE + i] = a[PLANE + i] = 99;
         before[2 * PLANE + i] = a[2 * PLANE + i] = (uint8_t)i;

@@ -167,8 +167,7 @@ done:
 static uint8_t byte_of(int32_t sum)
 {
     const int32_t level = (sum + WEIGHT_ONE / 2) >> WEIGHT_BITS;
-    return level > 255 ? 255
-                       : (uint8_t)level; /* rounded weights may add up to slightly more than 1 */
+    return level > 255 ? 255 : (uint8_t)level; /* weights may add up to slightly over 1 */
 }
 
 static void resize_grey(uint8_t *line, const axis *columns, const uint8_t *row)

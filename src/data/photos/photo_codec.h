@@ -34,9 +34,8 @@ typedef struct sh_photo_sink sh_photo_sink;
 struct sh_photo_sink {
     uint32_t least; /* pixels: a codec that reduces while decoding must keep both sides at least
                        this long */
-    sh_status (*begin)(sh_photo_sink *sink,
-                       const sh_photo_head *head);        /* called once, before rows */
-    void (*row)(sh_photo_sink *sink, const uint8_t *row); /* from top to bottom */
+    sh_status (*begin)(sh_photo_sink *sink, const sh_photo_head *head); /* once, before rows */
+    void (*row)(sh_photo_sink *sink, const uint8_t *row);               /* from top to bottom */
 };
 
 typedef struct sh_photo_codec {

@@ -45,8 +45,7 @@ static const sh_library_name names[] = {
 static sh_library library = SH_LIBRARY("libjpeg.so.62", "libjpeg62-turbo", names);
 
 typedef struct decoding {
-    struct jpeg_decompress_struct
-        info; /* must be first: libjpeg passes its address to the callbacks */
+    struct jpeg_decompress_struct info; /* first: callbacks get its address */
     struct jpeg_error_mgr errors;
     struct jpeg_progress_mgr progress;
     jmp_buf stop;
@@ -81,8 +80,7 @@ static markers scan(const uint8_t *bytes, size_t count)
             at += 2;
             continue;
         }
-        const size_t length =
-            (size_t)bytes[at + 2] << 8 | bytes[at + 3]; /* includes the length itself */
+        const size_t length = (size_t)bytes[at + 2] << 8 | bytes[at + 3]; /* with itself */
         const bool is_frame =
             marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
         if (length < 2 || marker == 0xd9 || marker == 0xda)

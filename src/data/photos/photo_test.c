@@ -119,8 +119,7 @@ static void bad_files_are_told(void **state)
         sh_status code;
         const char *part;
     } cases[] = {
-        {"png", 16, "\0\0\xff\xff\0\0\x0f\xff", 8, SH_CORRUPT,
-         "is a damaged PNG: "}, /* wrong CRC */
+        {"png", 16, "\0\0\xff\xff\0\0\x0f\xff", 8, SH_CORRUPT, "is a damaged PNG: "}, /* its CRC */
         {"png", 60, "\x55", 1, SH_CORRUPT, "is a damaged PNG: "},
         {"jpeg", 400, "\xff\xff\xff\xff", 4, SH_CORRUPT, "is a damaged JPEG: "},
         {"bmp", 18, "\xff\xff\xff\x7f", 4, SH_CORRUPT, "is too large: 2147483647 x 8 pixels"},

@@ -49,8 +49,7 @@ typedef struct series_source {
     uint64_t *first, *counts; /* first row and number of rows of each file; owned */
     uint32_t window, stride;
     windows of[SH_SPLITS];
-    const char *
-        *classes; /* sorted by value if all are numbers, else by bytes; owned, but not the texts */
+    const char **classes; /* sorted by bytes, or by value if all are numbers; owned */
     uint32_t class_count;
     double *mean, *deviation; /* [columns]; owned */
 } series_source;

@@ -29,8 +29,7 @@ typedef struct series_reader {
     size_t count;
     bool numbered; /* the training files had no header: names are numbers */
     uint32_t window, stride, skip_lines;
-    const char
-        *label; /* the column of labels in training, or NULL; borrowed from the trained run */
+    const char *label; /* the column of labels in training, or NULL; borrowed */
     sh_series_rows rows;
     char *name;           /* path of the open file; owned */
     uint64_t next, total; /* next row and number of rows of the open file */

@@ -33,9 +33,8 @@
 /* Options for reading the files. Texts are borrowed until sh_series_rows_release. */
 typedef struct sh_series_form {
     uint32_t skip_lines;
-    const char *
-        target; /* column of labels: its name or number from 1; "": none, or as finds_target says */
-    bool finds_target; /* the last column is the target if the first row of data has a word there */
+    const char *target; /* column of labels: name, or number from 1; "": see finds_target */
+    bool finds_target;  /* if "": the last column, if the first row of data has a word there */
 } sh_series_form;
 
 typedef struct sh_series_column {

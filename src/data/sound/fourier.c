@@ -34,8 +34,8 @@ sh_status sh_fourier_new(sh_fourier **fourier, size_t points)
         return sh_fail_memory(points * 2 * sizeof(double), "a Fourier transform");
     }
     for (size_t i = 0; i < points; i++)
-        fresh->reversed[i] = fresh->reversed[i / 2] / 2 +
-                             (i % 2 == 0 ? 0 : (uint32_t)half); /* entry i / 2 is already set */
+        fresh->reversed[i] =
+            fresh->reversed[i / 2] / 2 + (i % 2 == 0 ? 0 : (uint32_t)half); /* i / 2 is set */
     for (size_t k = 0; k < half; k++) {
         /* k / points is exact; sin x = cos(x - pi / 2) */
         const double turns = 2 * (double)k / (double)points;

@@ -41,8 +41,7 @@ static void a_tone_lights_its_band(void **state)
         make_tone(tones[t], 1, 8000);
         run(8000, MELS, FRAMES);
         const double step = (to_mel(4000) - to_mel(20)) / (MELS + 1);
-        const double place =
-            (to_mel(tones[t]) - to_mel(20)) / step - 1; /* 0: peak of the first band */
+        const double place = (to_mel(tones[t]) - to_mel(20)) / step - 1; /* 0: first band */
         for (size_t frame = 0; frame < FRAMES; frame++) {
             const float *row = values + frame * MELS;
             size_t best = 0;

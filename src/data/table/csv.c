@@ -239,8 +239,7 @@ static char find_separator(const uint8_t *text, size_t bytes)
     size_t lines = 0;
     for (size_t at = 0; at < bytes && lines < LOOK_LINES;) {
         const size_t length = count_separators(text + at, bytes - at, counts[lines]);
-        lines +=
-            length > 0 && (at + length < bytes || lines == 0); /* ignore a truncated last line */
+        lines += length > 0 && (at + length < bytes || lines == 0); /* not a truncated one */
         at += length + 1;
     }
     char best = ',';

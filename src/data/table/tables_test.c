@@ -124,8 +124,7 @@ static void sets_are_of_content_and_options(void **state)
     snprintf(first, sizeof first, "%s", sh_dataset_about(data)->fingerprint);
     sh_dataset_close(data);
     fixture_gzip(&place, "other.csv.gz", text, strlen(text));
-    assert_ok(sh_dataset_open(&data, fixture_path(&place, "other.csv.gz"),
-                              NULL)); /* recognised by name */
+    assert_ok(sh_dataset_open(&data, fixture_path(&place, "other.csv.gz"), NULL)); /* by its name */
     assert_string_equal(sh_dataset_about(data)->fingerprint, first);
     sh_dataset_close(data);
     static const sh_read_options others[] = {{.target = "c"},

@@ -86,10 +86,7 @@ bool sh_treatment_moments(double *mean, double *deviation, const double *values,
             same &= isnan(first) || values[i] == first;
             first = isnan(first) ? values[i] : first;
         }
-    *deviation =
-        same ? 0
-             : sqrt(squares /
-                    (double)present); /* rounding would give a value above 0 for equal values */
+    *deviation = same ? 0 : sqrt(squares / (double)present); /* exact despite rounding */
     if (same)
         *mean = first;
     return isfinite(*mean) && isfinite(*deviation) && (same || *deviation > 0);

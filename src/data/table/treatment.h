@@ -29,10 +29,9 @@ typedef struct sh_treatment {
     sh_kind kind;
     sh_lexicon words; /* ordinal: the order. category: all of the table; after sh_treatment_fit,
                        those of the training samples */
-    double median, mean,
-        deviation;    /* deviation 0: all values are equal, so the value is not an input */
-    bool indicator;   /* an extra input tells if the value is missing */
-    uint32_t outputs; /* number of inputs of the network; 0: the column is not used */
+    double median, mean, deviation; /* deviation 0: all values are equal; no input */
+    bool indicator;                 /* an extra input tells if the value is missing */
+    uint32_t outputs;               /* number of inputs of the network; 0: the column is not used */
 } sh_treatment;
 
 /* Owned: release it with sh_treatment_release. Moves `words` into it and leaves `words` empty. */
