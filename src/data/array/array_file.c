@@ -32,8 +32,7 @@ static sh_status read_header(sh_array *array, uint64_t at, uint64_t bytes)
     return status;
 }
 
-/* Finds the array in the archive array->fd and replaces array->fd with a descriptor of its member.
- */
+/* Finds the array in the archive array->fd and replaces array->fd by a descriptor of it. */
 static sh_status open_member(sh_array *array, const char *file, const char *archive)
 {
     sh_zip_member member;

@@ -35,8 +35,7 @@ typedef struct sh_array {
  */
 sh_status sh_array_open(sh_array *array, const char *place, const char *name) SHOAL_CHECKED;
 
-/* Opens the .npy file at `path`, which also serves as its name in messages. Fails as sh_array_open.
- */
+/* Opens the .npy file `path`, which is also its name in messages. Fails as sh_array_open. */
 sh_status sh_array_open_file(sh_array *array, const char *path) SHOAL_CHECKED;
 
 /* Reads `count` numbers, beginning with number `first`. All of them must lie in the array. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Converts a row of an array to a sample. The row is [outer][figures][inner] in the file and
- * [figures][outer][inner] in the sample. Each *figure* has its own mean and deviation.
+ * [figures][outer][inner] in the sample. All numbers of a *figure* share a mean and a deviation.
  *
  *     const sh_array_form form = {.outer = 1, .figures = 3, .inner = 1024,
  *                                 .mean = mean, .deviation = deviation};

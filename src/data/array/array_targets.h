@@ -5,8 +5,8 @@
  *     sh_array_targets targets = {0};
  *     const sh_array *y[] = {&train_y, &test_y};
  *     SH_TRY(sh_array_targets_find(&targets, y, 2, ""));   // kind and classes, from both arrays
- *     SH_TRY(sh_array_targets_scale(&targets, &train_y, rows, count)); // from the training rows
- * only SH_TRY(sh_array_targets_read(&targets, &test_y, 41, &class));
+ *     SH_TRY(sh_array_targets_scale(&targets, &train_y, rows, count)); // training rows only
+ *     SH_TRY(sh_array_targets_read(&targets, &test_y, 41, &class));
  *     sh_array_targets_release(&targets);
  *
  *     y                                     task if none is given

@@ -4,8 +4,8 @@
  *
  *     sh_zip_member member;
  *     SH_TRY(sh_zip_find(&member, fd, file_bytes, "x.npy"));
- *     SH_TRY(sh_zip_open(&inner, &at, fd, file_bytes, &member)); // the member begins at `at` of
- * `inner` close(inner);
+ *     SH_TRY(sh_zip_open(&inner, &at, fd, file_bytes, &member)); // at byte `at` of `inner`
+ *     close(inner);
  *
  * PKWARE's APPNOTE.TXT defines the format. Only the central directory and members that are stored
  * or deflated are read. Archives of 4 GB or more (zip64), archives of several parts, and encrypted

@@ -29,8 +29,7 @@ typedef struct sh_mix {
     sh_box box;
 } sh_mix;
 
-/* Draws the mixture of sample `index` of `count` in an epoch. `augment` must have mixup or cutmix.
- */
+/* Draws the mixture of sample `index` of `count` in an epoch. Requires mixup or cutmix. */
 sh_mix sh_mixing_draw(const sh_augment *augment, sh_mix_shape shape, uint32_t count, uint64_t seed,
                       uint32_t epoch, uint32_t index);
 

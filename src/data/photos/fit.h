@@ -42,9 +42,7 @@ typedef enum sh_fit_kind {
 /* Returns the name of a kind, such as "crop". */
 const char *sh_fit_name(sh_fit_kind kind);
 
-/* Finds a kind by name; "" means crop. If the name is unknown, returns false without setting
- * `*kind`.
- */
+/* Finds a kind by name; "" means crop. If the name is unknown, returns false, `*kind` unchanged. */
 bool sh_fit_find(sh_fit_kind *kind, const char *name);
 
 typedef struct sh_fit sh_fit;
@@ -57,8 +55,7 @@ typedef struct sh_fit sh_fit;
 sh_status sh_fit_new(sh_fit **fit, sh_fit_kind kind, uint32_t side, int orientation, uint32_t width,
                      uint32_t height, uint32_t channels) SHOAL_CHECKED;
 
-/* Adds the next row of width * channels bytes, borrowed for the call. Ignores rows past the last.
- */
+/* Adds the next row, width * channels bytes, borrowed for the call. Ignores further rows. */
 void sh_fit_row(sh_fit *fit, const uint8_t *row);
 
 /* True if the next row does not affect the result: sh_fit_row then accepts any `row`, even NULL. */

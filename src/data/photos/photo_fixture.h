@@ -62,8 +62,7 @@ static inline size_t photo_png(uint8_t *png, uint32_t side, uint8_t colour, uint
     return at + photo_chunk(png + at, "IEND", NULL, 0);
 }
 
-/* Returns the path of a file below `photos` and creates its folders. Borrowed until the next call.
- */
+/* Returns a path below `photos` and creates its folders. Borrowed until the next call. */
 static inline const char *photo_path(fixture *s, const char *name)
 {
     char inner[512];

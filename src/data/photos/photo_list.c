@@ -423,8 +423,7 @@ static sh_status read_labels(maker *m, const char *task)
     return status;
 }
 
-/* Standardises numbers by the mean and deviation of the training photos, or by the trained run's.
- */
+/* Standardises numbers by mean and deviation of the training photos or of the trained run. */
 static sh_status standardise(sh_photo_list *list, const sh_trained *trained)
 {
     const size_t outputs = list->outputs, train = list->count[SH_SPLIT_TRAIN];

@@ -379,8 +379,7 @@ done:
     return status;
 }
 
-/* Formats the number by JSON, independent of the locale, since notes are part of the packed data.
- */
+/* Formats the number by JSON: notes are packed, so they must not depend on the locale. */
 static sh_status note_time(const series_source *s)
 {
     json_t *number = json_real(s->rows.interval);

@@ -23,8 +23,7 @@ typedef struct sh_fourier sh_fourier;
 
 #define SH_FOURIER_MOST 65536 /* most points */
 
-/* `points` must be a power of two from 2 to SH_FOURIER_MOST. Owned: free it with sh_fourier_free.
- */
+/* `points`: a power of two from 2 to SH_FOURIER_MOST. Owned: free it with sh_fourier_free. */
 sh_status sh_fourier_new(sh_fourier **fourier, size_t points) SHOAL_CHECKED;
 
 /* Transforms `points` complex numbers in place. */

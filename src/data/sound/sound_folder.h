@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists the recordings below a folder at one time.
+ * Lists the recordings below a folder, with sizes and modification times.
  *
  *     sh_sound_folder folder;
  *     SH_TRY(sh_sound_folder_open(&folder, "/data/digits"));

@@ -66,8 +66,8 @@ struct sh_csv {
     size_t at, filled;
     bool after_cr;
     uint64_t line;       /* of the next byte */
-    uint64_t row_line;   /* where the current row began */
-    uint64_t field_line; /* where the current field began */
+    uint64_t row_line;   /* line where the current row began */
+    uint64_t field_line; /* line where the current field began */
     bool under_way;      /* inside a row */
 
     /* The current row. */

@@ -31,7 +31,7 @@ typedef struct sh_table_plan {
 } sh_table_plan;
 
 /*
- * Takes words out of `survey`. Adds the columns that are left out, with the reason, to `notes` (a
+ * Moves words out of `survey`. Adds the columns that are left out, with the reason, to `notes` (a
  * JSON array). `*plan` is owned: release it with sh_table_plan_release. Fails with SH_NOT_FOUND and
  * SH_INVALID for wrong options, with SH_FORMAT and SH_LIMIT for a target or column that cannot be
  * used.

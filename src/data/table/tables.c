@@ -50,7 +50,7 @@ typedef struct tables {
     uint32_t *order[SH_SPLITS]; /* the rows of each split, ascending */
     uint32_t rows, room;        /* rows with a target; capacity */
     double *target_means, *target_deviations; /* of numeric targets */
-    const sh_trained *trained; /* NULL: figures are computed from the training rows */
+    const sh_trained *trained;                /* NULL: inputs are fitted to the training rows */
 } tables;
 
 /* --- samples --- */
