@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes in a file or in memory, read at an offset.
+ * Random-access reading of bytes from a file or from memory.
  *
  *     sh_blob blob;
  *     SH_TRY(sh_blob_open(&blob, "lenet.onnx", SH_ONNX_FILE_BYTES));
  *     status = sh_blob_read(&blob, header, sizeof header, 0);
  *     sh_blob_close(&blob);
  *
- * A file is read and never mapped: one that shrinks while it is mapped kills the process.
+ * Files are read and never mapped: access to a mapped file that was truncated kills the process.
+ * Error messages do not name the path; the caller adds it.
  *
  * Threads: any number may read one blob.
  */
@@ -20,29 +21,30 @@
 #include "base/fail.h"
 
 typedef struct sh_blob {
-    const uint8_t *bytes; /* in memory; borrowed */
-    int fd;               /* -1 in memory */
+    const uint8_t *bytes; /* NULL for a file; borrowed */
+    int fd;               /* -1 for memory */
     uint64_t count;
 } sh_blob;
 
-/* Bytes in memory, borrowed until nobody reads the blob any more; nothing has to be closed. */
+/* Returns a blob of bytes in memory. They are borrowed as long as the blob is in use. It need
+ * not be closed. */
 sh_blob sh_blob_of(const void *bytes, size_t count);
 
-/* Opens a file. SH_INVALID where it is not a regular one, SH_LIMIT where it is larger than
+/* Opens a file. SH_INVALID if it is not a regular file, SH_LIMIT if it is larger than
  * `most_bytes`. */
 sh_status sh_blob_open(sh_blob *blob, const char *path, uint64_t most_bytes) SHOAL_CHECKED;
 
 /*
- * Opens a file within the open folder `folder`. `path` comes from outside: SH_INVALID where it is
- * absolute or has a part that is empty, "." or "..", or where a part of it is a symbolic link; it
- * then opens nothing outside the folder. Failures as above, without the path.
+ * Opens a file inside the open folder `folder`. `path` is untrusted and cannot lead outside the
+ * folder: SH_INVALID if it is absolute, has a part that is empty, "." or "..", or if any part is a
+ * symbolic link. Other failures as for sh_blob_open.
  */
 sh_status sh_blob_open_within(sh_blob *blob, int folder, const char *path,
                               uint64_t most_bytes) SHOAL_CHECKED;
 
 void sh_blob_close(sh_blob *blob);
 
-/* SH_CORRUPT where there are less bytes than that, or the file became shorter. */
+/* Reads exactly `bytes` bytes. SH_CORRUPT if the blob has fewer, or if the file became shorter. */
 sh_status sh_blob_read(const sh_blob *blob, void *buffer, size_t bytes,
                        uint64_t offset) SHOAL_CHECKED;
 

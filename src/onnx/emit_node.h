@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each operator of a graph becomes in an ONNX model.
+ * Translates each operator of a graph to nodes of an ONNX model.
  *
  *     SH_TRY(sh_emit_node(e, index)); // of e->of->graph
  *
@@ -11,10 +11,11 @@
 
 #include "onnx/emitter.h"
 
-/* Adds one or several nodes. SH_UNSUPPORTED names an operator that has no form there. */
+/* Adds one or several ONNX nodes for a node of the graph. SH_UNSUPPORTED names an operator that
+ * cannot be exported. */
 sh_status sh_emit_node(sh_emitter *e, size_t index) SHOAL_CHECKED;
 
-/* Nodes and tensors that one node becomes, at most. */
+/* The most nodes and tensors that one node becomes. */
 #define SH_EMIT_NODES_MOST 6
 #define SH_EMIT_TENSORS_MOST 4
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a file looks like that is not what it was taken for.
+ * Recognises files that were mistaken for ONNX files, for error messages.
  *
  *     const char *kind = sh_file_kind(bytes, count);
- *     // "a PNG picture", "the pointer that Git LFS leaves in a file's place: ..."; NULL: no idea
+ *     // "a PNG picture", "the pointer that Git LFS leaves in a file's place: ..."; NULL: unknown
  *
  * Threads: any.
  */
@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SH_FILE_KIND_BYTES 64 /* of the beginning of a file that are enough */
+#define SH_FILE_KIND_BYTES 64 /* bytes from the beginning of a file that are examined */
 
-/* Static text, with the remedy where there is one; NULL where nothing is recognised. */
+/* Returns a static text, with a remedy if one is known, or NULL if the kind is not recognised. */
 const char *sh_file_kind(const uint8_t *bytes, size_t count);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a file computes from constants and shapes, computed while it is imported.
+ * Constant folding: evaluates nodes that depend only on constants and shapes while a file is
+ * imported.
  *
  *     sh_onnx_store store = {0};
  *     sh_onnx_constant shape, *in[] = {&dims, &index};
@@ -9,8 +10,8 @@
  *     ...
  *     sh_onnx_store_release(&store);
  *
- * Numbers are computed in double and rounded to float32 after each node, by functions that give the
- * same bits everywhere; integers wrap.
+ * Floating-point numbers are computed in double and rounded to float32 after each node, with
+ * functions that give the same bits on every platform. Integers wrap.
  *
  * Threads: caller locks.
  */
@@ -19,13 +20,11 @@
 
 #include "onnx/constant.h"
 
-/* Can this operator be evaluated on constants? */
+/* True if this operator can be evaluated on constants. */
 bool sh_onnx_folds(const char *op);
 
-/*
- * Evaluates a node whose inputs are all constants (NULL for one that is not given) into its
- * `out_count` outputs. SH_UNSUPPORTED and SH_INVALID say what is wrong with the node.
- */
+/* Evaluates a node into its `out_count` outputs. All inputs are constants; NULL stands for one
+ * that is not given. SH_UNSUPPORTED and SH_INVALID describe what is wrong with the node. */
 sh_status sh_onnx_fold(sh_onnx_constant *out, size_t out_count, sh_onnx_node *node,
                        const sh_onnx_constant *const *in, size_t in_count, const sh_onnx *model,
                        sh_onnx_store *store) SHOAL_CHECKED;

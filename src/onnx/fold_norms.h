@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batch normalisations of a model, folded into what stands before them.
+ * Folds the batch normalisations of a model into the layers before them.
  *
  *     SH_TRY(sh_onnx_fold_norms(model, &arena));      // of onnx/from_graph.h or onnx/from_file.h
  *
- * Where a convolution or dense layer makes the input and nothing else reads it or its weights, the
- * layer gets other weights and a bias and makes the output by itself. Any other normalisation
- * becomes a product and a sum, a number for each channel, called "value:N". Numbers are computed in
- * double precision and rounded once.
+ * A normalisation is folded if its input comes from a convolution or dense layer, and nothing else
+ * reads that input or the weights of the layer. The layer gets new weights and a bias, and produces
+ * the output of the normalisation. Any other normalisation becomes a Mul and an Add with one number
+ * for each channel, in tensors called "value:N". Numbers are computed in double precision and
+ * rounded once.
  *
  * Threads: caller locks.
  */
@@ -17,9 +18,9 @@
 #include "base/memory.h"
 #include "onnx/onnx.pb-c.h"
 
-/* Changes the model's graph, whose tensors have raw_data; fresh parts lie in the arena. A
- * normalisation stays where its statistics are not tensors of the graph or the number of its
- * dimensions cannot be told. */
+/* Changes the graph of the model, whose tensors must have raw_data. New parts are allocated in
+ * the arena. A normalisation is kept if its statistics are not tensors of the graph or the rank
+ * of its input is not known. */
 sh_status sh_onnx_fold_norms(Sh__Onnx__ModelProto *model, sh_arena *arena) SHOAL_CHECKED;
 
 #endif

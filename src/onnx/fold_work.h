@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What fold.c, which has the list of operators, fold_moves.c, fold_numbers.c and fold_places.c
- * share.
+ * Declarations shared by fold.c, which has the list of operators, fold_moves.c, fold_numbers.c and
+ * fold_places.c.
  *
  *     sh_status sh_fold_identity(const sh_fold_work *w)
  *     {
@@ -9,7 +9,7 @@
  *         return SH_OK;
  *     }
  *
- * Input 0 is given, and there is one output.
+ * The caller makes sure that there is one output and that input 0 is given, except for Constant.
  *
  * Threads: caller locks.
  */
@@ -18,7 +18,7 @@
 
 #include "onnx/fold.h"
 
-/* A node under evaluation. */
+/* A node that is evaluated. */
 typedef struct sh_fold_work {
     sh_onnx_node *node;
     const sh_onnx_constant *const *in;
@@ -72,20 +72,22 @@ sh_fold_function sh_fold_unsqueeze;
 sh_fold_function sh_fold_where;
 sh_fold_function sh_fold_xor;
 
-/* Input number `index`; NULL where it is not given. */
+/* Returns input `index`, or NULL if it is not given. */
 const sh_onnx_constant *sh_fold_input(const sh_fold_work *w, size_t index);
 
-/* The next place in an array of these dimensions; false behind the last. */
+/* Advances to the next index tuple of an array with these dimensions. Returns false after the
+ * last one. */
 bool sh_fold_next_place(size_t *place, size_t rank, const size_t *dim);
 
-/* The shape that two are broadcast to. */
+/* Computes the shape that two shapes are broadcast to. */
 sh_status sh_fold_broadcast(size_t *rank, size_t *dim, size_t a_rank, const size_t *a,
                             size_t b_rank, const size_t *b) SHOAL_CHECKED;
 
-/* The strides by which `x` becomes of the shape that it is broadcast to. */
+/* Computes the strides that broadcast `x` to `rank` dimensions. They are 0 where elements
+ * repeat. */
 void sh_fold_broadcast_strides(int64_t *stride, const sh_onnx_constant *x, size_t rank);
 
-/* a and b as `how` says: add, mul, max or min. */
+/* Combines a and b. `how` is "add", "mul", "max" or "min". */
 sh_status sh_fold_combine(sh_onnx_cell *y, bool real, const char *how, sh_onnx_cell a,
                           sh_onnx_cell b) SHOAL_CHECKED;
 

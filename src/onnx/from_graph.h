@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A graph as an ONNX model, for runtimes elsewhere.
+ * Exports a graph as an ONNX model, for other runtimes.
  *
  *     sh_arena arena;
  *     Sh__Onnx__ModelProto *model;
- *     SH_TRY(sh_onnx_from_graph(&model, &(sh_from_graph){.graph = for_one, .twice = for_two, ...},
- * &arena)); SH_TRY(sh_onnx_pack(model, append, file));
+ *     const sh_from_graph of = {.graph = for_one, .twice = for_two, ...};
+ *     SH_TRY(sh_onnx_from_graph(&model, &of, &arena));
+ *     SH_TRY(sh_onnx_pack(model, append, file));
  *
- * Of the graph only what the answer is computed from is written: ONNX's operators of version 17,
- * which runtimes of 2022 and later have, the parameters under their own names, and a batch of any
- * size. Equal input gives equal bytes.
+ * Only nodes that the answer depends on are written. The model uses ONNX operator set 17, which
+ * runtimes support since 2022. Parameters keep their names and the batch size is dynamic. Equal
+ * input gives equal bytes.
  *
  * Threads: caller locks the arena.
  */
@@ -29,30 +30,28 @@ typedef struct sh_onnx_properties {
     size_t count;
 } sh_onnx_properties;
 
-/* All borrowed until the model is no longer used. */
+/* All fields are borrowed as long as the model is in use. */
 typedef struct sh_from_graph {
-    const sh_graph *graph;       /* for evaluation, of one sample */
-    const sh_graph *twice;       /* the same of two: what differs is the batch */
-    sh_value_id samples, answer; /* of both graphs: what goes in, what comes out */
-    const char *input, *output;  /* what the model calls them */
-    const char *name;            /* of the model */
-    const float *const *weights; /* by number of the parameter */
-    const float *mean,
-        *deviation; /* by channel: pixels 0 .. 255 go in; NULL: what the graph takes */
+    const sh_graph *graph; /* for evaluation of one sample */
+    const sh_graph *twice; /* the same for two samples; the dimensions that differ are the batch */
+    sh_value_id samples, answer;   /* input and output values, of both graphs */
+    const char *input, *output;    /* their names in the model */
+    const char *name;              /* of the model */
+    const float *const *weights;   /* by index of the parameter */
+    const float *mean, *deviation; /* by channel, for an input of pixels 0 .. 255; NULL: the input
+                                      is not normalised */
     sh_onnx_properties properties;
 } sh_from_graph;
 
-/*
- * Makes the model; it borrows from the arena, the graph and the weights. SH_UNSUPPORTED names an
- * operator that has no form in ONNX here.
- */
+/* Makes the model, which borrows from the arena, the graph and the weights. SH_UNSUPPORTED names
+ * an operator that cannot be exported. */
 sh_status sh_onnx_from_graph(Sh__Onnx__ModelProto **model, const sh_from_graph *of,
                              sh_arena *arena) SHOAL_CHECKED;
 
-/* Where the bytes go, in order. A failure ends the writing. */
+/* Receives the bytes in order. A failure ends the writing. */
 typedef sh_status sh_onnx_sink(void *context, const void *bytes, size_t count);
 
-/* Writes a model as a file has it. Tensors are not copied. SH_LIMIT: more than 2 GiB. */
+/* Serialises a model. Tensors are not copied. SH_LIMIT if it has more than 2 GiB. */
 sh_status sh_onnx_pack(const Sh__Onnx__ModelProto *model, sh_onnx_sink *sink,
                        void *context) SHOAL_CHECKED;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether the graph of an ONNX file is one: names, order, attributes.
+ * Validates the graph of an ONNX file: names, order, attributes.
  *
  *     SH_TRY(sh_onnx_graph_check(model->graph, arena));
  *
- * Afterwards holds what onnx/onnx_file.h says of a graph. Tensors' values are not looked at.
+ * Establishes what onnx/onnx_file.h guarantees about a graph. Values of tensors are not read.
  *
  * Threads: any.
  */
@@ -15,9 +15,10 @@
 #include "onnx/onnx.pb-c.h"
 
 /*
- * Checks the graph, and writes what may be left out in one way: ONNX's own domain as "", an
- * attribute's missing number as 0, an unknown dimension as none. SH_FORMAT: names the node, value
- * or attribute; SH_UNSUPPORTED: graphs or sparse tensors as attributes; SH_LIMIT.
+ * Checks the graph and normalises optional parts: the domain "ai.onnx" becomes "", a missing number
+ * of an attribute becomes 0, and an unknown dimension becomes absent. SH_FORMAT names the node,
+ * value or attribute. SH_UNSUPPORTED for attributes that are graphs or sparse tensors. SH_LIMIT for
+ * sizes that are too large.
  */
 sh_status sh_onnx_graph_check(Sh__Onnx__GraphProto *graph, sh_arena *arena) SHOAL_CHECKED;
 

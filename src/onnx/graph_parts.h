@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts of a model's graph by their names, for those who change a graph.
+ * Finds parts of a graph by name, for code that changes graphs.
  *
  *     Sh__Onnx__NodeProto *maker = sh_onnx_maker(graph, node->input[0]);
  *     if (maker != NULL && sh_onnx_readers(graph, node->input[0]) == 1)
- *         ... what it makes is this node's alone ...
+ *         ... only this node reads the output of `maker` ...
  *
  * Results are borrowed from the graph. Threads: caller locks.
  */
@@ -15,20 +15,20 @@
 
 #include "onnx/onnx.pb-c.h"
 
-/* The initialiser of that name, or NULL. */
+/* Returns the initialiser of that name, or NULL. */
 Sh__Onnx__TensorProto *sh_onnx_find_tensor(const Sh__Onnx__GraphProto *graph, const char *name);
 
-/* The node that makes a value, or NULL; its index, or SIZE_MAX. */
+/* Returns the node that makes a value, or NULL; or the index of the node, or SIZE_MAX. */
 Sh__Onnx__NodeProto *sh_onnx_maker(const Sh__Onnx__GraphProto *graph, const char *name);
 size_t sh_onnx_maker_index(const Sh__Onnx__GraphProto *graph, const char *name);
 
-/* How often a value is read, by nodes or as an output of the graph. */
+/* Counts how often a value is read, by nodes or as an output of the graph. */
 size_t sh_onnx_readers(const Sh__Onnx__GraphProto *graph, const char *name);
 
-/* Does the tensor have numbers of float32 in raw_data? NULL does not. */
+/* True if the tensor has float32 values in raw_data. False for NULL. */
 bool sh_onnx_is_raw_float(const Sh__Onnx__TensorProto *tensor);
 
-/* A number of such a tensor. */
+/* Returns an element of such a tensor. */
 double sh_onnx_element(const Sh__Onnx__TensorProto *tensor, size_t index);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The end of a network: what the loss replaces, and a last layer for another number of outputs.
+ * The end of a network: finds the value that the loss takes, and replaces the last layer if the
+ * data need another number of outputs.
  *
  *     SH_TRY(sh_onnx_head_result(&result, importer));      // an entry
  *     ...
@@ -13,16 +14,12 @@
 
 #include "onnx/importer.h"
 
-/*
- * The value that the loss is to be given: the file's first output, or what its last Softmax,
- * LogSoftmax or Sigmoid is given where the loss begins with that.
- */
+/* Finds the value that the loss takes. This is the first output of the file, or the input of its
+ * last Softmax, LogSoftmax or Sigmoid if the loss contains that function. */
 sh_status sh_onnx_head_result(sh_onnx_entry **result, sh_onnx_importer *importer) SHOAL_CHECKED;
 
-/*
- * Finds the last dense layer or 1x1 convolution. If it gives another number of outputs than wanted,
- * marks its weights so that they get the wanted size, and says so.
- */
+/* Finds the last dense layer or 1x1 convolution. If its number of outputs is not the wanted one,
+ * marks its weights to be made anew in the wanted size and notes this to the user. */
 sh_status sh_onnx_head_replace(sh_onnx_importer *importer,
                                const sh_onnx_entry *result) SHOAL_CHECKED;
 

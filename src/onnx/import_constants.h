@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Constants on their way into the graph, where they are parameters that stay as they begin.
+ * Adds constants to the graph as frozen parameters.
  *
  *     const float mask[] = {0, 1, 1, 0};
  *     SH_TRY(sh_import_frozen(&m, use, "mask", sh_shape_of(1, (size_t[]){4}), mask));
@@ -12,27 +12,29 @@
 
 #include "onnx/importer.h"
 
-/* A tensor with these values (copied), named after the node's output and `what`, which is its own
- * within the node. */
+/* Adds a tensor with these values (copied). Its name is made of the node's output and `what`,
+ * which must be unique within the node. */
 sh_status sh_import_frozen(sh_value_id *value, const sh_onnx_use *use, const char *what,
                            sh_shape shape, const float *values) SHOAL_CHECKED;
 
-/* An input as a value of the graph; integers and truth values of constants become numbers. */
+/* Returns an input as a value of the graph. Integers and truth values of constants become
+ * float32. */
 sh_status sh_import_number(sh_value_id *value, const sh_onnx_use *use, size_t input) SHOAL_CHECKED;
 
-/* Is the input made of truth values? In the graph they are 0 and 1, as numbers may be too. */
+/* True if the input holds truth values. In the graph these are 0 and 1, as numbers may be too. */
 bool sh_import_is_truth(const sh_onnx_use *use, size_t input);
 
-/* Elements of x along `axis`, in the order of these `count` indices, each within it. */
+/* Gathers `count` elements of x along `axis`. Each index must be within the dimension. */
 sh_status sh_import_places(sh_value_id *y, const sh_onnx_use *use, sh_value_id x, size_t axis,
                            const size_t *indices, size_t count) SHOAL_CHECKED;
 
-/* Elements [first, first + count) of x along `axis`. */
+/* Takes elements [first, first + count) of x along `axis`. */
 sh_status sh_import_take(sh_value_id *y, const sh_onnx_use *use, sh_value_id x, size_t axis,
                          size_t first, size_t count) SHOAL_CHECKED;
 
-/* A Gather that takes every element of a flat input in order, with samples in it, is a Reshape to
- * the shape of its indices: PyTorch exports as_strided so. *all: it was one, and is imported. */
+/* Imports a Gather that takes every element of a flat input in order, samples included, as a
+ * Reshape to the shape of its indices. PyTorch exports as_strided this way. `*all` is true if
+ * the node was imported. */
 sh_status sh_import_gather_all(bool *all, const sh_onnx_use *use,
                                const sh_onnx_constant *indices) SHOAL_CHECKED;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How an import read a file, for those who write the file again (onnx/from_file.h).
+ * Records how an import read a file, so that the file can be written again (onnx/from_file.h).
  *
  *     sh_onnx_trace trace = {.arena = &arena};
  *     const sh_onnx_wish wish = {.outputs = 10, .trace = &trace};
@@ -14,23 +14,23 @@
 #include "base/memory.h"
 #include "tensor/shape.h"
 
-/* An input of a node that has a number of samples baked into it. */
+/* An input of a node that has a number of samples baked in, and what replaces it. */
 typedef struct sh_onnx_change {
     struct sh_onnx_change *next;
     size_t node, input;
-    size_t count;                  /* of dimensions: */
-    int64_t integers[SH_MAX_RANK]; /* a shape for any batch, with -1 or 1 for the samples */
+    size_t count;                  /* number of dimensions */
+    int64_t integers[SH_MAX_RANK]; /* a shape for any batch size, with -1 or 1 for the samples */
     bool reshapes;                 /* the node becomes a Reshape to that shape */
-    bool repeats;      /* the input is no shape, but is repeated along dimension `axis` of these */
-    size_t like, axis; /* as often as input `like` of the node is long there */
+    bool repeats;      /* the input is not a shape: it is repeated along dimension `axis`, */
+    size_t like, axis; /* as often as input `like` of the node is long in dimension `axis` */
 } sh_onnx_change;
 
 typedef struct sh_onnx_trace {
-    sh_arena *arena;         /* the caller's: what follows lies there */
-    sh_onnx_change *changes; /* a list in no order */
+    sh_arena *arena;         /* the caller's; holds what follows */
+    sh_onnx_change *changes; /* a list in no particular order */
     const char *input;       /* its name, borrowed from the model */
-    sh_shape in, out;        /* shapes of input and result, */
-    size_t out_batch;        /* and the result's dimension with the samples; the input's is 0 */
+    sh_shape in, out;        /* shapes of input and result */
+    size_t out_batch;        /* sample dimension of the result; that of the input is 0 */
     bool turned;             /* the input has its channels last */
     bool *needed;            /* by node: the file's first output depends on it */
 } sh_onnx_trace;

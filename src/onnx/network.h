@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The network of an imported model, without its weights: what a job names, a run's folder and the
- * cache keep, and devices give each other.
+ * The network of an imported model, without its weights. Jobs name it, run folders and the cache
+ * store it, and devices send it to each other.
  *
  *     sh_network *network;
  *     SH_TRY(sh_network_of_model(&network, model, "nets/lenet.onnx"));  // of a file
@@ -9,10 +9,10 @@
  *     ... network->spec names it: "lenet.onnx@4f0c..." ...
  *     sh_network_unref(network);
  *
- * A spec is NAME.onnx@DIGEST: a name for people, which is the file's, and the digest of the
- * skeleton (onnx/skeleton.h), which alone says what network it is.
+ * A spec is NAME.onnx@DIGEST. NAME is that of the file and only for display. DIGEST is that of the
+ * skeleton (onnx/skeleton.h) and alone identifies the network.
  *
- * Threads: any number may read one; the caller locks ref and unref.
+ * Threads: any number may read one network; the caller locks ref and unref.
  */
 #ifndef SHOAL_ONNX_NETWORK_H
 #define SHOAL_ONNX_NETWORK_H
@@ -26,46 +26,47 @@
 
 typedef struct sh_network {
     char spec[SH_MODEL_SPEC];
-    uint8_t *bytes; /* of the skeleton; owned */
+    uint8_t *bytes; /* the skeleton; owned */
     size_t count;
-    sh_onnx *model; /* the skeleton, open; owned */
+    sh_onnx *model; /* the skeleton, opened; owned */
     unsigned users;
 } sh_network;
 
 /*
- * Writes the spec of a skeleton whose model came from `path`. NAME is its last part without
- * ".onnx": 32 bytes at most, with '_' for all but A-Z, a-z, 0-9, '.', '_' and '-'; "model" where
- * nothing is left.
+ * Writes the spec of a skeleton whose model came from `path`. NAME is the last part of the path
+ * without ".onnx", cut to 32 bytes, with '_' for all characters except A-Z, a-z, 0-9, '.', '_' and
+ * '-'. It is "model" if that leaves nothing.
  */
 void sh_model_spec(char spec[SH_MODEL_SPEC], const char *path, const char digest[SH_DIGEST_TEXT]);
 
-/* Whether a text is such a spec; copies its digest, where `digest` is not NULL. */
+/* True if a text is a spec. Copies its digest unless `digest` is NULL. */
 bool sh_model_spec_is(const char *text, char digest[SH_DIGEST_TEXT]);
 
-/* The digest of a spec. SH_INVALID: it is none. */
+/* Copies the digest of a spec. SH_INVALID if the text is not a spec. */
 sh_status sh_model_spec_digest(char digest[SH_DIGEST_TEXT], const char *spec) SHOAL_CHECKED;
 
-/* The network of an open model, which came from `path`. `*network` is owned by one user. Fails as
- * sh_skeleton_make does. */
+/* Makes the network of an open model that came from `path`. The caller owns one reference. Fails
+ * as sh_skeleton_make does. */
 sh_status sh_network_of_model(sh_network **network, const sh_onnx *model,
                               const char *path) SHOAL_CHECKED;
 
 /*
- * The network of a spec, from its skeleton. `bytes` come from malloc and are taken over, also on
- * failure. They may be anybody's: nothing reads them before their digest is right. SH_INVALID: not
- * a spec; SH_LIMIT: more than SH_SKELETON_MOST; SH_CORRUPT: another digest. `*network` as above.
+ * Makes the network of a spec from the bytes of its skeleton. `bytes` must come from malloc;
+ * ownership passes to this function, also on failure. The bytes may be untrusted: they are parsed
+ * only after their digest was checked. SH_INVALID: not a spec; SH_LIMIT: more than
+ * SH_SKELETON_MOST; SH_CORRUPT: another digest. The caller owns one reference.
  */
 sh_status sh_network_of_bytes(sh_network **network, const char *spec, uint8_t *bytes,
                               size_t count) SHOAL_CHECKED;
 
-/* SH_CORRUPT where the skeleton of the spec has another digest than these bytes; other failures as
- * above. */
+/* Checks that these bytes are the skeleton of the spec. SH_CORRUPT if their digest differs.
+ * Other failures as for sh_network_of_bytes. */
 sh_status sh_network_check(const char *spec, const uint8_t *bytes, size_t count) SHOAL_CHECKED;
 
-/* One user more; the same network. NULL is fine, as below. */
+/* Adds a reference and returns the same network. NULL is allowed. */
 sh_network *sh_network_ref(sh_network *network);
 
-/* One user less; the last one frees it. */
+/* Drops a reference. The last one frees the network. NULL is allowed. */
 void sh_network_unref(sh_network *network);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A node of an ONNX file as messages name it.
+ * Names of nodes in messages.
  *
  *     char name[SH_ONNX_NODE_TEXT];
  *     sh_fail(SH_UNSUPPORTED, "%s: %s: ...", path, sh_onnx_node_name(name, graph, i));
- *     // "node '/conv1/Conv' (Conv)"; where it has no name "node 12 (Conv)", counted from 1
+ *     // "node '/conv1/Conv' (Conv)"; without a name: "node 12 (Conv)", counted from 1
  *
  * Threads: any.
  */
@@ -22,7 +22,7 @@
 const char *sh_onnx_node_name(char text[SH_ONNX_NODE_TEXT], const Sh__Onnx__GraphProto *graph,
                               size_t index);
 
-/* A name from the file, safe to show, cut where it is long. Returns `text`. */
+/* Writes a name from the file so that it is safe to print, cut if it is long. Returns `text`. */
 const char *sh_onnx_name(char text[SH_ONNX_NAME_TEXT], const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A model in an ONNX file: its nodes, and the values of its tensors.
+ * A model in an ONNX file: its nodes and the values of its tensors.
  *
  *     sh_onnx *model;
  *     SH_TRY(sh_onnx_open(&model, "lenet.onnx"));
@@ -11,7 +11,7 @@
  *     ...
  *     sh_onnx_close(model);
  *
- * The values stay in the file, or in those that it names, until they are asked for.
+ * Values are read from the file, or from files that it refers to, only on demand.
  *
  * Threads: any number may read one open model.
  */
@@ -26,86 +26,89 @@
 #include "onnx/onnx.pb-c.h"
 #include "onnx/onnx_types.h"
 
-/* The key in metadata_props that makes a model a skeleton. */
+/* The key in metadata_props that marks a model as a skeleton. */
 #define SH_ONNX_SKELETON "shoal.skeleton"
 
 typedef struct sh_onnx sh_onnx;
 
 typedef struct sh_onnx_tensor {
-    const char *name; /* "" where it has none; borrowed until the model is closed */
+    const char *name; /* "" if it has no name; borrowed until the model is closed */
     sh_onnx_type type;
     size_t rank;
     size_t dim[SH_ONNX_RANK_MOST];
-    size_t count;                         /* of its elements; 0 where a dimension is 0 */
-    const Sh__Onnx__TensorProto *message; /* where its values are; borrowed likewise */
+    size_t count;                         /* of its elements; 0 if a dimension is 0 */
+    const Sh__Onnx__TensorProto *message; /* locates its values; borrowed */
 } sh_onnx_tensor;
 
 /*
- * Opens and checks a file; `*model` is owned: close it. SH_FORMAT: it is no ONNX file, or damaged;
- * SH_CORRUPT: it is cut short; SH_VERSION: an operator set other than 7 to 23; SH_UNSUPPORTED: it
- * has what is never trained here (functions, graphs inside nodes, sparse tensors); SH_LIMIT: larger
- * than anything sensible. Messages name the file and the node or tensor.
+ * Opens and checks a file. The caller owns `*model` and closes it. SH_FORMAT: not an ONNX file, or
+ * damaged; SH_CORRUPT: truncated; SH_VERSION: an operator set other than 7 to 23; SH_UNSUPPORTED:
+ * functions, graphs inside nodes or sparse tensors, which cannot be trained; SH_LIMIT: too large.
+ * Messages name the file and the node or tensor.
  */
 sh_status sh_onnx_open(sh_onnx **model, const char *path) SHOAL_CHECKED;
 
-/* The same for a file in memory: `bytes` is borrowed until close, `label` (copied) is its name. It
- * may not have values in other files. */
+/* Opens a model in memory. `bytes` is borrowed until close. `label` (copied) stands for the
+ * path. Values in other files are refused. */
 sh_status sh_onnx_open_bytes(sh_onnx **model, const char *label, const void *bytes,
                              size_t count) SHOAL_CHECKED;
 
-/* As sh_onnx_open_bytes, but the bytes come from malloc and belong to the model from here on: they
- * are freed with it, and on failure. */
+/* The same, but takes ownership of `bytes`, also on failure. They must come from malloc and are
+ * freed when the model is closed. */
 sh_status sh_onnx_open_owned(sh_onnx **model, const char *label, uint8_t *bytes,
                              size_t count) SHOAL_CHECKED;
 
-/* NULL is fine. */
+/* Frees a model. NULL is allowed. */
 void sh_onnx_close(sh_onnx *model);
 
-/* The path or label. This and what follows is borrowed until close. */
+/* Returns the path or label. This and the following results are borrowed until close. */
 const char *sh_onnx_path(const sh_onnx *model);
 
 /*
- * The graph. Its nodes stand in the order of computation: an input of a node is "", an input or
- * initialiser of the graph, or an output of an earlier node. A value is made once. Strings are
- * never NULL, and UTF-8 without control characters. A node's domain is "" for ONNX's own operators.
- * What an attribute's type says is there. An initialiser may also be listed as an input. A running
- * statistic has one user (onnx/untie.h).
+ * Returns the graph. It has these properties:
+ *
+ *     - Nodes are in the order of computation. An input of a node is "", an input or initialiser of
+ *       the graph, or an output of an earlier node. A value is made once.
+ *     - Strings are never NULL. They are UTF-8 without control characters.
+ *     - The domain of a node is "" for ONNX's own operators.
+ *     - An attribute has the field that its type requires.
+ *     - An initialiser may also be listed as an input.
+ *     - A running statistic has one user (onnx/untie.h).
  */
 const Sh__Onnx__GraphProto *sh_onnx_graph(const sh_onnx *model);
 
-/* The version of ONNX's own operators. */
+/* Returns the version of ONNX's own operators. */
 int64_t sh_onnx_opset(const sh_onnx *model);
 
-/* What is around the graph. */
+/* Returns the message that contains the graph. */
 const Sh__Onnx__ModelProto *sh_onnx_model(const sh_onnx *model);
 
-/* Whether it is a skeleton: a model without the values of what is trained. */
+/* True for a skeleton: a model without the values of trained tensors. */
 bool sh_onnx_is_skeleton(const sh_onnx *model);
 
-/* The initialiser of that name, or NULL; its index in the graph's list, or SIZE_MAX. */
+/* Returns the initialiser of that name, or NULL; or its index in the graph's list, or SIZE_MAX. */
 const Sh__Onnx__TensorProto *sh_onnx_initializer(const sh_onnx *model, const char *name);
 size_t sh_onnx_initializer_index(const sh_onnx *model, const char *name);
 
-/*
- * What a tensor of the graph or of an attribute is. SH_UNSUPPORTED: a type of elements that cannot
- * be read, or more dimensions than SH_ONNX_RANK_MOST.
- */
+/* Describes a tensor of the graph or of an attribute. SH_UNSUPPORTED if its element type cannot
+ * be read or it has more than SH_ONNX_RANK_MOST dimensions. */
 sh_status sh_onnx_tensor_of(sh_onnx_tensor *tensor, const sh_onnx *model,
                             const Sh__Onnx__TensorProto *message) SHOAL_CHECKED;
 
-/* False for what a skeleton leaves out, which has shape and type alone. */
+/* False for the tensors of a skeleton that have only shape and type. */
 bool sh_onnx_has_data(const sh_onnx *model, const sh_onnx_tensor *tensor);
 
-/* Its values as float32, for FLOAT, FLOAT16, BFLOAT16 and DOUBLE (rounded to nearest, ties to
- * even). SH_INVALID for another type, SH_NOT_FOUND where it has no data. */
+/* Reads the values as float32, for FLOAT, FLOAT16, BFLOAT16 and DOUBLE (rounded to nearest, ties
+ * to even). SH_INVALID for another type, SH_NOT_FOUND if the tensor has no data. */
 sh_status sh_onnx_floats(const sh_onnx *model, const sh_onnx_tensor *tensor,
                          float *values) SHOAL_CHECKED;
 
-/* Its values as integers, for the integer types and BOOL. SH_LIMIT where one is 2^63 or more. */
+/* Reads the values as integers, for the integer types and BOOL. SH_LIMIT if a value is 2^63 or
+ * more. */
 sh_status sh_onnx_integers(const sh_onnx *model, const sh_onnx_tensor *tensor,
                            int64_t *values) SHOAL_CHECKED;
 
-/* Its values as raw_data has them: little-endian, tensor->count times the type's bytes. */
+/* Reads the values in the format of raw_data: little-endian, tensor->count elements. */
 sh_status sh_onnx_raw(const sh_onnx *model, const sh_onnx_tensor *tensor,
                       uint8_t *bytes) SHOAL_CHECKED;
 

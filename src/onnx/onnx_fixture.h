@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests: the models of test/onnx, as bytes, as messages to be changed, and packed again.
+ * For tests: the models of test/onnx, as bytes, as messages that a test can change, and packed
+ * again.
  *
  *     Sh__Onnx__ModelProto *model = fixture_unpack("mlp.onnx");
  *     model->graph->node[0]->input[0] = "nothing";
  *     assert_fails(fixture_open(&opened, model), SH_FORMAT, "nothing makes");
  *
- * Messages are never freed one by one: fixture_release frees all of the test.
+ * Messages are not freed one by one: fixture_release frees all of the test.
  *
  * Threads: one. Failures fail the test.
  */
@@ -34,7 +35,7 @@ static inline void fixture_free(void *context, void *block)
     (void)block;
 }
 
-/* A test's tear-down. */
+/* The tear-down of a test. */
 static inline int fixture_release(void **state)
 {
     (void)state;
@@ -42,7 +43,7 @@ static inline int fixture_release(void **state)
     return 0;
 }
 
-/* From the folder that CTest runs in: the compiler ran there too. */
+/* Finds test/onnx from __FILE__: CTest and the compiler run in the same folder. */
 static inline const char *fixture_path(const char *name)
 {
     static const char here[] = __FILE__, inner[] = "src/onnx/onnx_fixture.h";
@@ -63,7 +64,7 @@ static inline const uint8_t *fixture_bytes(const char *name, size_t *count)
     return bytes;
 }
 
-/* The model with raw_data in its tensors; other encodings of values are left out. */
+/* Unpacks a model whose tensors have raw_data. Other encodings of values are dropped. */
 static inline Sh__Onnx__ModelProto *fixture_unpack(const char *name)
 {
     size_t count;
@@ -88,7 +89,7 @@ static inline sh_status fixture_open(sh_onnx **opened, const Sh__Onnx__ModelProt
     return sh_onnx_open_bytes(opened, "changed.onnx", bytes, count);
 }
 
-/* A text that may be written to. */
+/* Returns a writable copy of a text. */
 static inline char *fixture_text(const char *text)
 {
     char *copy = fixture_alloc(NULL, strlen(text));
@@ -96,8 +97,8 @@ static inline char *fixture_text(const char *text)
     return copy;
 }
 
-/* A graph of these nodes, each "operator inputs -> output", whose inputs that begin with w are
- * initialisers: a float matrix, or by their second letter a scalar, a single number, an integer. */
+/* Makes a graph of these nodes, each "operator inputs -> output". An input "w..." is an
+ * initialiser: "ws" a scalar, "w1" a single number, "wi" integers, else a float matrix. */
 static inline Sh__Onnx__ModelProto *fixture_graph(const char *const *nodes, size_t count)
 {
     Sh__Onnx__ModelProto *model = fixture_unpack("mlp.onnx");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the ONNX format numbers: versions, types of elements and of attributes.
+ * Numbers of the ONNX format: versions, element types, attribute types.
  *
  *     const size_t bytes = sh_onnx_type_bytes(tensor->data_type); // 0: it cannot be read
  *
@@ -13,13 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Versions of ONNX's own operators that are known. */
+/* The supported versions of ONNX's own operators. */
 #define SH_ONNX_OPSET_FIRST 7
 #define SH_ONNX_OPSET_LAST 23
 
 #define SH_ONNX_RANK_MOST 8 /* dimensions of a tensor */
 
-/* Types of elements that can be read, one list: name, number, bytes of one. */
+/* The element types that can be read: name, number, bytes of an element. */
 #define SH_ONNX_TYPE_MAP(X)                                                                        \
     X(FLOAT, 1, 4)                                                                                 \
     X(UINT8, 2, 1)                                                                                 \
@@ -41,7 +41,7 @@ typedef enum sh_onnx_type {
 #undef SH_ONNX_TYPE_ENUM
 } sh_onnx_type;
 
-/* Bytes of an element of the type with this number; 0 where it is none of the list. */
+/* Returns the bytes of an element of this type; 0 if the type is not in the list. */
 static inline size_t sh_onnx_type_bytes(int64_t number)
 {
     switch (number) {
@@ -61,7 +61,7 @@ static inline bool sh_onnx_type_is_float(int64_t number)
            number == SH_ONNX_DOUBLE;
 }
 
-/* Types of attributes that a node may have. */
+/* The supported types of attributes. */
 typedef enum sh_onnx_attribute {
     SH_ONNX_ATTRIBUTE_FLOAT = 1,
     SH_ONNX_ATTRIBUTE_INT = 2,

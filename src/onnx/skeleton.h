@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The skeleton of an ONNX model: its network without the values that are trained. It is what a job
- * names as its model, and small enough to be sent to devices that join.
+ * The skeleton of an ONNX model: its network without the trained values. A job names it as its
+ * model, and it is small enough to be sent to devices that join.
  *
  *     sh_skeleton skeleton;
  *     SH_TRY(sh_skeleton_make(&skeleton, model));
  *     ... skeleton.bytes, skeleton.digest ...
  *     sh_skeleton_release(&skeleton);
  *
- * It is an ONNX file, whose metadata_props say that it is one (SH_ONNX_SKELETON): nodes, inputs,
- * outputs, versions, the values of constants as raw_data; of trained tensors and statistics
- * (onnx/roles.h) the name, type and shape. Models with equal networks have equal skeletons, to the
- * byte, whatever their weights, the encoding of their constants, and what they say for people. The
- * skeleton of a skeleton is itself.
+ * A skeleton is an ONNX file that its metadata_props mark as such (SH_ONNX_SKELETON). It has the
+ * nodes, inputs, outputs and versions, and the values of constants as raw_data. Of trained tensors
+ * and statistics (onnx/roles.h) it has the name, type and shape. Models with equal networks have
+ * identical skeletons, whatever their weights, the encoding of their constants, and their
+ * documentation. The skeleton of a skeleton is the skeleton itself.
  *
  * Threads: any.
  */
@@ -31,16 +31,16 @@ typedef struct sh_skeleton {
     char digest[SH_DIGEST_TEXT]; /* SHA-256 of the bytes */
 } sh_skeleton;
 
-/* SH_LIMIT where it would be larger than SH_SKELETON_MOST; SH_UNSUPPORTED where a constant is of a
- * type that cannot be read. */
+/* Makes the skeleton of a model. SH_LIMIT if it is larger than SH_SKELETON_MOST, SH_UNSUPPORTED
+ * if a constant has a type that cannot be read. */
 sh_status sh_skeleton_make(sh_skeleton *skeleton, const sh_onnx *model) SHOAL_CHECKED;
 
-/* The graph of the skeleton: trained tensors have no raw_data, constants have. Its messages are
- * borrowed from the arena and the model. Failures as above. */
+/* Makes the graph of the skeleton. Constants have raw_data, trained tensors do not. Its messages
+ * are borrowed from the arena and the model. Failures as for sh_skeleton_make. */
 sh_status sh_skeleton_graph(Sh__Onnx__GraphProto *graph, sh_arena *arena,
                             const sh_onnx *model) SHOAL_CHECKED;
 
-/* The digest of a skeleton's bytes. */
+/* Writes the digest of a skeleton's bytes. */
 sh_status sh_skeleton_digest(char digest[SH_DIGEST_TEXT], const void *bytes,
                              size_t count) SHOAL_CHECKED;
 

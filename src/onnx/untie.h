@@ -4,13 +4,13 @@
  *
  *     SH_TRY(sh_onnx_untie(model->graph, arena));
  *
- * Exporters write tensors with equal values once, so in a network that was not trained yet the
- * scales (ones) and the running variances (ones) of all batch normalisations are one initialiser,
- * and likewise offsets and means. A running statistic belongs to one node. An initialiser that is
- * the statistic of a node and has another use is therefore known to be merged, and each use gets a
- * copy: under the name of the Identity node's output that it was read through (PyTorch has the
- * parameter's name there), else under the initialiser's name with a number. Weights that no
- * statistic is merged with stay shared.
+ * Exporters write tensors with equal values once. In an untrained network the scales and the
+ * running variances of all batch normalisations are ones and become one initialiser. The same
+ * happens to offsets and means. A running statistic belongs to one node, so an initialiser that is
+ * a statistic of a node and has another use must have been merged. Each use then gets a copy. If
+ * the use reads the initialiser through an Identity node, the copy is named after the output of
+ * this node, where PyTorch has the name of the parameter. Otherwise it gets the name of the
+ * initialiser with a number. Weights that are not merged with a statistic stay shared.
  *
  * Threads: any.
  */
@@ -20,8 +20,8 @@
 #include "base/memory.h"
 #include "onnx/onnx.pb-c.h"
 
-/* The graph has passed sh_onnx_graph_check. Copies point to the same values; what is new lives in
- * the arena. Fails where memory is out. */
+/* The graph must have passed sh_onnx_graph_check. Copies point to the same values. New parts are
+ * allocated in the arena. Fails only if memory is exhausted. */
 sh_status sh_onnx_untie(Sh__Onnx__GraphProto *graph, sh_arena *arena) SHOAL_CHECKED;
 
 #endif
