@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests: the models of test/onnx, as bytes, as messages that a test can change, and packed
- * again.
+ * For tests: the models of test/onnx, as bytes, as messages to change, and packed again.
  *
  *     Sh__Onnx__ModelProto *model = fixture_unpack("mlp.onnx");
  *     model->graph->node[0]->input[0] = "nothing";
