@@ -11,14 +11,14 @@
 
 #include "base/quantity.h"
 
-#define PART_BYTES 256 /* of a path: the name of a folder or file, with the end */
+#define PART_BYTES 256 /* of a file or folder name in a path, with the terminating zero */
 
 sh_blob sh_blob_of(const void *bytes, size_t count)
 {
     return (sh_blob){.bytes = bytes, .fd = -1, .count = count};
 }
 
-/* Takes over `fd`; closes it on failure. */
+/* Takes ownership of `fd`; closes it on failure. */
 static sh_status blob_of_file(sh_blob *blob, int fd, uint64_t most_bytes)
 {
     struct stat about;
@@ -38,7 +38,7 @@ done:
     return status;
 }
 
-/* A pipe in a file's place must not stop the opening, so O_NONBLOCK; files do not know it. */
+/* O_NONBLOCK, because opening a FIFO would block. Regular files ignore the flag. */
 sh_status sh_blob_open(sh_blob *blob, const char *path, uint64_t most_bytes)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -47,7 +47,7 @@ sh_status sh_blob_open(sh_blob *blob, const char *path, uint64_t most_bytes)
     return blob_of_file(blob, fd, most_bytes);
 }
 
-/* Copies the part of a path at `*path` and moves on to the next. */
+/* Copies the first part of `*path` and moves `*path` to the next part. */
 static sh_status next_part(char part[PART_BYTES], const char **path)
 {
     const size_t length = strcspn(*path, "/");
@@ -71,7 +71,7 @@ static sh_status next_part(char part[PART_BYTES], const char **path)
 sh_status sh_blob_open_within(sh_blob *blob, int folder, const char *path, uint64_t most_bytes)
 {
     char part[PART_BYTES];
-    for (const char *at = path;;) { /* all of it before anything is opened */
+    for (const char *at = path;;) { /* check all of it before anything is opened */
         SH_TRY(next_part(part, &at));
         if (*at == '\0')
             break;

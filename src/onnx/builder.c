@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A builder makes the messages of an ONNX model, and knows no operator but by name. Where a layer
- * needs the shape of its input for its weights, the model as it is so far is imported (import.h),
- * which tells the shape of each value and finds what does not fit. So there is one place that knows
- * shapes, and what was built is known to import. Models of a hundred layers take a moment.
+ * A builder makes the messages of an ONNX model. It treats operators only as names. A layer whose
+ * weights depend on the shape of its input needs that shape. The builder then imports the
+ * unfinished model (import.h), which computes the shape of each value and reports what does not
+ * fit. So shapes are computed in one place, and every model that was built can be imported. The
+ * repeated imports take noticeable time for models of a hundred layers.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,7 +110,7 @@ char *sh_builder_weight(sh_builder *builder, const char *name, const char *part,
     return own;
 }
 
-/* ---- as a file --------------------------------------------------------------------------------
+/* ---- packing ----------------------------------------------------------------------------------
  */
 
 typedef struct bytes {
@@ -128,7 +129,7 @@ static sh_status append(void *context, const void *from, size_t count)
     return SH_OK;
 }
 
-/* A value [N, ...] of float32, or of any shape. */
+/* Describes a float32 value [N, ...], or one of unknown shape if `shape` has rank 0. */
 static Sh__Onnx__ValueInfoProto *describe(sh_emitter *e, char *name, const sh_shape *shape)
 {
     Sh__Onnx__ValueInfoProto *info = sh_emit_take(e, 1, sizeof *info);
@@ -162,7 +163,7 @@ static Sh__Onnx__ValueInfoProto *describe(sh_emitter *e, char *name, const sh_sh
     return info;
 }
 
-/* Packs the model with `result` as its output. */
+/* Serialises the model with `result` as its output. */
 static sh_status pack(bytes *to, sh_builder *builder, sh_layer result, const sh_shape *shape)
 {
     sh_emitter *e = &builder->e;
@@ -209,7 +210,7 @@ typedef struct shapes_finder {
     const sh_onnx *model;
 } shapes_finder;
 
-/* Keeps the shape of what the node gives. */
+/* Records the shape of the output of a node. */
 static void take_shape(void *context, const sh_onnx_step *step)
 {
     const shapes_finder *finder = context;
@@ -222,7 +223,7 @@ static void take_shape(void *context, const sh_onnx_step *step)
             builder->layers[i].shape = sh_graph_type(finder->graph, step->given)->shape;
 }
 
-/* Imports the model that ends with x. Its failure is that of a whole model. */
+/* Imports the model with x as its output. Fails like the import of a whole model. */
 static sh_status import(sh_builder *builder, sh_layer x)
 {
     const sh_shape open = {.rank = 0};
@@ -267,7 +268,7 @@ const sh_shape *sh_builder_shape(sh_builder *builder, sh_layer x, const char *la
     return builder->status == SH_OK ? &of->shape : NULL;
 }
 
-/* ---- the end ----------------------------------------------------------------------------------
+/* ---- finishing --------------------------------------------------------------------------------
  */
 
 sh_status sh_builder_network(sh_network **network, sh_builder *builder, sh_layer result,
@@ -297,7 +298,7 @@ sh_status sh_builder_finish(sh_builder *builder, sh_layer result, const char *na
     return status;
 }
 
-/* ---- the life of it ---------------------------------------------------------------------------
+/* ---- creation and release ---------------------------------------------------------------------
  */
 
 sh_status sh_builder_new(sh_builder **builder, size_t channels, size_t height, size_t width)

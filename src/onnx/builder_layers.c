@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The layers of a builder, as nodes of ONNX.
- */
+/* The layers of a builder, as ONNX nodes. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -98,7 +96,7 @@ sh_layer sh_build_weight(sh_builder *builder, const char *name, const size_t *sh
     return sh_builder_give(builder, sh_builder_weight(builder, name, "", &of));
 }
 
-/* NAME.PART of one dimension. */
+/* Adds a tensor NAME.PART of one dimension. */
 static char *vector(sh_builder *builder, const char *name, const char *part, size_t count)
 {
     const sh_shape shape = sh_shape_of(1, &count);
@@ -115,7 +113,7 @@ static char *matrix(sh_builder *builder, const char *name, const char *part, siz
 /* ---- layers with weights ----------------------------------------------------------------------
  */
 
-/* A number for each side. */
+/* Sets one number for each spatial dimension. */
 static void set_sides(sh_builder *builder, sh_emitted *node, const char *name, size_t sides,
                       size_t rows, size_t columns)
 {
@@ -123,7 +121,7 @@ static void set_sides(sh_builder *builder, sh_emitted *node, const char *name, s
     sh_emit_ints(&builder->e, node, name, values + 2 - sides, sides);
 }
 
-/* As many before as behind. */
+/* Sets the same padding before and after each spatial dimension. */
 static void set_pads(sh_builder *builder, sh_emitted *node, size_t sides, size_t rows,
                      size_t columns)
 {
@@ -236,7 +234,8 @@ sh_layer sh_build_embedding(sh_builder *builder, sh_layer x, const char *name, s
     return y;
 }
 
-/* Heads of a dense layer of x: [N, T, F] -> [N, heads, T, F / heads], or its last two turned. */
+/* Splits the output of a dense layer on x into heads: [N, T, F] -> [N, heads, T, F / heads], or
+ * [N, heads, F / heads, T] if `turned`. */
 static sh_layer heads_of(sh_builder *builder, sh_layer x, const char *name, const char *part,
                          size_t heads, bool turned)
 {
@@ -308,13 +307,13 @@ sh_layer sh_build_recurrent(sh_builder *builder, sh_layer x, const char *name, c
     sh_emitted *node = sh_builder_node(builder, &y, cell, 4, names, name);
     sh_emit_int(&builder->e, node, "hidden_size", (int64_t)units);
     sh_builder_word(builder, node, "direction", both ? "bidirectional" : "forward");
-    if (gates == 3) /* as PyTorch's */
+    if (gates == 3) /* as in PyTorch */
         sh_emit_int(&builder->e, node, "linear_before_reset", 1);
-    /* [T, D, N, H] */
+    /* y is [T, D, N, H] */
     return sh_build_reshape(builder, sh_build_transpose(builder, y, back), shape, 3);
 }
 
-/* ---- layers without ---------------------------------------------------------------------------
+/* ---- layers without weights -------------------------------------------------------------------
  */
 
 static sh_layer pool(sh_builder *builder, const char *op, sh_layer x, size_t kernel, size_t stride,
@@ -394,7 +393,7 @@ sh_layer sh_build_concat(sh_builder *builder, const sh_layer *x, size_t count, s
 {
     char settings[32];
     snprintf(settings, sizeof settings, "axis = %zu", axis);
-    for (size_t i = 0; i < count; i++) /* each is given */
+    for (size_t i = 0; i < count; i++) /* SH_NO_LAYER is not allowed here */
         if (sh_builder_name(builder, x[i]) == NULL)
             return SH_NO_LAYER;
     return sh_build_node(builder, "Concat", x, count, settings);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Settings as ONNX prints attributes: name = value, with commas between them, where a value is an
- * integer, a number with a point or an exponent, a text in double quotes, or a list in brackets.
+ * Parses settings in the notation that ONNX uses to print attributes: name = value, separated by
+ * commas. A value is an integer, a number with a point or an exponent, a text in double quotes, or
+ * a list in brackets.
  */
 #include <string.h>
 
@@ -12,9 +13,9 @@
 #define WORD_MOST 64
 #define DIGITS_MOST 15
 #define POWER_MOST 22
-#define SETTINGS_MOST 8 /* no operator has more; the emitter has room for these */
+#define SETTINGS_MOST 8 /* no operator has more, and the emitter has room for these */
 
-/* A value of a list, or the only one. */
+/* A single number or an element of a list. */
 typedef struct number {
     bool real;
     int64_t whole;
@@ -26,7 +27,7 @@ static const char *skip(const char *at)
     return at + strspn(at, " \t\n");
 }
 
-/* Digits, at most as many as a double holds. */
+/* Reads digits. False if there are more than a double can represent. */
 static bool read_digits(int64_t *digits, size_t *count, const char **at)
 {
     for (; **at >= '0' && **at <= '9'; ++*at, ++*count) {
@@ -37,7 +38,8 @@ static bool read_digits(int64_t *digits, size_t *count, const char **at)
     return true;
 }
 
-/* Whatever the program's locale: 15 digits and a power of ten up to 22 are exact in a double. */
+/* Reads a number independently of the program's locale. 15 digits and powers of ten up to 22 are
+ * exact in a double. */
 static bool read_number(number *value, const char **at)
 {
     const bool minus = **at == '-';
@@ -73,7 +75,7 @@ static bool read_number(number *value, const char **at)
     return true;
 }
 
-/* "[1, 2]" */
+/* Reads "[1, 2]". */
 static bool read_list(number *values, size_t *count, const char **at)
 {
     *count = 0;
@@ -131,7 +133,7 @@ static void set_list(sh_builder *builder, sh_emitted *node, const char *name, co
     attribute->n_floats = count;
 }
 
-/* "name = value"; false where it is none. */
+/* Reads "name = value" and sets the attribute. False on a syntax error. */
 static bool set_one(sh_builder *builder, sh_emitted *node, const char **at)
 {
     char name[WORD_MOST] = "", word[WORD_MOST] = "";

@@ -106,7 +106,8 @@ sh_status sh_onnx_axis(size_t *axis, int64_t given, size_t rank)
     return SH_OK;
 }
 
-/* Where `at` lies in a dimension: counted from the end if negative, and within [low, high]. */
+/* Converts a position in a dimension: negative positions count from the end. Clamps it to
+ * [low, high]. */
 static int64_t clamped(int64_t at, int64_t dim, int64_t low, int64_t high)
 {
     if (at < 0)
@@ -130,7 +131,7 @@ static sh_status range_of(sh_onnx_range *range, size_t dim, int64_t start, int64
     return SH_OK;
 }
 
-/* Input number `index`; NULL where it is not given. */
+/* Returns input `index`, or NULL if it is not given. */
 static const sh_onnx_constant *input(const sh_onnx_constant *const *in, size_t count, size_t index)
 {
     return index < count ? in[index] : NULL;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Along each side x is padded, and of it a row is made of what each window sees there, one window
- * behind the other. Windows of this row stand side by side, without gaps or padding. The mean of
- * one then counts the padding: where it should not, it is multiplied by what corrects that.
+ * Along each spatial dimension, x is padded and the elements of all windows are gathered, one
+ * window after the other. An ordinary pooling then runs over the gathered elements, with a stride
+ * equal to the kernel size and no dilation or padding. Its mean counts the padding. Where padding
+ * must not count, the mean is multiplied by a correction factor.
  */
 #include "onnx/dilated_pool.h"
 
@@ -14,11 +15,11 @@
 #include "onnx/import_constants.h"
 #include "onnx/padding.h"
 
-/* Windows along one side. Positions count from the first element of the padding. */
+/* The windows along one dimension. Positions count from the first element of the padding. */
 typedef struct side {
     size_t extent, kernel, stride, dilation, before, after;
     size_t windows;
-    size_t needed; /* positions from the first to the last that a window sees */
+    size_t needed; /* positions from the first to the last one in a window */
 } side;
 
 static sh_status measure(side *s, const sh_attributes *a, int axis, size_t extent, bool ceil)
@@ -34,12 +35,13 @@ static sh_status measure(side *s, const sh_attributes *a, int axis, size_t exten
         return sh_fail(SH_INVALID, "a window of %zu does not fit %zu elements", span, padded);
     s->windows = (padded - span) / s->stride + 1;
     if (ceil && (padded - span) % s->stride != 0 && s->windows * s->stride < extent + s->before)
-        s->windows++; /* it reaches beyond the padding, but begins before it */
+        s->windows++; /* it ends behind the padding but begins before it */
     s->needed = (s->windows - 1) * s->stride + span;
     return SH_OK;
 }
 
-/* x with a number around it along one side, as far as windows see; nothing is left out. */
+/* Pads x along one dimension as far as windows reach. Nothing is removed. If `largest`, the
+ * padding is -inf. */
 static sh_status surround(sh_value_id *x, const sh_onnx_use *use, const side *s, size_t axis,
                           bool largest)
 {
@@ -53,7 +55,7 @@ static sh_status surround(sh_value_id *x, const sh_onnx_use *use, const side *s,
     if (!largest)
         return SH_OK;
     const sh_shape of_x = *sh_import_shape(use, *x);
-    sh_shape line = {.rank = of_x.rank - axis}; /* broadcast from the end */
+    sh_shape line = {.rank = of_x.rank - axis}; /* broadcasting aligns dimensions at the end */
     for (size_t i = 0; i < line.rank; i++)
         line.dim[i] = i == 0 ? of_x.dim[axis] : 1;
     float *values = malloc(line.dim[0] * sizeof *values);
@@ -69,7 +71,7 @@ static sh_status surround(sh_value_id *x, const sh_onnx_use *use, const side *s,
     return sh_import_made(x, use, sh_layer_pair(use->importer->net, SH_PAIR_ADD, *x, around));
 }
 
-/* What each window sees along one side, window by window. */
+/* Gathers the elements of each window along one dimension, window after window. */
 static sh_status spread(sh_value_id *x, const sh_onnx_use *use, const side *s, size_t axis)
 {
     const size_t count = s->windows * s->kernel;
@@ -83,7 +85,8 @@ static sh_status spread(sh_value_id *x, const sh_onnx_use *use, const side *s, s
     return status;
 }
 
-/* How many positions of a window count: those in the image, and of the padding if `padding`. */
+/* Counts the positions of a window that enter the mean: those in the image, and those in the
+ * padding if `padding`. */
 static size_t counted(const side *s, size_t window, bool padding)
 {
     const size_t first = padding ? 0 : s->before;
@@ -96,7 +99,7 @@ static size_t counted(const side *s, size_t window, bool padding)
     return count;
 }
 
-/* Multiplies means over whole windows by the parts of them that count. */
+/* Multiplies means over whole windows by window size / counted positions. */
 static sh_status correct(sh_value_id *y, const sh_onnx_use *use, const side *sides, size_t count,
                          bool padding)
 {

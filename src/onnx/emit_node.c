@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "onnx/emit_node.h"
 
-/* One node of the graph, as it is emitted. */
+/* A node of the graph while it is emitted. */
 typedef struct source {
     sh_emitter *e;
     const sh_node *node;
     const sh_attributes *a;
-    const sh_shape *x;     /* the shape of input 0, of one sample */
-    const sh_shape *y;     /* and that of output 0 */
-    const sh_shape *y_two; /* of two samples */
+    const sh_shape *x;     /* shape of input 0 for one sample */
+    const sh_shape *y;     /* shape of output 0 for one sample */
+    const sh_shape *y_two; /* shape of output 0 for two samples */
 } source;
 
 static char *in(const source *s, size_t i)
@@ -21,7 +21,7 @@ static char *out(const source *s)
     return sh_emit_name(s->e, s->node->out[0]);
 }
 
-/* The operator `op` on the first `count` inputs. */
+/* Emits the operator `op` on the first `count` inputs. */
 static sh_emitted *same(const source *s, const char *op, size_t count)
 {
     char *names[SH_MAX_INPUTS];
@@ -36,7 +36,7 @@ static void pair(const source *s, sh_emitted *node, const char *name, const size
     sh_emit_ints(s->e, node, name, both, 2);
 }
 
-/* pads: before height and width, then behind them. */
+/* Sets pads: before height and width, then after them. */
 static void pads(const source *s, sh_emitted *node)
 {
     const int64_t four[] = {(int64_t)s->a->padding[0], (int64_t)s->a->padding[1],
@@ -66,7 +66,8 @@ static void rectify(sh_emitter *e, sh_activation activation, char *x, char *y)
         sh_emit(e, "Relu", 1, &x, y);
 }
 
-/* How much of a moving average stays in a step; ONNX's default where it does not move. */
+/* Returns the share of a moving average that a step keeps; ONNX's default if the value is not a
+ * parameter. */
 static float momentum_of(const sh_graph *graph, sh_value_id mean)
 {
     for (size_t i = 0; i < graph->parameter_count; i++)
@@ -185,7 +186,7 @@ static void multiply(const source *s)
     same(s, "Mul", 2);
 }
 
-/* The factors get as many dimensions as x has. */
+/* Gives the factors as many dimensions as x has. */
 static void scale(const source *s)
 {
     sh_emitter *e = s->e;
@@ -198,7 +199,7 @@ static void scale(const source *s)
     sh_emit(e, "Mul", 2, (char *[]){in(s, 0), factors}, out(s));
 }
 
-/* A factor of a product, its last two dimensions exchanged where the node says so. */
+/* Returns a factor of a product, with its last two dimensions exchanged if the node says so. */
 static char *factor(const source *s, size_t i)
 {
     const size_t rank = s->x->rank;
@@ -220,7 +221,8 @@ static void matmul(const source *s)
     sh_emit(s->e, "MatMul", 2, (char *[]){factor(s, 0), factor(s, 1)}, out(s));
 }
 
-/* The dimension that has the batch in it is found by the runtime: at most one is. */
+/* Writes -1 for the dimension that contains the batch, so the runtime computes it. At most one
+ * dimension does. */
 static void reshape(const source *s)
 {
     int64_t shape[SH_MAX_RANK];
@@ -235,7 +237,7 @@ static void concat(const source *s)
     sh_emit_int(s->e, same(s, "Concat", s->node->input_count), "axis", (int64_t)s->a->axis);
 }
 
-/* Ends are counted from behind, so that a dimension with the batch in it may be left whole. */
+/* Ends count from the end of the dimension, so that the batch dimension can be taken whole. */
 static void slice(const source *s)
 {
     int64_t starts[SH_MAX_RANK], ends[SH_MAX_RANK], axes[SH_MAX_RANK];
@@ -272,7 +274,7 @@ static void pad(const source *s)
     sh_emit(s->e, "Pad", 2, (char *[]){in(s, 0), name}, out(s));
 }
 
-/* It does nothing in a runtime, and is there for whoever trains the model again. */
+/* Dropout does nothing at inference. It is written for later training of the exported model. */
 static void dropout(const source *s)
 {
     sh_emit(s->e, "Dropout", 2, (char *[]){in(s, 0), sh_emit_number(s->e, s->a->number)}, out(s));

@@ -7,7 +7,7 @@
 
 #define NAME_BYTES 160
 #define ATTRIBUTES_MOST 8
-#define FRESH "value:" /* how names begin that are made here */
+#define FRESH "value:" /* prefix of generated names */
 
 void *sh_emit_take(sh_emitter *e, size_t count, size_t bytes)
 {
@@ -44,7 +44,7 @@ sh_emitted *sh_emit(sh_emitter *e, const char *op, size_t count, char *const *in
     node->output = out;
     node->n_output = 1;
     node->op_type = op_type;
-    node->name = output; /* a value is made once, so this is a name of its own */
+    node->name = output; /* a value has one maker, so this name is unique */
     e->made->node[e->made->n_node++] = node;
     return node;
 }
@@ -106,7 +106,7 @@ char *sh_emit_name(sh_emitter *e, sh_value_id value)
 char *sh_emit_fresh(sh_emitter *e)
 {
     char name[NAME_BYTES];
-    /* Parameters of built-in models have no colon in their names. */
+    /* Names of parameters in built-in models have no colon, so they cannot collide. */
     snprintf(name, sizeof name, FRESH "%zu", ++e->fresh);
     return sh_emit_text(e, name);
 }
@@ -148,7 +148,7 @@ static Sh__Onnx__TensorProto *add_tensor(sh_emitter *e, char *name, sh_onnx_type
     tensor->n_dims = rank;
     tensor->has_raw_data = true;
     tensor->raw_data.len = bytes;
-    memcpy(&tensor->raw_data.data, &(const void *){values}, sizeof values); /* it is only read */
+    memcpy(&tensor->raw_data.data, &(const void *){values}, sizeof values); /* only read */
     e->made->initializer[e->made->n_initializer++] = tensor;
     return tensor;
 }

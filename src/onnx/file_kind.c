@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* What files begin with. `at` is where the mark stands. */
+/* Byte sequences that identify a format, at offset `at`. */
 static const struct mark {
     size_t at, count;
     const char *bytes, *kind;
@@ -34,7 +34,7 @@ static const struct mark {
     {0, 5, "<html", "a web page"},
 };
 
-/* Printable ASCII, blanks and ends of lines. */
+/* True if the bytes are printable ASCII, tabs and line ends. */
 static bool is_text(const uint8_t *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)

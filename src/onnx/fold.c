@@ -5,7 +5,7 @@
 
 #include "onnx/fold_work.h"
 
-/* One list: operator, function. */
+/* The operators that can be evaluated. */
 static const struct {
     const char *op;
     sh_status (*fold)(const sh_fold_work *w);

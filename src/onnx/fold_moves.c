@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every cell is 8 bytes, whatever its type, so that operators that only move elements need not know
- * it. Those that leave some out or reorder them are a *view*: for each dimension of the output, how
- * far apart its elements lie in the input.
+ * Every cell has 8 bytes, whatever its type, so operators that only move elements ignore the type.
+ * Operators that omit or reorder elements use a *view*: a stride in the input for each dimension of
+ * the output.
  */
 #include <math.h>
 #include <string.h>
@@ -24,7 +24,7 @@ bool sh_fold_next_place(size_t *place, size_t rank, const size_t *dim)
     return false;
 }
 
-/* How far apart the elements of each dimension lie. */
+/* Computes the stride of each dimension of a row-major tensor. */
 static void strides_of(int64_t *stride, const sh_onnx_constant *of)
 {
     int64_t step = 1;
@@ -34,7 +34,7 @@ static void strides_of(int64_t *stride, const sh_onnx_constant *of)
     }
 }
 
-/* Fills `out`, whose cells are there, with those of `in` from `offset` on, by strides. */
+/* Fills the cells of `out` from those of `in`, beginning at `offset`, with the given strides. */
 static void view(const sh_onnx_constant *out, const sh_onnx_constant *in, int64_t offset,
                  const int64_t *stride)
 {
@@ -367,7 +367,7 @@ sh_status sh_fold_range(const sh_fold_work *w)
     else
         length = ceil(((double)limit->cells->whole - (double)start->cells->whole) /
                       (double)delta->cells->whole);
-    if (!(length <= (double)SH_ONNX_CELLS_MOST)) /* also what is no number */
+    if (!(length <= (double)SH_ONNX_CELLS_MOST)) /* also true for NaN */
         return sh_fail(SH_LIMIT, "a range of more than %zu elements", SH_ONNX_CELLS_MOST);
     const size_t count = length > 0 ? (size_t)length : 0;
     SH_TRY(sh_onnx_constant_new(&w->out[0], w->store, start->real, 1, &count));

@@ -9,17 +9,17 @@
 #include "onnx/onnx_node.h"
 #include "onnx/onnx_types.h"
 
-/* y = x * scale + shift, by channel. */
+/* y = x * scale + shift, for each channel. */
 typedef struct norm {
     size_t channels;
     double *scale, *shift;
 } norm;
 
-/* A layer with weights whose outputs are the channels. */
+/* A layer with weights whose outputs are the channels of a normalisation. */
 typedef struct layer {
     Sh__Onnx__NodeProto *node;
-    Sh__Onnx__TensorProto *weight, *bias; /* bias: NULL where it has none */
-    size_t axis;                          /* of the weight's outputs */
+    Sh__Onnx__TensorProto *weight, *bias; /* bias: NULL if the layer has none */
+    size_t axis;                          /* the weight's output dimension */
 } layer;
 
 typedef struct folding {
@@ -28,10 +28,10 @@ typedef struct folding {
     int64_t opset;
 } folding;
 
-/* What a normalisation computes; false where its tensors are not there. */
+/* Computes scale and shift of a normalisation. False if its tensors are not in the graph. */
 static bool read_norm(norm *n, const folding *f, const Sh__Onnx__NodeProto *node)
 {
-    const Sh__Onnx__TensorProto *of[4]; /* weight, bias, mean, variance */
+    const Sh__Onnx__TensorProto *of[4]; /* scale, bias, mean, variance */
     sh_onnx_node read = sh_onnx_node_of(node, f->opset);
     const double epsilon = (double)sh_onnx_node_number(&read, "epsilon", 1e-5f);
     if (node->n_input != 5)
@@ -51,7 +51,7 @@ static bool read_norm(norm *n, const folding *f, const Sh__Onnx__NodeProto *node
     return f->e->status == SH_OK;
 }
 
-/* The dimension of outputs of a node's weights; false where it has no such layer. */
+/* Finds the output dimension of a node's weights. False if the node is not a supported layer. */
 static bool find_axis(layer *l, const folding *f)
 {
     sh_onnx_node read = sh_onnx_node_of(l->node, f->opset);
@@ -69,7 +69,7 @@ static bool find_axis(layer *l, const folding *f)
     return true;
 }
 
-/* The layer before a normalisation, which is its alone. */
+/* Finds the layer before a normalisation. Nothing else may read its output and weights. */
 static bool find_layer(layer *l, const folding *f, const Sh__Onnx__NodeProto *node, size_t channels)
 {
     *l = (layer){.node = sh_onnx_maker(f->graph, node->input[0])};
@@ -87,7 +87,7 @@ static bool find_layer(layer *l, const folding *f, const Sh__Onnx__NodeProto *no
            (size_t)l->bias->dims[0] == channels && sh_onnx_readers(f->graph, l->bias->name) == 1;
 }
 
-/* The layer's weights and bias as those of both. */
+/* Replaces the weights and bias of the layer by those of layer and normalisation together. */
 static void fold_into(const folding *f, layer *l, const norm *n)
 {
     sh_emitter *e = f->e;
@@ -119,7 +119,7 @@ static void fold_into(const folding *f, layer *l, const norm *n)
     l->node->n_input = 3;
 }
 
-/* How many dimensions a value has; 0 where that cannot be told. */
+/* Returns the rank of a value; 0 if it is not known. */
 static size_t rank_of(const folding *f, const char *name)
 {
     for (size_t steps = 0; steps <= f->graph->n_node; steps++) {
@@ -158,7 +158,7 @@ static char *by_channel(sh_emitter *e, const double *values, size_t channels, si
     return name;
 }
 
-/* The normalisation as a product and a sum; false where its rank is not known. */
+/* Emits the normalisation as Mul and Add. False if the rank of its input is not known. */
 static bool emit_line(const folding *f, const Sh__Onnx__NodeProto *node, const norm *n)
 {
     sh_emitter *e = f->e;
@@ -173,7 +173,7 @@ static bool emit_line(const folding *f, const Sh__Onnx__NodeProto *node, const n
     return true;
 }
 
-/* Appends the node to those that are made, or what takes its place. */
+/* Appends a node, or what replaces it, to the new graph. */
 static void fold_node(const folding *f, Sh__Onnx__NodeProto *node)
 {
     norm n;
@@ -190,7 +190,7 @@ static void fold_node(const folding *f, Sh__Onnx__NodeProto *node)
     f->e->made->node[f->e->made->n_node++] = node;
 }
 
-/* Leaves out the tensors that no node reads any more. */
+/* Removes tensors that no node reads. */
 static void drop_unread(Sh__Onnx__GraphProto *graph)
 {
     const size_t before = graph->n_initializer;

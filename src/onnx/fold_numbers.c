@@ -8,12 +8,12 @@
 
 typedef enum function {
     ADD,
-    SUM, /* of any number */
+    SUM, /* of any number of inputs */
     SUB,
     MUL,
     DIV,
-    MOD,  /* of the sign of the divisor, as in Python */
-    FMOD, /* of the sign of the dividend, as in C */
+    MOD,  /* has the sign of the divisor, as in Python */
+    FMOD, /* has the sign of the dividend, as in C */
     POW,
     MIN,
     MAX,
@@ -84,7 +84,7 @@ static sh_status of_integers(int64_t *y, function f, int64_t a, int64_t b)
     case MUL:
         *y = (int64_t)(ua * ub);
         break;
-    case DIV: /* -1: as negation, since the quotient may not fit */
+    case DIV: /* -1: negation that wraps, since the quotient may overflow */
         *y = b == -1 ? (int64_t)(0 - ua) : a / (b == 0 ? 1 : b);
         break;
     case MOD:
@@ -116,7 +116,7 @@ static sh_status of_integers(int64_t *y, function f, int64_t a, int64_t b)
     return SH_OK;
 }
 
-/* One of a < b, a == b, a > b, as -1, 0, 1. */
+/* Evaluates a comparison. `order` is -1 for a < b, 0 for a == b, 1 for a > b. */
 static bool compare(function f, int order)
 {
     switch (f) {
@@ -146,7 +146,7 @@ static sh_status of_pair(sh_onnx_cell *y, function f, bool real, sh_onnx_cell a,
     return SH_OK;
 }
 
-/* y = f(a, b), broadcast. */
+/* Computes y = f(a, b) with broadcasting. */
 static sh_status fold_two(sh_onnx_constant *y, const sh_fold_work *w, function f,
                           const sh_onnx_constant *a, const sh_onnx_constant *b)
 {
@@ -209,7 +209,7 @@ sh_status sh_fold_mod(const sh_fold_work *w)
     return fold_all(w, sh_onnx_node_integer(w->node, "fmod", 0) != 0 ? FMOD : MOD);
 }
 
-/* The exponent may be of another type than the base, which is the result's. */
+/* The exponent may have another type than the base. The result has the type of the base. */
 sh_status sh_fold_pow(const sh_fold_work *w)
 {
     const sh_onnx_constant *exponent = sh_fold_input(w, 1);
@@ -306,7 +306,7 @@ sh_status sh_fold_where(const sh_fold_work *w)
     return SH_OK;
 }
 
-/* What a reduction makes of no elements. */
+/* Returns the result of a reduction over no elements. */
 static sh_onnx_cell of_nothing(function f, bool real)
 {
     switch (f) {
@@ -321,7 +321,7 @@ static sh_onnx_cell of_nothing(function f, bool real)
     }
 }
 
-/* Sum, product, smallest or largest of integers or numbers over some dimensions. */
+/* ReduceSum, ReduceProd, ReduceMin and ReduceMax. */
 sh_status sh_fold_reduce(const sh_fold_work *w)
 {
     const sh_onnx_constant *x = w->in[0];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators on constants that work by the places of elements. */
+/* Operators on constants that depend on the positions of elements. */
 #include <string.h>
 
 #include "onnx/fold_work.h"
 #include "onnx/padding.h"
 
-/* A constant with the elements of `x`. */
+/* Makes a constant with the elements of `x`. */
 static sh_status copy(sh_onnx_constant *y, const sh_fold_work *w, const sh_onnx_constant *x)
 {
     SH_TRY(sh_onnx_constant_new(y, w->store, x->real, x->rank, x->dim));
@@ -14,7 +14,7 @@ static sh_status copy(sh_onnx_constant *y, const sh_fold_work *w, const sh_onnx_
     return SH_OK;
 }
 
-/* The one integer of an input, `otherwise` where it is not given. */
+/* Reads an input that is a single integer; `otherwise` if it is not given. */
 static sh_status read_integer(int64_t *value, const sh_fold_work *w, size_t input,
                               int64_t otherwise)
 {
@@ -28,7 +28,7 @@ static sh_status read_integer(int64_t *value, const sh_fold_work *w, size_t inpu
     return SH_OK;
 }
 
-/* Zeros on one side of a diagonal. */
+/* Trilu: zeros on one side of a diagonal. */
 sh_status sh_fold_trilu(const sh_fold_work *w)
 {
     const sh_onnx_constant *x = w->in[0];
@@ -47,7 +47,7 @@ sh_status sh_fold_trilu(const sh_fold_work *w)
     return SH_OK;
 }
 
-/* Sums of all elements up to each one along a dimension. */
+/* CumSum: running sums along a dimension. */
 sh_status sh_fold_cumsum(const sh_fold_work *w)
 {
     const sh_onnx_constant *x = w->in[0];
@@ -78,7 +78,7 @@ sh_status sh_fold_cumsum(const sh_fold_work *w)
     return SH_OK;
 }
 
-/* The place in `x` that a row of indices names, of its first `count` dimensions. */
+/* Computes the offset in `x` that `count` indices for its first dimensions select. */
 static sh_status find_place(size_t *place, const sh_onnx_constant *x, const sh_onnx_cell *index,
                             size_t count)
 {
@@ -93,7 +93,7 @@ static sh_status find_place(size_t *place, const sh_onnx_constant *x, const sh_o
     return SH_OK;
 }
 
-/* How what is there and what comes are combined; NULL: the latter takes the place. */
+/* Reads how old and new elements are combined. NULL: new elements replace old ones. */
 static sh_status read_reduction(const char **how, sh_onnx_node *node)
 {
     static const char *const all[] = {"add", "mul", "max", "min"};
@@ -106,7 +106,7 @@ static sh_status read_reduction(const char **how, sh_onnx_node *node)
     return *how != NULL ? SH_OK : sh_fail(SH_INVALID, "its reduction is unknown");
 }
 
-/* x with parts replaced, or added to: each row of indices names the place of one. */
+/* ScatterND: replaces or combines parts of x. Each row of indices selects one part. */
 sh_status sh_fold_scatter_nd(const sh_fold_work *w)
 {
     const sh_onnx_constant *x = w->in[0], *indices = sh_fold_input(w, 1),
@@ -140,7 +140,8 @@ sh_status sh_fold_scatter_nd(const sh_fold_work *w)
     return SH_OK;
 }
 
-/* For each index the element of its own place, but for one dimension. */
+/* GatherElements: the index replaces the position along `axis`. The other coordinates stay the
+ * same. */
 sh_status sh_fold_gather_elements(const sh_fold_work *w)
 {
     const sh_onnx_constant *x = w->in[0], *indices = sh_fold_input(w, 1);
@@ -163,7 +164,7 @@ sh_status sh_fold_gather_elements(const sh_fold_work *w)
     return SH_OK;
 }
 
-/* x so many times behind itself along each dimension. */
+/* Tile: repeats x along each dimension. */
 sh_status sh_fold_tile(const sh_fold_work *w)
 {
     const sh_onnx_constant *x = w->in[0], *given = sh_fold_input(w, 1);
@@ -191,7 +192,7 @@ sh_status sh_fold_tile(const sh_fold_work *w)
     return SH_OK;
 }
 
-/* x with elements around it. */
+/* Pad: adds elements around x. */
 sh_status sh_fold_pad(const sh_fold_work *w)
 {
     const sh_onnx_constant *x = w->in[0], *value = sh_fold_input(w, 2);

@@ -9,9 +9,9 @@ static bool is_convolution(const Sh__Onnx__NodeProto *node)
            (strcmp(node->op_type, "Conv") == 0 || strcmp(node->op_type, "ConvTranspose") == 0);
 }
 
-/* Do the names of a convolution's tensors say that a batch norm was folded into it? PyTorch calls
- * "getitem" what an operator with several outputs gives, as a batch norm is and a convolution not.
- */
+/* True if the names of a convolution's tensors prove that a batch norm was folded into it.
+ * PyTorch names results of operators with several outputs "getitem". A batch norm has several
+ * outputs, a convolution has one. */
 static bool says_folded(const Sh__Onnx__NodeProto *node)
 {
     static const char own[] = "onnx::Conv", added[] = "_bias", item[] = "getitem";
@@ -24,7 +24,7 @@ static bool says_folded(const Sh__Onnx__NodeProto *node)
             strstr(weight, ".weight") != NULL);
 }
 
-/* Does a batch norm read this value? */
+/* True if a batch norm reads this value. */
 static bool is_normalised(const Sh__Onnx__GraphProto *graph, const char *value)
 {
     for (size_t i = 0; i < graph->n_node; i++)

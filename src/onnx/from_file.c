@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file is imported once more, into a graph that nobody computes, for the notes of
- * onnx/import_trace.h. Then its nodes are copied with the changes that these ask for, and its
- * tensors as far as a node that is left reads them.
+ * The file is imported again, into a graph that is discarded, to record changes
+ * (onnx/import_trace.h). Then its nodes are copied with these changes, and the tensors that the
+ * copied nodes read.
  */
 #include "onnx/from_file.h"
 
@@ -15,20 +15,20 @@
 #include "onnx/onnx_node.h"
 #include "onnx/skeleton.h"
 
-#define BATCH 7       /* of the import: a number that shapes hardly have */
+#define BATCH 7       /* batch size of the import: a number unlikely to occur in shapes */
 #define IR_LEAST 4    /* the first version whose initialisers need not be inputs */
-#define CHANGE_MOST 4 /* nodes that a change adds, and tensors */
-#define BAKE_MOST 3   /* nodes that normalise pixels, and their tensors */
+#define CHANGE_MOST 4 /* nodes and tensors that a change adds */
+#define BAKE_MOST 3   /* nodes and tensors that normalise pixels */
 
 typedef struct rewriting {
     const sh_from_file *of;
     sh_emitter *e;
     sh_onnx_trace trace;
     Sh__Onnx__GraphProto source;
-    char *normal; /* what the input is called behind its normalisation; NULL: there is none */
+    char *normal; /* name of the normalised input; NULL without normalisation */
 } rewriting;
 
-/* ---- how the file was read --------------------------------------------------------------------
+/* ---- reading the file again -------------------------------------------------------------------
  */
 
 static sh_status read_again(rewriting *r)
@@ -56,7 +56,7 @@ static char *emit_one(sh_emitter *e, const char *op, size_t count, char *const *
     return out;
 }
 
-/* Pixels from 0 to 255 become what the network takes. */
+/* Emits nodes that convert pixels from 0 to 255 to the input of the network. */
 static sh_status emit_normalisation(rewriting *r)
 {
     sh_emitter *e = r->e;
@@ -79,7 +79,7 @@ static sh_status emit_normalisation(rewriting *r)
     return e->status;
 }
 
-/* A list of ones. */
+/* Emits a list of ones. */
 static char *emit_ones(sh_emitter *e, size_t count)
 {
     int64_t ones[SH_MAX_RANK];
@@ -88,7 +88,7 @@ static char *emit_ones(sh_emitter *e, size_t count)
     return sh_emit_integers(e, ones, count);
 }
 
-/* Repeats an input for each sample. */
+/* Emits nodes that repeat an input for each sample. */
 static char *emit_repeated(sh_emitter *e, const sh_onnx_change *change, char *const *inputs)
 {
     const int64_t axis = (int64_t)change->axis;
@@ -108,7 +108,7 @@ static bool is_changed(const rewriting *r, size_t node)
     return false;
 }
 
-/* The inputs of the copy become what they are for any batch. */
+/* Replaces inputs of the copied node so that they work for any batch size. */
 static void change_inputs(rewriting *r, sh_emitted *copy, size_t node)
 {
     for (const sh_onnx_change *change = r->trace.changes; change != NULL; change = change->next) {
@@ -124,7 +124,8 @@ static void change_inputs(rewriting *r, sh_emitted *copy, size_t node)
     }
 }
 
-/* Training is not exported: statistics are the running ones, and dropout leaves all as it is. */
+/* Switches a node to evaluation mode: batch norms use the running statistics, and dropout does
+ * nothing. */
 static void set_evaluation(sh_emitted *copy)
 {
     const bool norm = strcmp(copy->op_type, "BatchNormalization") == 0;
@@ -184,7 +185,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The names that nodes read, sorted. */
+/* Returns the names that nodes read, sorted. */
 static char **find_read(sh_emitter *e, size_t *count)
 {
     size_t most = 0;
@@ -200,7 +201,7 @@ static char **find_read(sh_emitter *e, size_t *count)
     return read;
 }
 
-/* Leaves out nodes that nobody reads; false where all are read. */
+/* Removes nodes whose outputs are not read. False if there are none. */
 static bool drop_once(rewriting *r, char *const *read, size_t count)
 {
     Sh__Onnx__GraphProto *made = r->e->made;
@@ -218,7 +219,7 @@ static bool drop_once(rewriting *r, char *const *read, size_t count)
     return made->n_node < before;
 }
 
-/* Leaves out what made a shape that was replaced. */
+/* Removes nodes that are not read, such as those that computed a shape that was replaced. */
 static sh_status drop_unread(rewriting *r)
 {
     char **read;
@@ -233,7 +234,7 @@ static sh_status drop_unread(rewriting *r)
 /* ---- tensors ----------------------------------------------------------------------------------
  */
 
-/* The parameter of that name, or SIZE_MAX. */
+/* Returns the index of the parameter of that name, or SIZE_MAX. */
 static size_t parameter_of(const sh_graph *graph, const char *name)
 {
     for (size_t i = 0; i < graph->parameter_count; i++)
@@ -282,7 +283,7 @@ static sh_status copy_tensors(rewriting *r)
     return SH_OK;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------
+/* ---- model ------------------------------------------------------------------------------------
  */
 
 static sh_status rewrite(rewriting *r, Sh__Onnx__ModelProto *model)

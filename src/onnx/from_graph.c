@@ -7,7 +7,7 @@
 #include "onnx/onnx_types.h"
 #include "onnx/wire.h"
 
-/* What the answer is computed from, by value; the graph's order is kept. */
+/* Marks, by value, what the answer depends on. Nodes are in the order of computation. */
 static bool *find_needed(sh_emitter *e)
 {
     const sh_graph *graph = e->of->graph;
@@ -45,7 +45,8 @@ static void add_nodes(sh_emitter *e, const bool *needed)
             e->status = sh_emit_node(e, i);
 }
 
-/* Describes an input or output: what differs between one sample and two is the batch. */
+/* Describes an input or output. The dimension that differs between one and two samples is the
+ * batch. */
 static Sh__Onnx__ValueInfoProto *describe(sh_emitter *e, sh_value_id value, const char *name)
 {
     const sh_shape *one = &sh_graph_type(e->of->graph, value)->shape;
@@ -56,7 +57,7 @@ static Sh__Onnx__ValueInfoProto *describe(sh_emitter *e, sh_value_id value, cons
     return sh_emit_value_info(e, name, one, batch);
 }
 
-/* A number for each channel of [N, C, H, W]. */
+/* Emits a tensor with a number for each channel of [N, C, H, W]. */
 static char *by_channel(sh_emitter *e, const float *values)
 {
     char *name = sh_emit_fresh(e);
@@ -66,7 +67,7 @@ static char *by_channel(sh_emitter *e, const float *values)
     return name;
 }
 
-/* From what the model is given to what the graph takes. */
+/* Names the model's input and normalises it if `mean` is given. */
 static void begin(sh_emitter *e)
 {
     const sh_from_graph *of = e->of;
@@ -123,7 +124,7 @@ sh_status sh_onnx_from_graph(Sh__Onnx__ModelProto **model, const sh_from_graph *
     return SH_OK;
 }
 
-/* protobuf-c's idea of where bytes go. */
+/* Adapts a sink to protobuf-c's buffer interface. */
 typedef struct pipe {
     ProtobufCBuffer base;
     sh_onnx_sink *sink;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All values of the graph stand in one list, sorted by name, each with its maker. Equal neighbours
- * are a name that is given twice, and a node's input is looked up in it: its maker has to come
- * before the node. So there is no circle either.
+ * All values of the graph are in one list, sorted by name, each with its maker. Equal neighbours
+ * are a name that is used twice. The inputs of a node are looked up in the list. The maker of an
+ * input must come before the node, so there are no cycles.
  */
 #include "onnx/graph_check.h"
 
@@ -19,7 +19,7 @@
 typedef struct made {
     const char *name;
     enum maker { MAKER_INPUT, MAKER_INITIALIZER, MAKER_NODE } maker;
-    size_t index; /* of the node */
+    size_t index; /* in its list: of the node, input or initialiser */
 } made;
 
 static int compare_names(const void *a, const void *b)
@@ -38,7 +38,7 @@ static int compare_name(const void *name, const void *value)
     return strcmp(name, ((const made *)value)->name);
 }
 
-/* Who makes a value, for messages. */
+/* Describes the maker of a value, for messages. */
 static const char *maker_text(char text[SH_ONNX_NODE_TEXT], const Sh__Onnx__GraphProto *graph,
                               const made *value)
 {
@@ -52,7 +52,7 @@ static sh_status check_twice(const Sh__Onnx__GraphProto *graph, const made *valu
     char name[SH_ONNX_NAME_TEXT], first[SH_ONNX_NODE_TEXT], second[SH_ONNX_NODE_TEXT];
     for (size_t i = 1; i < count; i++) {
         const made *a = &values[i - 1], *b = &values[i];
-        /* Before version 4 of the format, initialisers stand among the inputs too. */
+        /* Before version 4 of the format, initialisers are also inputs. */
         if (strcmp(a->name, b->name) != 0 ||
             (a->maker == MAKER_INPUT && b->maker == MAKER_INITIALIZER))
             continue;
@@ -63,7 +63,7 @@ static sh_status check_twice(const Sh__Onnx__GraphProto *graph, const made *valu
     return SH_OK;
 }
 
-/* All values with names, sorted. */
+/* Lists all named values, sorted. */
 static sh_status list_values(made **values, size_t *count, const Sh__Onnx__GraphProto *graph,
                              sh_arena *arena)
 {
@@ -132,7 +132,7 @@ static sh_status check_attribute(Sh__Onnx__AttributeProto *attribute)
                        name);
     switch (attribute->type) {
     case SH_ONNX_ATTRIBUTE_FLOAT:
-        attribute->has_f = 1; /* who writes by version 3 of protobuf leaves zeros out */
+        attribute->has_f = 1; /* writers that use protobuf 3 omit zeros */
         return SH_OK;
     case SH_ONNX_ATTRIBUTE_INT:
         attribute->has_i = 1;
@@ -173,7 +173,7 @@ static sh_status check_node(Sh__Onnx__NodeProto *node)
                        ATTRIBUTES_MOST);
     const Sh__Onnx__NodeProto none = SH__ONNX__NODE_PROTO__INIT;
     if (strcmp(node->domain, "ai.onnx") == 0)
-        node->domain = none.domain; /* the empty one that is not written */
+        node->domain = none.domain; /* the shared empty string, which is not written */
     for (size_t i = 0; i < node->n_attribute; i++) {
         SH_TRY(check_attribute(node->attribute[i]));
         for (size_t k = 0; k < i; k++)
@@ -186,7 +186,7 @@ static sh_status check_node(Sh__Onnx__NodeProto *node)
     return SH_OK;
 }
 
-/* Of an input or output. Some exporters write -1 or 0 for a dimension that they do not know. */
+/* Checks the type of an input or output. Some exporters write -1 or 0 for an unknown dimension. */
 static sh_status check_type(const Sh__Onnx__ValueInfoProto *value, bool needs_type)
 {
     char name[SH_ONNX_NAME_TEXT];

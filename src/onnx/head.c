@@ -5,7 +5,7 @@
 
 #include "onnx/node_name.h"
 
-/* The node that makes a value, as far as one is known. */
+/* Returns the node that makes a value, or NULL. */
 static const Sh__Onnx__NodeProto *maker_of(const sh_onnx_importer *importer,
                                            const sh_onnx_entry *entry)
 {
@@ -26,7 +26,7 @@ static bool is_one_of(const char *op, const char *const *list)
     return false;
 }
 
-/* Does the loss begin with what this node computes? */
+/* True if the loss contains the function of this node. */
 static bool is_in_loss(const sh_onnx_importer *importer, const Sh__Onnx__NodeProto *proto)
 {
     static const char *const last[] = {"Softmax", "LogSoftmax", "Sigmoid", NULL};
@@ -64,8 +64,8 @@ sh_status sh_onnx_head_result(sh_onnx_entry **result, sh_onnx_importer *importer
     return SH_OK;
 }
 
-/* The dimension of outputs of the weights of a layer whose outputs are the model's, or SH_NO_AXIS.
- */
+/* Returns the output dimension of the weights of a dense layer or 1x1 convolution, or SH_NO_AXIS
+ * for other nodes. */
 static size_t axis_of_outputs(const sh_onnx_importer *importer, const Sh__Onnx__NodeProto *proto,
                               const sh_onnx_tensor *weight)
 {
@@ -83,14 +83,15 @@ static size_t axis_of_outputs(const sh_onnx_importer *importer, const Sh__Onnx__
     return 0;
 }
 
-/* The weights of a last layer. */
+/* The weights of the last layer. */
 typedef struct last_layer {
     size_t index;                 /* of its node */
-    sh_onnx_entry *weight, *bias; /* bias: NULL where the layer has none */
+    sh_onnx_entry *weight, *bias; /* bias: NULL if the layer has none */
     size_t axis, outputs;
 } last_layer;
 
-/* A trained initialiser and what it is; NULL for any other value. */
+/* Returns an input that is a trained initialiser and describes its tensor; NULL for any other
+ * value. */
 static sh_onnx_entry *weights_at(const sh_onnx_importer *importer, const Sh__Onnx__NodeProto *node,
                                  size_t index, sh_onnx_tensor *tensor)
 {
@@ -101,7 +102,7 @@ static sh_onnx_entry *weights_at(const sh_onnx_importer *importer, const Sh__Onn
     return entry;
 }
 
-/* Is the node a dense layer or a 1x1 convolution? */
+/* True if the node is a dense layer or a 1x1 convolution. */
 static bool is_layer(last_layer *layer, const sh_onnx_importer *importer,
                      const Sh__Onnx__NodeProto *node)
 {
@@ -119,8 +120,8 @@ static bool is_layer(last_layer *layer, const sh_onnx_importer *importer,
     return true;
 }
 
-/* The last layer before `result`, behind which only stands what any number of outputs goes through.
- */
+/* Finds the last layer before `result`. Only operators that accept any number of outputs may
+ * follow it. */
 static bool find_layer(last_layer *layer, const sh_onnx_importer *importer,
                        const sh_onnx_entry *result)
 {
@@ -133,7 +134,7 @@ static bool find_layer(last_layer *layer, const sh_onnx_importer *importer,
         layer->index = result->maker;
         if (is_layer(layer, importer, node))
             return true;
-        if (strcmp(node->op_type, "Add") == 0) { /* of a bias */
+        if (strcmp(node->op_type, "Add") == 0) { /* adds a bias */
             const size_t which = weights_at(importer, node, 1, &tensor) != NULL ? 1 : 0;
             layer->bias = weights_at(importer, node, which, &tensor);
             if (layer->bias == NULL || tensor.rank == 0)
