@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The `node` tests of the onnx package (test/onnx/make_conformance.py): each operator gives what
- * the format's reference gives, and its gradient is that of finite differences.
+ * The `node` tests of the onnx package (test/onnx/make_conformance.py): the result of each operator
+ * must be that of the reference implementation, and its gradient that of finite differences.
  *
- *     CONFORMANCE=test_conv_ build/debug/src/onnx_conformance_test    only names that begin so
+ *     CONFORMANCE=test_conv_ build/debug/src/onnx_conformance_test    only names with this prefix
  */
 #include <fnmatch.h>
 #include <math.h>
@@ -20,13 +20,13 @@
 #define MOST 16     /* inputs or outputs of a test */
 #define STEP 0x1p-7 /* of finite differences */
 #define PROBES 3    /* elements of each input whose gradient is checked */
-#define SLACK 1e-2  /* of a gradient, relative */
+#define SLACK 1e-2  /* relative, of a gradient */
 #define BYTES (8 << 20)
 
 /* ---- the tests --------------------------------------------------------------------------------
  */
 
-/* All tests behind each other: four bytes of length, a model. Owned by the fixture. */
+/* Reads all tests. The file has four bytes of length and a model for each. Owned by the fixture. */
 static const uint8_t *read_suite(size_t *count)
 {
     gzFile file = gzopen(fixture_path("conformance.gz"), "rb");
@@ -39,7 +39,7 @@ static const uint8_t *read_suite(size_t *count)
     return bytes;
 }
 
-/* The next test; NULL behind the last. */
+/* Opens the next test; NULL after the last one. */
 static sh_onnx *next_test(const uint8_t *suite, size_t count, size_t *at)
 {
     sh_onnx *model;
@@ -62,7 +62,8 @@ static const Sh__Onnx__TensorProto *find_tensor(const sh_onnx *model, const char
     return sh_onnx_initializer(model, full);
 }
 
-/* The elements of a tensor, integers and truth values too, as numbers; owned. */
+/* Reads the elements of a tensor, including integers and truth values, as doubles. The caller
+ * owns them. */
 static double *read_tensor(sh_onnx_tensor *tensor, const sh_onnx *model,
                            const Sh__Onnx__TensorProto *stored)
 {
@@ -81,7 +82,7 @@ static double *read_tensor(sh_onnx_tensor *tensor, const sh_onnx *model,
     return values;
 }
 
-/* ---- one of them, imported --------------------------------------------------------------------
+/* ---- importing a test -------------------------------------------------------------------------
  */
 
 typedef struct subject {
@@ -94,7 +95,7 @@ typedef struct subject {
     sh_onnx_result results[MOST];
 } subject;
 
-/* Imports it; a failure is in sh_message. */
+/* Imports a test. sh_message describes a failure. */
 static sh_status build(subject *s, const sh_onnx *model)
 {
     const Sh__Onnx__GraphProto *graph = sh_onnx_graph(model);
@@ -132,7 +133,7 @@ typedef struct machine {
     sh_program *program;
     sh_execution *execution;
     void *lane, *shared;
-    float **inputs;  /* by input of the graph, and where they are copied to before each run */
+    float **inputs;  /* by input of the graph; copied to the execution before each run */
     float **weights; /* by parameter */
 } machine;
 
@@ -181,7 +182,7 @@ static sh_status start(machine *m, const subject *s)
     return sh_execution_new(&m->execution, m->program, m->lane, m->shared, m->weights);
 }
 
-/* A run may spoil the inputs. */
+/* Copies the inputs first, because a run may overwrite them. */
 static sh_status run(const machine *m, const sh_graph *graph)
 {
     for (size_t i = 0; i < graph->input_count; i++)
@@ -205,10 +206,10 @@ static void stop(machine *m, const sh_graph *graph)
     free(m->inputs);
 }
 
-/* ---- what it gives ----------------------------------------------------------------------------
+/* ---- results ----------------------------------------------------------------------------------
  */
 
-/* The suite's own measure; `tolerance` is relative and absolute. */
+/* The suite's own criterion. `tolerance` is a relative and an absolute one. */
 static bool is_near(double is, double expected, const double *tolerance)
 {
     if (isnan(is) || isnan(expected))
@@ -218,7 +219,7 @@ static bool is_near(double is, double expected, const double *tolerance)
     return fabs(is - expected) <= tolerance[1] + tolerance[0] * fabs(expected);
 }
 
-/* Compares an output with what the suite has; the difference is told in `text`. */
+/* Compares an output with that of the suite. `text` receives the difference. */
 static bool is_expected(char *text, size_t bytes, const subject *s, size_t output,
                         const float *computed)
 {
@@ -251,7 +252,7 @@ static bool is_expected(char *text, size_t bytes, const subject *s, size_t outpu
     return same;
 }
 
-/* Does the model give what the suite expects? `text` tells why not. */
+/* True if the model gives what the suite expects. Otherwise `text` receives the reason. */
 static bool passes(char *text, size_t bytes, const sh_onnx *model)
 {
     subject s;
@@ -283,10 +284,10 @@ static bool passes(char *text, size_t bytes, const sh_onnx *model)
     return same;
 }
 
-/* ---- its gradients ----------------------------------------------------------------------------
+/* ---- gradients --------------------------------------------------------------------------------
  */
 
-/* All outputs that are computed, as one row. */
+/* Joins all computed outputs to one row. */
 static sh_value_id join_outputs(subject *s)
 {
     sh_value_id rows[MOST];
@@ -301,15 +302,15 @@ static sh_value_id join_outputs(subject *s)
     return count == 0 ? SH_NO_VALUE : sh_layer_concat(&s->net, rows, count, 0);
 }
 
-/* What a gradient is of: an input or a weight. */
+/* An input or a weight whose gradient is checked. */
 typedef struct subject_part {
-    bool input;    /* or a weight, */
-    size_t index;  /* with this number */
+    bool input;    /* or a weight */
+    size_t index;  /* of the weight or input */
     size_t count;  /* of its elements */
-    size_t output; /* the graph's that is the gradient */
+    size_t output; /* the output of the graph with the gradient */
 } subject_part;
 
-/* sum(seed * outputs) */
+/* Computes sum(seed * outputs). */
 static double objective(const machine *m, const sh_graph *graph)
 {
     const float *seed = m->inputs[graph->input_count - 1];
@@ -322,7 +323,7 @@ static double objective(const machine *m, const sh_graph *graph)
     return sum;
 }
 
-/* The gradient lies between the slopes on both sides, which a kink makes different. */
+/* The gradient must lie between the slopes on both sides, which differ at a kink. */
 static bool fits(char *text, size_t bytes, const machine *m, const sh_graph *graph,
                  const subject_part *part)
 {
@@ -339,7 +340,7 @@ static bool fits(char *text, size_t bytes, const machine *m, const sh_graph *gra
         values[element] = held;
         const double slack = SLACK * fmax(1, fmax(fabs(before), fabs(after)));
         if (!isfinite(before) || !isfinite(after))
-            continue; /* the step has left what the operator is defined for */
+            continue; /* the step left the domain of the operator */
         if (!(is >= fmin(before, after) - slack && is <= fmax(before, after) + slack)) {
             snprintf(text, bytes, "output %zu, element %zu: gradient %g, differences %g and %g",
                      part->output, element, is, before, after);
@@ -349,7 +350,7 @@ static bool fits(char *text, size_t bytes, const machine *m, const sh_graph *gra
     return true;
 }
 
-/* The parts of the subject that have a gradient, which become outputs of the graph. */
+/* Finds the inputs and weights with a gradient and makes their gradients outputs of the graph. */
 static size_t differentiate(subject_part *parts, subject *s)
 {
     sh_graph *graph = s->net.graph;
@@ -377,8 +378,8 @@ static size_t differentiate(subject_part *parts, subject *s)
     return count;
 }
 
-/* Rows that are masked as a whole: their softmax is no number, nor is its gradient, though a Where
- * puts zeros in its place. PyTorch's is none either. */
+/* False for tests with fully masked rows. Their softmax and its gradient are NaN, although a
+ * Where replaces the results by zeros. The gradient of PyTorch is NaN too. */
 static bool has_gradient(const char *name)
 {
     static const char *const none[] = {"test_attention_*fullymasked*_expanded",
@@ -391,12 +392,13 @@ static bool has_gradient(const char *name)
     return true;
 }
 
-/* Are the gradients of all inputs and weights right? Adds their number; `text` tells why not. */
+/* True if the gradients of all inputs and weights are right. Adds their number to `*checked`.
+ * Otherwise `text` receives the reason. */
 static bool gradients_fit(char *text, size_t bytes, size_t *checked, const sh_onnx *model)
 {
     subject s;
     subject_part parts[2 * MOST];
-    bool good = build(&s, model) == SH_OK; /* or the other test says so */
+    bool good = build(&s, model) == SH_OK; /* the other test reports it */
     sh_graph *graph = s.net.graph;
     const size_t count = good ? differentiate(parts, &s) : 0;
     if (count > 0) {
@@ -419,7 +421,7 @@ static bool gradients_fit(char *text, size_t bytes, size_t *checked, const sh_on
     return good || count == 0;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------
+/* ---- all tests --------------------------------------------------------------------------------
  */
 
 static bool is_chosen(const char *name)
@@ -428,7 +430,7 @@ static bool is_chosen(const char *name)
     return wanted == NULL || strncmp(name, wanted, strlen(wanted)) == 0;
 }
 
-/* Counts the lines of test/onnx/<file> that have this name, or all lines for NULL. A line is the
+/* Counts the lines of test/onnx/<file> with this name, or all lines for NULL. A line has the
  * name of a test, a tab and a reason. */
 static size_t count_lines(const char *file, const char *name)
 {
@@ -446,7 +448,7 @@ static size_t count_lines(const char *file, const char *name)
     return count;
 }
 
-/* All but the listed ones pass, and none of these does. */
+/* All tests pass except the listed ones, and none of the listed ones passes. */
 static void they_give_what_the_suite_expects(void **state)
 {
     (void)state;
@@ -471,7 +473,7 @@ static void they_give_what_the_suite_expects(void **state)
                   "%zu not as listed\n",
                   passed, count_lines("conformance.skipped", NULL), known, wrong);
     assert_int_equal(wrong, 0);
-    if (getenv("CONFORMANCE") == NULL) /* none is listed that is no test */
+    if (getenv("CONFORMANCE") == NULL) /* every listed name is a test */
         assert_int_equal(known, count_lines("conformance.failing", NULL));
 }
 

@@ -90,7 +90,7 @@ static void assert_values(const Sh__Onnx__TensorProto *tensor, size_t count, con
         assert_true(found[i] == expected[i]);
 }
 
-/* Scale and shift of a channel of the normalisation "bn". */
+/* Returns the scale of a channel of the normalisation "bn". */
 static double scale_of(const folded *f, size_t c)
 {
     return (double)weights_of(f, "bn.weight")[c] /
@@ -158,7 +158,7 @@ static void dense_layers_do_so_too(void **state)
     release(&f);
 }
 
-/* Of the input, or of what something else reads too. */
+/* Normalisations of the input, or of a value with another reader. */
 static void others_become_a_product_and_a_sum(void **state)
 {
     (void)state;

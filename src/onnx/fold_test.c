@@ -7,7 +7,7 @@
 
 #define MOST 24
 
-/* A constant of integers. */
+/* Makes a constant of integers. */
 static sh_onnx_constant wholes(sh_onnx_store *store, size_t rank, const size_t *dim,
                                const int64_t *values)
 {
@@ -40,7 +40,7 @@ static Sh__Onnx__AttributeProto integers(char *name, size_t count, const int64_t
     return made;
 }
 
-/* Inputs of integers, attributes, and what comes out: "2x3: 1 2 3 4 5 6". */
+/* Inputs of integers, attributes, and the expected result: "2x3: 1 2 3 4 5 6". */
 typedef struct operation {
     const char *op;
     struct {
@@ -50,10 +50,10 @@ typedef struct operation {
     size_t inputs;
     struct {
         const char *name; /* NULL: none */
-        size_t count;     /* 0: an integer alone */
+        size_t count;     /* 0: a scalar */
         int64_t values[4];
     } attribute[2];
-    const char *result; /* or a part of the failure's message, after '!' */
+    const char *result; /* or '!' and a part of the error message */
 } operation;
 
 #define M23                                                                                        \
@@ -206,7 +206,7 @@ static void integers_are_computed(void **state)
     }
 }
 
-/* One number in, one out. */
+/* Evaluates an operator on a and, unless it is NaN, b. */
 static double real_of(const char *op, double a, double b)
 {
     sh_onnx_store store = {0};
@@ -239,7 +239,7 @@ static void numbers_are_rounded_to_float32(void **state)
     assert_true(fabs(real_of("Exp", 1, NAN) - 2.718281828) < 1e-6);
 }
 
-/* What is made of a shape with samples says so, for shapes that are asked for. */
+/* Results that depend on the shape of a value with samples are marked as derived. */
 static void what_comes_from_shapes_is_known(void **state)
 {
     (void)state;

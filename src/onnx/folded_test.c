@@ -4,7 +4,8 @@
 #include "base/test.h"
 #include "onnx/onnx_fixture.h"
 
-/* The convolution of cnn.onnx with tensors of other names, and its batch norm or an Identity. */
+/* Examines the convolution of cnn.onnx with these tensor names, followed by its batch norm or by
+ * an Identity. */
 static sh_onnx_folded find(const char *weight, const char *bias, const char *result,
                            bool normalised)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The networks of test/onnx/networks, written again. */
+/* Writes the networks of test/onnx/networks again. */
 #include "onnx/from_file.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static const struct network {
 
 #define NETWORKS (sizeof networks / sizeof *networks)
 
-/* A network that is written with 1, 2, 3 ... in place of its weights. */
+/* A network that is written with weights 1, 2, 3, ... */
 typedef struct rewritten {
     sh_onnx *file, *back;
     sh_graph *graph;
@@ -88,7 +88,7 @@ static void open_file(rewritten *r, const char *name, const char *end)
     assert_ok(sh_onnx_open(&r->file, fixture_path(path)));
 }
 
-/* Writes it and opens what was written. */
+/* Writes the network and opens the result. */
 static void write_again(rewritten *r, const sh_from_file *of)
 {
     assert_ok(sh_onnx_from_file(&r->model, of, &r->arena));
@@ -107,7 +107,7 @@ static void release(rewritten *r)
     sh_onnx_close(r->back);
 }
 
-/* The same operators on values of the same types, and parameters of the same names. */
+/* Checks that both graphs have the same operators, types and parameter names. */
 static void compare_graphs(const sh_graph *a, const sh_graph *b)
 {
     assert_int_equal(a->node_count, b->node_count);
@@ -124,7 +124,7 @@ static void compare_graphs(const sh_graph *a, const sh_graph *b)
     }
 }
 
-/* Those of trained tensors are the replica's, all others the file's. */
+/* Checks values: trained tensors have those of the replica, all others those of the file. */
 static void compare_values(const rewritten *r)
 {
     for (size_t i = 0; i < r->graph->parameter_count; i++) {
@@ -143,9 +143,8 @@ static void compare_values(const rewritten *r)
     }
 }
 
-/* Nodes of the file keep names and order. Others were added, and what only made a shape is left
- * out.
- */
+/* Checks that nodes of the file keep their names and order, that others are additions, and that
+ * omitted nodes only computed a shape. */
 static void compare_nodes(const rewritten *r)
 {
     const Sh__Onnx__GraphProto *old = sh_onnx_graph(r->file), *fresh = sh_onnx_graph(r->back);
@@ -183,7 +182,7 @@ static void test_what_is_written_is_the_network(void **state)
         for (size_t i = 0; i < 2; i++)
             assert_string_equal(ends_of[i]->type->tensor_type->shape->dim[0]->dim_param, "N");
 
-        /* Once more, from what was written: the same bytes. */
+        /* Writing the result again gives the same bytes. */
         memset(&again, 0, sizeof again);
         sh_arena_init(&again.arena);
         of.file = r.back;
@@ -213,7 +212,7 @@ static void test_a_new_last_layer_has_its_own_shape(void **state)
     release(&r);
 }
 
-/* Exported in training mode, both would be other than in evaluation. */
+/* In training mode, BatchNormalization and Dropout would give other results than in evaluation. */
 static void test_training_is_left_out(void **state)
 {
     (void)state;

@@ -12,7 +12,7 @@
 
 #define MANY 1000000 /* weights */
 
-/* A model of the program as a file in memory. */
+/* A built-in model as a file in memory. */
 typedef struct exported {
     sh_graph *graphs[2];
     float *weights;
@@ -43,7 +43,7 @@ static void export_spec(exported *e, const char *spec, sh_problem problem, const
     e->parameters = calloc(graph->parameter_count, sizeof *e->parameters);
     assert_non_null(e->weights);
     assert_non_null(e->parameters);
-    if (sh_model_weights(graph) < MANY) /* else zeros: drawing them takes the test's time */
+    if (sh_model_weights(graph) < MANY) /* else zeros, because drawing random weights is slow */
         sh_model_initialise(graph, 1, e->weights);
     const float *at = e->weights;
     for (size_t i = 0; i < graph->parameter_count; i++) {

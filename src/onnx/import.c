@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A name of the file leads to an *entry*: an initialiser, a constant, or a value of the graph.
- * Nodes are walked in the file's order. One whose inputs are constants is evaluated (fold.h), any
- * other becomes nodes of the graph by its function (operators.def). A node that is refused leaves
- * its outputs unknown; nodes that need those are passed over, so that each complaint has its own
- * cause.
+ * Each name of the file has an *entry*: an initialiser, a constant, or a value of the graph. Nodes
+ * are processed in the order of the file. A node with constant inputs is evaluated (fold.h). The
+ * function of its operator (operators.def) turns any other node into nodes of the graph. The
+ * outputs of a refused node stay unknown, and nodes that read them are skipped. So each complaint
+ * has its own cause.
  *
- * Nodes that the result does not depend on are not imported: an auxiliary classifier, or the final
- * Softmax, whose input is the result where the loss begins with it.
+ * Nodes that the result does not depend on are not imported. Examples are an auxiliary classifier,
+ * and a final Softmax whose input is the result because the loss contains the Softmax.
  */
 #include "onnx/import.h"
 
@@ -69,7 +69,7 @@ static void append_entry(sh_onnx_importer *importer, const char *name, size_t ma
         };
 }
 
-/* What becomes of the initialisers. */
+/* Records the roles of the initialisers in their entries. */
 static sh_status read_roles(sh_onnx_importer *importer)
 {
     const Sh__Onnx__GraphProto *graph = importer->graph;
@@ -89,7 +89,7 @@ static sh_status read_roles(sh_onnx_importer *importer)
     return SH_OK;
 }
 
-/* Makes an entry for every name. An initialiser may be listed as an input too. */
+/* Makes an entry for every name. An initialiser may also be listed as an input. */
 static sh_status make_entries(sh_onnx_importer *importer)
 {
     const Sh__Onnx__GraphProto *graph = importer->graph;
@@ -117,14 +117,14 @@ static sh_status make_entries(sh_onnx_importer *importer)
     return read_roles(importer);
 }
 
-/* The node that makes this result. */
+/* Marks the node that makes this result. */
 static void need(sh_onnx_importer *importer, const sh_onnx_entry *result)
 {
     if (result->maker != SIZE_MAX)
         importer->needed[result->maker] = true;
 }
 
-/* Marks the nodes that needed ones depend on, and counts the readers of each entry among them. */
+/* Marks the nodes that needed nodes depend on, and counts the readers of each entry among them. */
 static void find_needed(sh_onnx_importer *importer)
 {
     const Sh__Onnx__GraphProto *graph = importer->graph;
@@ -140,8 +140,8 @@ static void find_needed(sh_onnx_importer *importer)
         }
 }
 
-/* The nodes that the file's first output depends on: those that the result does, and what stands
- * between the two. */
+/* Traces the nodes that the file's first output depends on: the needed nodes and those between
+ * the result and that output. */
 static sh_status trace_needed(const sh_onnx_importer *importer, const sh_onnx_entry *result)
 {
     const Sh__Onnx__GraphProto *graph = importer->graph;
@@ -182,7 +182,7 @@ static importing *find_operator(const char *op, int64_t opset)
     return NULL;
 }
 
-/* The entries of a node's inputs and outputs, borrowed from the store. */
+/* Looks up the entries of a node's inputs and outputs. The arrays are borrowed from the store. */
 static sh_status find_entries(sh_onnx_use *use)
 {
     sh_onnx_importer *importer = use->importer;
@@ -212,7 +212,7 @@ static bool is_known(const sh_onnx_entry *entry)
            (entry->kind == SH_ENTRY_STORED && entry->role == SH_ONNX_CONSTANT);
 }
 
-/* Are all elements known to be one number? */
+/* True if all elements are known to be equal. */
 static bool is_uniform(const sh_onnx_entry *entry)
 {
     if (entry->kind == SH_ENTRY_STORED) {
@@ -228,9 +228,9 @@ static bool is_uniform(const sh_onnx_entry *entry)
     return true;
 }
 
-/* Does the node repeat a tensor of different numbers for each sample? As a constant it would have a
- * number of samples. One number is what states and masks begin with, which are read as constants.
- */
+/* True if the node repeats a tensor of different numbers for each sample. As a constant the
+ * result would contain a fixed number of samples. Initial states and masks, which consist of one
+ * number, are still read as constants. */
 static bool repeats_samples(const sh_onnx_use *use)
 {
     const sh_onnx_entry *const *in = (const sh_onnx_entry *const *)use->in;
@@ -243,7 +243,7 @@ static bool repeats_samples(const sh_onnx_use *use)
     return real && !is_uniform(in[0]);
 }
 
-/* Can the node be evaluated? */
+/* True if the node can be evaluated. */
 static bool is_constant(const sh_onnx_use *use)
 {
     if (!sh_onnx_folds(use->node.op) || use->out_count != 1 || repeats_samples(use))
@@ -273,7 +273,7 @@ static sh_status evaluate(sh_onnx_use *use)
     return SH_OK;
 }
 
-/* Shape and Size: what they say is known of every value. */
+/* Imports Shape and Size, which are known for every value. */
 static sh_status measure(sh_onnx_use *use)
 {
     const bool size = strcmp(use->node.op, "Size") == 0;
@@ -313,7 +313,8 @@ static sh_status measure(sh_onnx_use *use)
     return SH_OK;
 }
 
-/* Operators that compute each element of dimension 0 by itself, and mix those of others. */
+/* True for operators that process each element of dimension 0 separately and mix elements of
+ * other dimensions. */
 static bool takes_samples_first(const char *op)
 {
     static const char *const all[] = {
@@ -335,7 +336,7 @@ static bool takes_samples_first(const char *op)
     return false;
 }
 
-/* A sample may not depend on others, and those of all inputs stand in one order. */
+/* Checks that samples stay independent and that all inputs have them in the same order. */
 static sh_status check_samples(const sh_onnx_use *use)
 {
     const sh_onnx_entry *first = NULL;
@@ -353,7 +354,7 @@ static sh_status check_samples(const sh_onnx_use *use)
     return SH_OK;
 }
 
-/* Operators of models in integers. */
+/* True for operators of quantised models. */
 static bool is_quantised(const char *op)
 {
     return strcmp(op, "QuantizeLinear") == 0 || strcmp(op, "DequantizeLinear") == 0 ||
@@ -372,7 +373,7 @@ static sh_status import_node(sh_onnx_use *use)
     for (size_t i = 0; i < use->in_count; i++)
         if (use->in[i] != NULL && use->in[i]->kind == SH_ENTRY_UNKNOWN &&
             (import != NULL || measures || sh_onnx_folds(op)))
-            return SH_OK; /* the cause was told */
+            return SH_OK; /* the cause was reported before */
     if (strcmp(op, "Identity") == 0 && use->in_count == 1 && use->in[0] != NULL) {
         sh_import_pass(use);
         return SH_OK;
@@ -394,13 +395,13 @@ static sh_status import_node(sh_onnx_use *use)
     return sh_onnx_node_status(&use->node);
 }
 
-/* Failures that are not the file's end the import at once. */
+/* True for failures that do not come from the file. They end the import at once. */
 static bool is_ours(sh_status status)
 {
     return status == SH_NO_MEMORY || status == SH_INTERNAL || status == SH_IO;
 }
 
-/* Tells of a node that was imported or refused. */
+/* Reports a node that was imported or refused. */
 static void report(const sh_onnx_use *use, const sh_onnx_step *before, const char *refused)
 {
     const sh_onnx_wish *wish = use->importer->wish;
@@ -414,7 +415,7 @@ static void report(const sh_onnx_use *use, const sh_onnx_step *before, const cha
     wish->step(wish->context, &step);
 }
 
-/* Keeps the failure of a node. */
+/* Records the failure of a node. */
 static void complain(sh_onnx_importer *importer, size_t index)
 {
     char name[SH_ONNX_NODE_TEXT];
@@ -444,10 +445,10 @@ static sh_status import_nodes(sh_onnx_importer *importer)
     return SH_OK;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------
+/* ---- whole models -----------------------------------------------------------------------------
  */
 
-/* What the model gives as [N, outputs]. */
+/* Reshapes the result to [N, outputs]. */
 static sh_status shape_result(sh_value_id *given, sh_onnx_importer *importer,
                               const sh_onnx_entry *result)
 {
@@ -476,7 +477,7 @@ static sh_status shape_result(sh_value_id *given, sh_onnx_importer *importer,
     return sh_import_reshape(given, &use, result->value, &flat);
 }
 
-/* One of the parameters that is trained, or that could be were it not frozen. */
+/* Checks that the graph has a trainable parameter, frozen or not. */
 static sh_status check_trained(const sh_onnx_importer *importer)
 {
     for (size_t i = 0; i < importer->entry_count; i++)
@@ -526,7 +527,7 @@ static void init(sh_onnx_importer *importer, sh_net *net, const sh_onnx *model,
         *at = '\0';
 }
 
-/* All but the store. */
+/* Frees everything except the store. */
 static void release(sh_onnx_importer *importer)
 {
     free(importer->entries);
@@ -550,11 +551,11 @@ sh_value_id sh_onnx_build(sh_net *net, sh_value_id samples, const sh_onnx *model
     return given;
 }
 
-/* ---- as it is ---------------------------------------------------------------------------------
+/* ---- unchanged import -------------------------------------------------------------------------
  */
 
-/* Imports the nodes that an output depends on. A reader outside counts twice, so that nobody takes
- * it for the only node that reads a value. */
+/* Imports the nodes that an output depends on. An output counts as two readers, so that no node
+ * is taken for the only reader of the value. */
 static sh_status apply(sh_onnx_importer *importer, const sh_onnx_binding *given, size_t count)
 {
     const Sh__Onnx__GraphProto *graph = importer->graph;
@@ -578,7 +579,7 @@ static sh_status apply(sh_onnx_importer *importer, const sh_onnx_binding *given,
     return sh_complaints_fail(&importer->complaints, SH_UNSUPPORTED, importer->path);
 }
 
-/* What an output is: a value, or elements that are known. */
+/* Reads an output: a value of the graph or a constant. */
 static sh_status read_result(sh_onnx_result *result, sh_onnx_importer *importer, const char *name)
 {
     const sh_onnx_constant *constant;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attention: softmax(q k^T scale + mask) v for each head, of values [N, heads, length, D] or
- * [N, length, heads D]. Heads of k and v that are fewer are repeated for the queries' heads. Keys
- * and values of the past come in front of k and v.
+ * Attention: softmax(q k^T scale + mask) v for each head. Values are [N, heads, length, D] or
+ * [N, length, heads D]. If k and v have fewer heads than q, they are repeated. Cached keys and
+ * values are placed before k and v.
  *
- * With L the length of q and S that of k, all products are of [N heads, L or S, D]. A mask is
- * added, -inf to what is not looked at. A row that sees nothing gives 0: it is not masked at all,
- * as its softmax would be no number, and what comes of it is dropped.
+ * Let L be the length of q and S that of k. All products are of [N heads, L or S, D]. The mask is
+ * added: -inf for keys that a query must not see. A row in which everything is masked gives 0. Its
+ * softmax would be NaN, so its mask is left out and its result is replaced by 0.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 enum { Q, K, V, MASK, PAST_K, PAST_V };
 enum { Y, PRESENT_K, PRESENT_V, SCORES };                    /* outputs */
-enum { OF_PRODUCT, OF_CAPPED, OF_MASKED, OF_PROBABILITIES }; /* what output SCORES is */
+enum { OF_PRODUCT, OF_CAPPED, OF_MASKED, OF_PROBABILITIES }; /* content of output SCORES */
 
 /* One of q, k, v. */
 typedef struct heads {
@@ -57,7 +57,7 @@ static sh_status read_heads(heads *of, sh_onnx_use *use, size_t input, const cha
     return SH_OK;
 }
 
-/* What is the same for all of N samples, for each of them. */
+/* Repeats a value that is the same for all samples N times. */
 static sh_status repeat_samples(heads *of, const sh_onnx_use *use, size_t N)
 {
     sh_shape each = *sh_import_shape(use, of->value);
@@ -67,7 +67,8 @@ static sh_status repeat_samples(heads *of, const sh_onnx_use *use, size_t N)
     return SH_OK;
 }
 
-/* Puts what an input remembers in front, and gives both together as an output. *past: how many. */
+/* Puts the cached part from an input in front, and gives the concatenation as an output. `*past`
+ * is the length of the cached part. */
 static sh_status remember(heads *of, size_t *past, sh_onnx_use *use, size_t input, size_t output,
                           size_t batch)
 {
@@ -87,7 +88,7 @@ static sh_status remember(heads *of, size_t *past, sh_onnx_use *use, size_t inpu
     return SH_OK;
 }
 
-/* As [N heads, length, D], each head `copies` times. */
+/* Reshapes to [N heads, length, D], with each head repeated `copies` times. */
 static sh_status as_matrices(heads *of, const sh_onnx_use *use, size_t copies)
 {
     const size_t each = of->length * of->D;
@@ -106,21 +107,21 @@ static sh_status as_matrices(heads *of, const sh_onnx_use *use, size_t copies)
 /* ---- masks ------------------------------------------------------------------------------------
  */
 
-/* What is added to products. SH_NO_VALUE: nothing. */
+/* What is added to the products. SH_NO_VALUE: nothing. */
 typedef struct masking {
-    sh_value_id whole; /* as it is meant, [..., L, S] */
-    sh_value_id added; /* but 0 in rows that see nothing */
-    sh_value_id sees;  /* 1, but 0 for rows that see nothing, [..., L, 1]; SH_NO_VALUE: all do */
+    sh_value_id whole; /* the complete mask, [..., L, S] */
+    sh_value_id added; /* the same, but 0 in fully masked rows */
+    sh_value_id sees;  /* [..., L, 1]: 0 for fully masked rows, else 1; SH_NO_VALUE: no such rows */
 } masking;
 
-/* How a constant mask is read, or none. */
+/* How to read a mask that is constant or only causal. */
 typedef struct known_mask {
     const sh_onnx_constant *given; /* or NULL */
     size_t L, S, past;
     bool causal;
 } known_mask;
 
-/* What is added for key j of query i of matrix m. */
+/* Returns the number that is added for key j of query i in matrix m. */
 static float added_at(const known_mask *of, size_t m, size_t i, size_t j)
 {
     const sh_onnx_constant *given = of->given;
@@ -130,7 +131,7 @@ static float added_at(const known_mask *of, size_t m, size_t i, size_t j)
         return 0;
     const size_t rows = given->rank < 2 ? 1 : given->dim[given->rank - 2];
     const size_t columns = given->dim[given->rank - 1];
-    if (columns > 1 && j >= columns) /* it is shorter than the keys */
+    if (columns > 1 && j >= columns) /* the mask is shorter than the keys */
         return -INFINITY;
     const sh_onnx_cell cell =
         given->cells[(m * rows + (rows > 1 ? i : 0)) * columns + (columns > 1 ? j : 0)];
@@ -139,8 +140,7 @@ static float added_at(const known_mask *of, size_t m, size_t i, size_t j)
     return (float)cell.real;
 }
 
-/* Writes the mask with rows that see nothing; then, without them and with `sees`. True: there are.
- */
+/* Fills the arrays for a masking. True if there are fully masked rows. */
 static bool fill_mask(float *whole, float *added, float *sees, const known_mask *of,
                       size_t matrices)
 {
@@ -160,7 +160,7 @@ static bool fill_mask(float *whole, float *added, float *sees, const known_mask 
     return any;
 }
 
-/* The mask that is known, as constants of the graph. */
+/* Adds a known mask to the graph as constants. */
 static sh_status add_known(masking *mask, const sh_onnx_use *use, const known_mask *of)
 {
     sh_shape shape = {0};
@@ -187,7 +187,7 @@ done:
     return status;
 }
 
-/* A mask that is computed: numbers that are added, or truth values. */
+/* Adds a computed mask: numbers that are added, or truth values. */
 static sh_status add_computed(masking *mask, const sh_onnx_use *use, const known_mask *of)
 {
     sh_net *net = use->importer->net;
@@ -235,7 +235,7 @@ static sh_status read_mask(masking *mask, sh_onnx_use *use, const heads *q, cons
 /* ---- products ---------------------------------------------------------------------------------
  */
 
-/* Is output SCORES read, and is it this? */
+/* True if output SCORES is read and has this content. */
 static bool wants_scores(sh_onnx_use *use, int64_t which)
 {
     return use->out_count > SCORES && use->out[SCORES] != NULL && use->out[SCORES]->readers > 0 &&
@@ -251,7 +251,7 @@ static sh_status give_scores(sh_onnx_use *use, int64_t which, sh_value_id y, siz
     return SH_OK;
 }
 
-/* What each query makes of each key, [N, heads, L, S], before the mask. */
+/* Computes the scores of each query and key before the mask, [N, heads, L, S]. */
 static sh_status compare(sh_value_id *scores, sh_onnx_use *use, const heads *q, const heads *k,
                          size_t batch)
 {
@@ -276,7 +276,7 @@ static sh_status compare(sh_value_id *scores, sh_onnx_use *use, const heads *q, 
     return sh_import_made(scores, use, y);
 }
 
-/* The part of each key for each query, [N, heads, L, S]. */
+/* Computes the weight of each key for each query, [N, heads, L, S]. */
 static sh_status weigh(sh_value_id *y, sh_onnx_use *use, const masking *mask, size_t batch)
 {
     const sh_attributes along = {.axis = 3};
@@ -303,7 +303,7 @@ static sh_status check(const sh_onnx_use *use, const heads *q, const heads *k, c
     return SH_OK;
 }
 
-/* Reads q, k and v for all samples. *past gets the number of cached keys. */
+/* Reads q, k and v for all samples. `*past` is the number of cached keys. */
 static sh_status read_all(heads of[3], size_t *past, sh_onnx_use *use, size_t batch)
 {
     static const char *const counts[] = {"q_num_heads", "kv_num_heads", "kv_num_heads"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators that are several of the graph's. */
+/* Operators that become several operators of the graph. */
 #include <math.h>
 
 #include "graph/array_layers.h"
@@ -21,7 +21,7 @@ static sh_value_id unary(const sh_onnx_use *use, sh_unary function, sh_value_id 
     return sh_layer_unary(use->importer->net, function, x, NULL);
 }
 
-/* Output 0, of the shape of input 0. */
+/* Sets output 0, which has the shape of input 0. */
 static sh_status give(const sh_onnx_use *use, sh_value_id y)
 {
     SH_TRY(sh_import_made(&y, use, y));
@@ -29,14 +29,14 @@ static sh_status give(const sh_onnx_use *use, sh_value_id y)
     return SH_OK;
 }
 
-/* Input 0 of an operator that has no other. */
+/* Reads input 0 of an operator with a single input. */
 static sh_status begin(sh_value_id *x, const sh_onnx_use *use)
 {
     SH_TRY(sh_import_arity(use, 1, 1));
     return sh_import_value(x, use, 0);
 }
 
-/* gamma (x above 0, alpha (e^x - 1) below). */
+/* gamma (x if x > 0, else alpha (e^x - 1)). */
 sh_status sh_import_selu(sh_onnx_use *use)
 {
     const float alpha = sh_onnx_node_number(&use->node, "alpha", 1.67326319217681884765625f);
@@ -47,7 +47,7 @@ sh_status sh_import_selu(sh_onnx_use *use)
     return give(use, line(use, x, gamma, 0));
 }
 
-/* alpha times the exponential linear unit of x / alpha. */
+/* alpha elu(x / alpha), with the exponential linear unit elu. */
 sh_status sh_import_celu(sh_onnx_use *use)
 {
     const float alpha = sh_onnx_node_number(&use->node, "alpha", 1);
@@ -60,7 +60,7 @@ sh_status sh_import_celu(sh_onnx_use *use)
     return give(use, line(use, x, alpha, 0));
 }
 
-/* x where x - alpha is above 0, else 0. */
+/* x if x > alpha, else 0. */
 sh_status sh_import_thresholded_relu(sh_onnx_use *use)
 {
     const float alpha = sh_onnx_node_number(&use->node, "alpha", 1);

@@ -9,7 +9,7 @@
 
 #define NAME 96
 
-/* "<output>.<what>", of the first output that has a name. */
+/* Writes "<output>.<what>", with the first output that has a name. */
 static void name_after(char text[NAME], const sh_onnx_use *use, const char *what)
 {
     const Sh__Onnx__NodeProto *proto = use->node.proto;
@@ -54,7 +54,7 @@ static bool is_one_of(const char *op, const char *const *list)
     return false;
 }
 
-/* Does the file declare this input of the graph as truth values? */
+/* True if the file declares this graph input as truth values. */
 static bool is_truth_input(const Sh__Onnx__GraphProto *graph, const char *name)
 {
     for (size_t i = 0; i < graph->n_input; i++) {

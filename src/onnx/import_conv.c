@@ -5,10 +5,10 @@
 #include "onnx/importer.h"
 
 #define SIDE_MOST 65536              /* of kernels, strides, paddings */
-#define INPUT_MOST ((size_t)1 << 30) /* pixels of an image on a side */
+#define INPUT_MOST ((size_t)1 << 30) /* pixels on a side of an image */
 
-/* Reads one or two integers of an attribute, height and width; a line has a width alone. Those that
- * the node does not have stay as they are. */
+/* Reads one or two integers of an attribute: height and width, or width alone for a line.
+ * Without the attribute the values stay unchanged. */
 static sh_status read_pair(size_t pair[2], sh_onnx_use *use, const char *name, size_t sides)
 {
     const int64_t *values;
@@ -38,7 +38,8 @@ static sh_status read_pads(sh_attributes *a, sh_onnx_use *use, size_t sides)
     return SH_OK;
 }
 
-/* auto_pad: as much as makes the output's sides those of the input, divided by the stride. */
+/* Computes the padding for auto_pad. Each side of the output becomes the side of the input
+ * divided by the stride, rounded up. */
 static void pad_same(sh_attributes *a, size_t axis, size_t extent, bool upper)
 {
     const size_t outputs = (extent + a->stride[axis] - 1) / a->stride[axis];
@@ -49,8 +50,8 @@ static void pad_same(sh_attributes *a, size_t axis, size_t extent, bool upper)
     a->end_padding[axis] = total - a->padding[axis];
 }
 
-/* The settings that convolutions and pooling share, for an input of this shape; the kernel's sides
- * are in `a` if the node need not say them. */
+/* Reads the settings that convolutions and pooling share, for an input of this shape. `a` holds
+ * the kernel's sides if the node may omit them. */
 static sh_status read_windows(sh_attributes *a, sh_onnx_use *use, const sh_shape *x)
 {
     if (x->rank != 3 && x->rank != 4)
@@ -78,7 +79,7 @@ static sh_status read_windows(sh_attributes *a, sh_onnx_use *use, const sh_shape
     return SH_OK;
 }
 
-/* Is a bias given that is not known to be 0? */
+/* True if a bias is given that is not known to be 0. */
 static bool has_bias(const sh_onnx_use *use, size_t input)
 {
     if (!sh_import_given(use, input))
@@ -113,14 +114,14 @@ sh_status sh_import_conv(sh_onnx_use *use)
     if (groups < 1 || groups > INT32_MAX)
         return sh_fail(SH_FORMAT, "group is %lld", (long long)groups);
     a.groups = (size_t)groups;
-    a.kernel[0] = a.kernel[1] = 0; /* the weights say it */
+    a.kernel[0] = a.kernel[1] = 0; /* follows from the weights */
     SH_TRY(sh_import_made(&y, use, sh_net_convolve(use->importer->net, x, w, b, &a)));
     sh_import_give(use, 0, y, use->in[0]->batch);
     return SH_OK;
 }
 
-/* Padding by which side `axis` of the output is `wanted` long. What does not come out even goes to
- * the end for SAME_UPPER, otherwise to the beginning. */
+/* Computes the padding that makes side `axis` of the output `wanted` long. An odd element goes
+ * to the end for SAME_UPPER, otherwise to the beginning. */
 static sh_status pad_output(sh_attributes *a, size_t *more, int axis, size_t extent, size_t wanted,
                             bool upper)
 {
@@ -137,8 +138,9 @@ static sh_status pad_output(sh_attributes *a, size_t *more, int axis, size_t ext
     return SH_OK;
 }
 
-/* The settings of a transposed convolution, whose kernel's sides are in `a`; `more` is its output
- * padding. Padding follows from the sides of the output where the node gives them. */
+/* Reads the settings of a transposed convolution. `a` holds the kernel's sides, and `more`
+ * receives the output padding. If the node gives the sides of the output, the padding follows
+ * from them. */
 static sh_status read_transposed(sh_attributes *a, size_t more[2], sh_onnx_use *use,
                                  const sh_shape *x)
 {
@@ -228,7 +230,7 @@ sh_status sh_import_average_pool(sh_onnx_use *use)
     return import_pool(use, SH_OP_avg_pool);
 }
 
-/* The same value with as many dimensions of 1 at its end as the input had sides. */
+/* Appends dimensions of 1 to the value, one for each spatial dimension of the input. */
 static sh_status keep_sides(sh_value_id *y, const sh_onnx_use *use, const sh_shape *x)
 {
     sh_shape sides = *x;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dense layers and products of matrices.
+ * Dense layers and matrix products.
  *
- * A product with weights is a dense layer: the graph's has a bias of its own and weights [O, I],
- * those of a file may be [I, O] and are then transposed, which is done once a step. An Add of a
- * bias that alone reads the product belongs to it.
+ * A product with weights is a dense layer. The dense layer of the graph includes a bias and has
+ * weights [O, I]. Weights [I, O] of a file are transposed, once a step. A following Add of a bias
+ * becomes part of the layer if no other node reads the product.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +28,9 @@ static sh_status times(sh_value_id *y, const sh_onnx_use *use, float factor)
         y, use, sh_layer_unary(use->importer->net, SH_UNARY_LINE, *y, (float[]){factor, 0}));
 }
 
-/* Input 2 of a Gemm with `outputs` columns: *row, [outputs], if it is one for all rows; otherwise
- * *rest, which is added to the product. SH_NO_VALUE: none. */
+/* Reads input 2 of a Gemm with `outputs` columns. A bias that is the same for all rows becomes
+ * `*row`, [outputs]. Any other becomes `*rest`, which is added to the product. SH_NO_VALUE:
+ * none. */
 static sh_status read_gemm_bias(sh_value_id *row, sh_value_id *rest, const sh_onnx_use *use,
                                 size_t outputs, float beta)
 {
@@ -52,7 +53,7 @@ static sh_status read_gemm_bias(sh_value_id *row, sh_value_id *rest, const sh_on
     return sh_import_made(row, use, b);
 }
 
-/* alpha a b + beta c, each of a and b transposed if the node says so. */
+/* alpha a b + beta c. Attributes of the node transpose a and b. */
 sh_status sh_import_gemm(sh_onnx_use *use)
 {
     sh_value_id x, w, b, rest, y;
@@ -83,8 +84,8 @@ sh_status sh_import_gemm(sh_onnx_use *use)
     return SH_OK;
 }
 
-/* The bias that the one reader of the node's output adds, as a use of that node; false if there is
- * none. */
+/* Finds the bias that the only reader of the node's output adds. Sets the index of this reader
+ * in `adds` and its input in `*bias`. False if there is none. */
 static bool find_bias(sh_onnx_use *adds, size_t *bias, const sh_onnx_use *use, size_t outputs)
 {
     sh_onnx_importer *importer = use->importer;
@@ -107,7 +108,7 @@ static bool find_bias(sh_onnx_use *adds, size_t *bias, const sh_onnx_use *use, s
     return count == outputs;
 }
 
-/* x [..., I] by weights [I, O]. */
+/* Multiplies x [..., I] by weights [I, O]. */
 static sh_status import_dense(sh_onnx_use *use)
 {
     sh_onnx_importer *importer = use->importer;
@@ -148,7 +149,7 @@ static sh_status import_dense(sh_onnx_use *use)
     return SH_OK;
 }
 
-/* A value as matrices [..., rows, columns]; a vector is one row, or one column. */
+/* Makes a vector a matrix of one row or one column. Values [..., rows, columns] stay unchanged. */
 static sh_status as_matrices(sh_value_id *x, const sh_onnx_use *use, bool column)
 {
     const sh_shape of_x = *sh_import_shape(use, *x);
@@ -161,7 +162,7 @@ static sh_status as_matrices(sh_value_id *x, const sh_onnx_use *use, bool column
     return sh_import_reshape(x, use, *x, &matrix);
 }
 
-/* All dimensions but the last two, those of the other value too: of 1 where it has fewer. */
+/* Broadcasts the dimensions of two values except the last two. */
 static sh_shape in_front(const sh_shape *a, const sh_shape *b)
 {
     sh_shape front = {.rank = (a->rank > b->rank ? a->rank : b->rank) - 2};
@@ -173,7 +174,7 @@ static sh_shape in_front(const sh_shape *a, const sh_shape *b)
     return front;
 }
 
-/* x with these dimensions in front of its matrices, which are repeated where x has 1. */
+/* Expands the leading dimensions of x to `front`; the matrices are repeated. */
 static sh_status repeat(sh_value_id *x, const sh_onnx_use *use, const sh_shape *front)
 {
     const sh_shape of_x = *sh_import_shape(use, *x);
@@ -183,7 +184,7 @@ static sh_status repeat(sh_value_id *x, const sh_onnx_use *use, const sh_shape *
     return sh_import_made(x, use, sh_layer_expand(use->importer->net, *x, whole));
 }
 
-/* x [..., M, K] as [matrices, M, K]. */
+/* Reshapes x [..., M, K] to [matrices, M, K]. */
 static sh_status flatten(sh_value_id *x, const sh_onnx_use *use, size_t matrices)
 {
     const sh_shape of_x = *sh_import_shape(use, *x);
@@ -193,8 +194,8 @@ static sh_status flatten(sh_value_id *x, const sh_onnx_use *use, size_t matrices
     return sh_import_reshape(x, use, *x, &flat);
 }
 
-/* a [..., M, K] by b [..., K, N]. Where b is one matrix its rows meet those of all matrices of a.
- */
+/* Multiplies a [..., M, K] by b [..., K, N]. If b is a single matrix, the rows of all matrices
+ * of a are multiplied by it at once. */
 static sh_status multiply(sh_value_id *y, const sh_onnx_use *use, sh_value_id a, sh_value_id b)
 {
     const sh_shape of_a = *sh_import_shape(use, a), of_b = *sh_import_shape(use, b);
@@ -214,13 +215,14 @@ static sh_status multiply(sh_value_id *y, const sh_onnx_use *use, sh_value_id a,
     return sh_import_reshape(y, use, *y, &of_y);
 }
 
-/* The samples' dimension of an input of `rank`, from the end. A column has one more behind it. */
+/* Returns the sample dimension of an input of `rank`, counted from the end. A vector used as a
+ * column gets one more dimension. */
 static size_t from_end(const sh_onnx_entry *entry, size_t rank, bool column)
 {
     return entry->batch == SH_NO_AXIS ? SH_NO_AXIS : rank - 1 - entry->batch + column;
 }
 
-/* Any product that is no dense layer. */
+/* Imports a product that is not a dense layer. */
 static sh_status import_product(sh_onnx_use *use, sh_value_id a, sh_value_id b)
 {
     const size_t rank_a = sh_import_shape(use, a)->rank, rank_b = sh_import_shape(use, b)->rank;

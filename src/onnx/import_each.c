@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of each element, and softmax. */
+/* Element-wise functions and softmax. */
 #include <math.h>
 #include <string.h>
 
 #include "graph/array_layers.h"
 #include "onnx/import_constants.h"
 
-/* Applies an operator to input 0 alone; the output has the input's shape. */
+/* Applies an operator to input 0. The output has the shape of the input. */
 static sh_status apply(sh_onnx_use *use, sh_op op, const sh_attributes *attributes)
 {
     sh_value_id x, y;
@@ -16,7 +16,7 @@ static sh_status apply(sh_onnx_use *use, sh_op op, const sh_attributes *attribut
     return SH_OK;
 }
 
-/* One without settings. */
+/* Defines the import of an operator without attributes. */
 #define PLAIN(name, op)                                                                            \
     sh_status sh_import_##name(sh_onnx_use *use)                                                   \
     {                                                                                              \
@@ -36,7 +36,7 @@ sh_status sh_import_leaky_relu(sh_onnx_use *use)
     return apply(use, SH_OP_leaky_relu, &slope);
 }
 
-/* A function of graph/formulas.h. */
+/* Applies a function of graph/formulas.h. */
 static sh_status apply_unary(sh_onnx_use *use, sh_unary function, const float *numbers)
 {
     sh_value_id x, y;
@@ -73,13 +73,13 @@ sh_status sh_import_hard_sigmoid(sh_onnx_use *use)
     const float alpha = sh_onnx_node_number(&use->node, "alpha", 0.2f);
     const float beta = sh_onnx_node_number(&use->node, "beta", 0.5f);
     SH_TRY(sh_import_arity(use, 1, 1));
-    if (fabsf(alpha - 1.0f / 6) < 1e-6f && beta == 0.5f) /* PyTorch's */
+    if (fabsf(alpha - 1.0f / 6) < 1e-6f && beta == 0.5f) /* PyTorch's parameters */
         return apply(use, SH_OP_hard_sigmoid, NULL);
     return apply_unary(use, SH_UNARY_HARD_SIGMOID, (float[]){alpha, beta});
 }
 
-/* A limit of Clip, an attribute before operator set 11 and an input since; false: it is computed.
- */
+/* Reads a limit of Clip: an attribute before operator set 11, an input since then. False if the
+ * limit is not a constant. */
 static bool read_limit(float *limit, sh_onnx_use *use, const char *attribute, size_t input,
                        float otherwise)
 {
@@ -94,8 +94,7 @@ static bool read_limit(float *limit, sh_onnx_use *use, const char *attribute, si
     return true;
 }
 
-/* Between limits that are values themselves: first not below the lower, then not above the upper.
- */
+/* Clips to limits that are values of the graph: first to the lower limit, then to the upper. */
 static sh_status clip_by_values(sh_onnx_use *use)
 {
     sh_value_id y, limit;
@@ -126,11 +125,11 @@ sh_status sh_import_clip(sh_onnx_use *use)
         return apply(use, SH_OP_relu6, NULL);
     if (isnan(low) || isnan(high))
         return sh_fail(SH_INVALID, "limits of %g and %g", (double)low, (double)high);
-    low = low > high ? high : low; /* the upper one holds */
+    low = low > high ? high : low; /* the upper limit takes precedence */
     return apply_unary(use, SH_UNARY_CLIP, (float[]){low, high});
 }
 
-/* 1 where x is not 0. */
+/* 1 where x is not 0, else 0. */
 static sh_status as_truth(sh_onnx_use *use, sh_value_id x)
 {
     sh_net *net = use->importer->net;
@@ -149,7 +148,7 @@ sh_status sh_import_cast(sh_onnx_use *use)
     SH_TRY(sh_import_arity(use, 1, 1));
     SH_TRY(sh_import_value(&x, use, 0));
     const bool samples = use->in[0]->maker == SIZE_MAX && use->in[0]->batch != SH_NO_AXIS;
-    if (samples && (to == SH_ONNX_INT32 || to == SH_ONNX_INT64)) { /* those are whole numbers */
+    if (samples && (to == SH_ONNX_INT32 || to == SH_ONNX_INT64)) { /* whole numbers */
         sh_import_pass(use);
         return SH_OK;
     }
@@ -162,7 +161,7 @@ sh_status sh_import_cast(sh_onnx_use *use)
     return SH_OK;
 }
 
-/* Of constants, what the new exporter of PyTorch writes; numbers are float32 here in any case. */
+/* PyTorch's new exporter writes CastLike for constants. Numbers are always float32 here. */
 sh_status sh_import_cast_like(sh_onnx_use *use)
 {
     const sh_onnx_constant *x;
@@ -191,7 +190,7 @@ sh_status sh_import_cast_like(sh_onnx_use *use)
     return SH_OK;
 }
 
-/* Before operator set 13 over all dimensions from `axis` on. */
+/* Before operator set 13, softmax ran over all dimensions from `axis` on. */
 static sh_status import_softmax(sh_onnx_use *use, sh_op op)
 {
     const bool old = use->node.opset < 13;
@@ -227,7 +226,7 @@ sh_status sh_import_log_softmax(sh_onnx_use *use)
     return import_softmax(use, SH_OP_log_softmax);
 }
 
-/* The graph's own dropout, whether the file says that it is in training or not. */
+/* Uses the graph's own dropout, whatever the training mode in the file. */
 sh_status sh_import_dropout(sh_onnx_use *use)
 {
     const sh_onnx_constant *given;

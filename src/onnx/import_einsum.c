@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Einsum of one value as a sum and a transposition, of two as a product of matrices. Labels of both
- * values and the result number the matrices (*both*), those of both values alone are summed over
- * (*inner*), others are rows or columns:
+ * Einsum. With one operand it is a sum and a transposition. With two it is a matrix product. Labels
+ * are divided into groups:
+ *
+ *     - *both*: labels of both operands and the result; they number the matrices
+ *     - *inner*: labels of both operands only; they are summed over
+ *     - rows and columns: labels of one operand and the result
  *
  *     a [both, rows, inner] b [both, inner, columns] -> y [both, rows, columns]
  *
- * A label of one value alone that the result does not have is summed over first. Each step
- * transposes as the equation says.
+ * Labels of one operand only are summed over first. Each step transposes as needed.
  */
 #include <string.h>
 
@@ -16,7 +18,7 @@
 
 typedef struct labels {
     size_t count;
-    char at[2 * SH_MAX_RANK]; /* of each dimension */
+    char at[2 * SH_MAX_RANK]; /* the label of each dimension */
 } labels;
 
 static bool has(const labels *of, char label)
@@ -29,8 +31,8 @@ static size_t place_of(const labels *of, char label)
     return (size_t)((const char *)memchr(of->at, label, of->count) - of->at);
 }
 
-/* Reads the equation "ab,bc->ac" or "ab->a" into *count terms and the result, which is term 2;
- * without "->" that has the labels that stand once, sorted. */
+/* Parses the equation "ab,bc->ac" or "ab->a" into `*count` terms and the result, which is term
+ * 2. Without "->" the result has the labels that occur once, sorted. */
 static sh_status parse(labels term[3], size_t *count, const char *text, size_t length)
 {
     size_t which = 0;
@@ -64,11 +66,11 @@ static sh_status parse(labels term[3], size_t *count, const char *text, size_t l
     return SH_OK;
 }
 
-/* One value on its way to be a matrix. */
+/* An operand while it is converted to matrices. */
 typedef struct operand {
     sh_value_id value;
     labels of;
-    char batch; /* the label of the samples, or 0 */
+    char batch; /* label of the sample dimension, or 0 */
 } operand;
 
 static sh_status read_operand(operand *x, const sh_onnx_use *use, size_t input, const labels *of)
@@ -83,7 +85,7 @@ static sh_status read_operand(operand *x, const sh_onnx_use *use, size_t input, 
     return SH_OK;
 }
 
-/* Sums over what neither the other value nor the result has. */
+/* Sums over labels that neither the other operand nor the result has. */
 static sh_status drop_own(operand *x, const sh_onnx_use *use, const labels *other,
                           const labels *result)
 {
@@ -99,7 +101,7 @@ static sh_status drop_own(operand *x, const sh_onnx_use *use, const labels *othe
         &x->value, use, sh_layer_reduce(use->importer->net, SH_REDUCE_SUM, x->value, axes, false));
 }
 
-/* Brings the dimensions into the order of `to`. */
+/* Transposes the dimensions into the order of `to`. */
 static sh_status turn(operand *x, const sh_onnx_use *use, const labels *to)
 {
     sh_attributes a = {0};
@@ -120,7 +122,7 @@ static void append(labels *to, const labels *from, const labels *other, const la
             to->at[to->count++] = from->at[i];
 }
 
-/* Elements of the dimensions from `first` on. */
+/* Returns the product of `count` dimensions from `first` on. */
 static size_t span(const sh_shape *shape, size_t first, size_t count)
 {
     size_t all = 1;
@@ -129,7 +131,7 @@ static size_t span(const sh_shape *shape, size_t first, size_t count)
     return all;
 }
 
-/* The product of both, each turned into matrices; its labels are those of `y`. */
+/* Converts both operands to matrices and multiplies them. Sets the labels of `y`. */
 static sh_status multiply(operand *y, const sh_onnx_use *use, operand *a, operand *b,
                           const labels *result)
 {
@@ -170,7 +172,7 @@ static sh_status multiply(operand *y, const sh_onnx_use *use, operand *a, operan
     return sh_import_reshape(&y->value, use, y->value, &whole);
 }
 
-/* One value. */
+/* Imports an Einsum with one operand. */
 static sh_status rearrange(sh_onnx_use *use, const labels term[3])
 {
     const labels none = {0};

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Pad. A constant other than 0 is added to zeros: what is added is 0 inside, so that x stays. All
- * other modes take places of x again.
- */
+/* Pad. For a constant other than 0, zeros are padded first. Then a tensor is added that holds
+ * the constant in the padding and 0 elsewhere. All other modes gather elements of x. */
 #include <stdlib.h>
 
 #include "graph/array_layers.h"
 #include "onnx/import_constants.h"
 #include "onnx/padding.h"
 
-/* What is left out, then zeros around the rest. */
+/* Removes elements for negative pads, then pads with zeros. */
 static sh_status add_zeros(sh_value_id *y, const sh_onnx_use *use, sh_value_id x,
                            const sh_onnx_padding *padding)
 {
@@ -31,7 +29,7 @@ static sh_status add_zeros(sh_value_id *y, const sh_onnx_use *use, sh_value_id x
     return SH_OK;
 }
 
-/* Adds `number` to all that is not an element of x, of this shape before. */
+/* Adds `number` to the padding. `x` is the shape before padding. */
 static sh_status fill(sh_value_id *y, const sh_onnx_use *use, const sh_onnx_padding *padding,
                       const sh_shape *x, float number)
 {
@@ -39,7 +37,7 @@ static sh_status fill(sh_value_id *y, const sh_onnx_use *use, const sh_onnx_padd
     sh_shape shape = of_y;
     sh_value_id around;
     bool padded[SH_MAX_RANK];
-    for (size_t i = 0; i < shape.rank; i++) { /* along the others all is alike */
+    for (size_t i = 0; i < shape.rank; i++) { /* other dimensions are uniform */
         padded[i] = padding->before[i] > 0 || padding->after[i] > 0;
         shape.dim[i] = padded[i] ? of_y.dim[i] : 1;
     }
@@ -62,7 +60,7 @@ static sh_status fill(sh_value_id *y, const sh_onnx_use *use, const sh_onnx_padd
     return sh_import_made(y, use, sh_layer_pair(use->importer->net, SH_PAIR_ADD, *y, around));
 }
 
-/* Places of x along one dimension, some of them again. */
+/* Gathers elements of x along one dimension according to the padding. */
 static sh_status repeat_places(sh_value_id *x, const sh_onnx_use *use,
                                const sh_onnx_padding *padding, size_t axis, size_t size)
 {

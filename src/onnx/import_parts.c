@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators that take parts of values, join and repeat them. */
+/* Operators that take parts of values, join values or repeat them. */
 #include <stdlib.h>
 
 #include "graph/array_layers.h"
 #include "onnx/import_constants.h"
 
-#define PICKS_MOST 64 /* by Gather */
+#define PICKS_MOST 64 /* indices of a Gather that become slices */
 
 static size_t product(const size_t *dim, size_t count)
 {
@@ -30,7 +30,8 @@ sh_status sh_import_take(sh_value_id *y, const sh_onnx_use *use, sh_value_id x, 
     return sh_import_emit(y, use, SH_OP_slice, &a, &x);
 }
 
-/* Each `step`th of `count * step` elements: the first of each row of so many. */
+/* Takes every `step`th element: reshapes to rows of `step` elements and takes the first of each
+ * row. */
 static sh_status take_each(sh_value_id *y, const sh_onnx_use *use, sh_value_id x, size_t axis,
                            const sh_onnx_range *range)
 {
@@ -52,7 +53,7 @@ static sh_status take_each(sh_value_id *y, const sh_onnx_use *use, sh_value_id x
     return sh_import_reshape(y, use, x, &shape);
 }
 
-/* Elements of a range whose step is below 0. */
+/* Takes the elements of a range with a negative step. */
 static sh_status take_backwards(sh_value_id *y, const sh_onnx_use *use, sh_value_id x, size_t axis,
                                 const sh_onnx_range *range)
 {
@@ -128,7 +129,7 @@ sh_status sh_import_split(sh_onnx_use *use)
     return SH_OK;
 }
 
-/* Any number of values, so many at a time as the graph joins. */
+/* Concatenates any number of values, SH_MAX_INPUTS at a time. */
 static sh_status join(sh_value_id *y, const sh_onnx_use *use, sh_value_id *x, size_t count,
                       size_t axis)
 {
@@ -150,8 +151,8 @@ static sh_status join(sh_value_id *y, const sh_onnx_use *use, sh_value_id *x, si
     return SH_OK;
 }
 
-/* What is the same for all samples is repeated for each, in dimension `batch`, as input `like` has
- * them. */
+/* Repeats a value without a sample dimension for each sample, along dimension `batch`. Input
+ * `like` has the samples. */
 static sh_status repeat_samples(sh_value_id *x, const sh_onnx_use *use, size_t input, size_t like,
                                 size_t batch)
 {
@@ -191,7 +192,7 @@ sh_status sh_import_concat(sh_onnx_use *use)
     return SH_OK;
 }
 
-/* Places by indices that are values of the graph: an embedding of the samples. */
+/* Gathers with indices that are values of the graph, such as an embedding of the samples. */
 static sh_status look_up(sh_onnx_use *use, sh_value_id indices, size_t batch)
 {
     sh_value_id x, y;
@@ -211,7 +212,7 @@ static sh_status look_up(sh_onnx_use *use, sh_value_id indices, size_t batch)
     return SH_OK;
 }
 
-/* The same by constants. */
+/* Gathers with constant indices. */
 static sh_status look_up_constant(sh_onnx_use *use)
 {
     sh_value_id indices;
@@ -219,7 +220,7 @@ static sh_status look_up_constant(sh_onnx_use *use)
     return look_up(use, indices, SH_NO_AXIS);
 }
 
-/* A few elements of a dimension, each cut out. */
+/* Gathers a few elements of a dimension as slices. */
 static sh_status pick(sh_onnx_use *use, const sh_onnx_constant *which)
 {
     sh_value_id x, y, picked[PICKS_MOST];
@@ -265,7 +266,7 @@ sh_status sh_import_gather(sh_onnx_use *use)
     return which->rank > 1 || which->count > PICKS_MOST ? look_up_constant(use) : pick(use, which);
 }
 
-/* A shape in which the file's number of samples becomes the graph's. */
+/* Expand. The number of samples in the file's shape is replaced by that of the graph. */
 sh_status sh_import_expand(sh_onnx_use *use)
 {
     const sh_onnx_constant *to;
@@ -291,7 +292,7 @@ sh_status sh_import_expand(sh_onnx_use *use)
             batch = i;
         else if (i == batch && !to->derived && target.dim[i] == importer->baked)
             target.dim[i] = importer->samples;
-        change.integers[i] = i == batch ? 1 : wanted[i]; /* which leaves as many as there are */
+        change.integers[i] = i == batch ? 1 : wanted[i]; /* 1 keeps the number of samples */
     }
     change.count = target.rank;
     if (batch != SH_NO_AXIS && !to->derived)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LSTM, GRU and RNN. The layers of graph/recurrent_layers.h have the format's order of gates and
- * its first layout, where the steps are dimension 0 and the samples dimension 1; in the other
- * layout inputs and outputs are transposed.
+ * LSTM, GRU and RNN. The layers of graph/recurrent_layers.h use the gate order of the format and
+ * its first layout, with the steps in dimension 0 and the samples in dimension 1. For the other
+ * layout, inputs and outputs are transposed.
  *
- * `clip` is of what gates are given, as in ONNX Runtime; the cell's state is not clipped.
+ * `clip` applies to the inputs of gates, as in ONNX Runtime. The cell state is not clipped.
  *
- * States before the first step that are constants are one row for all samples: a file has them for
- * as many samples as it was exported with.
+ * A file has initial states for the number of samples that it was exported with. Constant initial
+ * states must be equal for all samples and are reduced to one row.
  */
 #include "graph/recurrent_layers.h"
 
@@ -18,7 +18,7 @@
 
 enum { X, W, R, B, LENGTHS, FIRST_H, FIRST_C, PEEPHOLES };
 
-/* Dimensions 0 and 1 of [a, b, c] change places. */
+/* Swaps dimensions 0 and 1 of [a, b, c]. */
 static sh_status swap(sh_value_id *y, const sh_onnx_use *use, sh_value_id x)
 {
     const sh_attributes turned = {.order = {1, 0, 2}};
@@ -33,7 +33,8 @@ static bool is_zero(const sh_onnx_constant *constant)
     return true;
 }
 
-/* The directions say how many there are; functions other than the usual ones are refused. */
+/* Reads the attributes. `directions` is that of the weights. Unusual activation functions are
+ * refused. */
 static sh_status read_settings(sh_recurrent *of, sh_onnx_use *use, size_t directions)
 {
     static const char *const usual[][4] = {[SH_CELL_LSTM] = {"Sigmoid", "Tanh", "Tanh"},
@@ -58,7 +59,7 @@ static sh_status read_settings(sh_recurrent *of, sh_onnx_use *use, size_t direct
     return SH_OK;
 }
 
-/* Sequences are of full length. */
+/* Checks that all sequences have full length. */
 static sh_status check_lengths(const sh_onnx_use *use, size_t steps)
 {
     const sh_onnx_constant *lengths;
@@ -72,7 +73,7 @@ static sh_status check_lengths(const sh_onnx_use *use, size_t steps)
     return SH_OK;
 }
 
-/* By how much the gates see the cell; SH_NO_VALUE: not at all. */
+/* Reads the peephole weights; SH_NO_VALUE if they are absent or zero. */
 static sh_status read_peepholes(sh_value_id *peepholes, const sh_onnx_use *use)
 {
     *peepholes = SH_NO_VALUE;
@@ -86,7 +87,7 @@ static sh_status read_peepholes(sh_value_id *peepholes, const sh_onnx_use *use)
     return sh_import_weights(peepholes, use, PEEPHOLES, SH_IMPORT_ZERO);
 }
 
-/* One row of a constant state for all samples, [D, 1, H]. */
+/* Reduces a constant state to one row for all samples, [D, 1, H]. */
 static sh_status take_row(sh_onnx_constant *row, const sh_onnx_use *use,
                           const sh_onnx_constant *state, bool samples_first)
 {
@@ -106,7 +107,7 @@ static sh_status take_row(sh_onnx_constant *row, const sh_onnx_use *use,
     return SH_OK;
 }
 
-/* A state before the first step as [D, N, H]; SH_NO_VALUE: zeros. */
+/* Reads an initial state as [D, N, H]; SH_NO_VALUE for zeros. */
 static sh_status read_state(sh_value_id *state, const sh_onnx_use *use, size_t input,
                             bool samples_first)
 {
@@ -117,7 +118,7 @@ static sh_status read_state(sh_value_id *state, const sh_onnx_use *use, size_t i
     *state = SH_NO_VALUE;
     if (!sh_import_given(use, input))
         return SH_OK;
-    const size_t batch = use->in[X]->batch; /* no samples: a state is taken as it is */
+    const size_t batch = use->in[X]->batch; /* SH_NO_AXIS: the state is used unchanged */
     if (use->in[input]->kind == SH_ENTRY_VALUE || batch == SH_NO_AXIS) {
         SH_TRY(sh_import_value(state, use, input));
         if (sh_import_shape(use, *state)->rank != 3 || use->in[input]->batch != batch)
@@ -140,7 +141,8 @@ static sh_status read_state(sh_value_id *state, const sh_onnx_use *use, size_t i
     return sh_import_made(state, use, sh_layer_expand(use->importer->net, *state, each));
 }
 
-/* Somebody reads the output, or nobody reads any: then it is the network's result. */
+/* True if the output is read, or if no output is read. In the latter case it is the result of
+ * the network. */
 static bool is_wanted(const sh_onnx_use *use, size_t output)
 {
     bool any_read = false;

@@ -3,13 +3,13 @@
 #include "graph/array_layers.h"
 #include "onnx/importer.h"
 
-/* What is reduced, and what becomes of the result. */
+/* What is applied before and after the reduction. */
 typedef enum around {
     AROUND_NOTHING,
-    AROUND_NEGATED, /* both have the other sign */
+    AROUND_NEGATED, /* negates both input and result */
     AROUND_ABS,
     AROUND_SQUARE,
-    AROUND_ROOT, /* of the sum of squares */
+    AROUND_ROOT, /* square root of the sum of squares */
     AROUND_LOG,
     AROUND_LOG_EXP,
 } around;
@@ -44,7 +44,7 @@ static sh_value_id after_it(sh_net *net, around what, sh_value_id y)
     }
 }
 
-/* log sum e^x as m + log sum e^(x - m), m the largest. */
+/* log sum e^x, computed as m + log sum e^(x - m), with the maximum m. */
 static sh_value_id log_sum_exp(sh_net *net, sh_value_id x, uint32_t axes, bool keep)
 {
     const sh_value_id m = sh_layer_reduce(net, SH_REDUCE_LARGEST, x, axes, true);
@@ -67,7 +67,7 @@ static sh_status import_reduction(sh_onnx_use *use, sh_reduction function, aroun
     const size_t batch = use->in[0]->batch;
     SH_TRY(sh_import_axes(over, &given, use, 1, 0, &rank));
     const bool keep = sh_onnx_node_integer(&use->node, "keepdims", 1) != 0;
-    bool all = true; /* unless some are listed */
+    bool all = true; /* if no axes are listed */
     for (size_t i = 0; i < rank; i++)
         all &= !over[i];
     if (all && sh_onnx_node_integer(&use->node, "noop_with_empty_axes", 0) != 0) {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images and lines of another size, and channels that become places of blocks. */
+/* Resizing of images and lines; channels to blocks of pixels and back. */
 #include <math.h>
 
 #include "graph/general_layers.h"
 #include "onnx/importer.h"
 
-/* A text of an attribute and what it means. */
+/* A value of a string attribute and its meaning. */
 typedef struct named_choice {
     const char *text;
     uint32_t value;
 } named_choice;
 
-/* What the attribute says, of `count` choices; the first one where the node does not have it. */
+/* Looks up a string attribute among `count` choices. Without the attribute the first choice
+ * applies. */
 static sh_status choose(uint32_t *value, sh_onnx_use *use, const char *attribute,
                         const named_choice *choices, size_t count)
 {
@@ -42,7 +43,7 @@ static sh_status read_method(sh_resize *of, sh_onnx_use *use)
         {"pytorch_half_pixel", SH_RESIZE_PYTORCH_HALF_PIXEL},
         {"asymmetric", SH_RESIZE_ASYMMETRIC},
         {"align_corners", SH_RESIZE_ALIGN_CORNERS}};
-    const bool old = use->node.opset < 11; /* Upsample, and the first Resize */
+    const bool old = use->node.opset < 11; /* Upsample, and the first version of Resize */
     uint32_t mode, nearest = SH_RESIZE_FLOOR, position = SH_RESIZE_ASYMMETRIC;
     SH_TRY(choose(&mode, use, "mode", modes, 4));
     if (!old) {
@@ -63,7 +64,7 @@ static sh_status read_method(sh_resize *of, sh_onnx_use *use)
     return SH_OK;
 }
 
-/* The dimensions that scales or sizes are of, in their order: all, or those that `axes` lists. */
+/* Reads the dimensions that the scales or sizes refer to: all, or those in `axes`. */
 static sh_status read_axes(size_t *axes, size_t count, sh_onnx_use *use, size_t rank)
 {
     const int64_t *given;
@@ -79,7 +80,8 @@ static sh_status read_axes(size_t *axes, size_t count, sh_onnx_use *use, size_t 
     return SH_OK;
 }
 
-/* Dimension `axis` of x becomes `size` long, or `scale` times as long (0: the other one says). */
+/* Sets the target of dimension `axis` of x: `size` elements, or `scale` times as many. 0: use
+ * the other one. */
 static sh_status set_side(sh_resize *of, const sh_onnx_use *use, const sh_shape *x, size_t axis,
                           int64_t size, double scale)
 {
@@ -95,8 +97,8 @@ static sh_status set_side(sh_resize *of, const sh_onnx_use *use, const sh_shape 
     return SH_OK;
 }
 
-/* The one scale by which all sides become at most, or at least, as long as `sizes` say; 0: each has
- * its own. */
+/* Computes the common scale for keep_aspect_ratio_policy: sides become at most, or at least, as
+ * long as `sizes`. 0: each side has its own scale. */
 static sh_status read_ratio(double *scale, sh_onnx_use *use, const sh_shape *x,
                             const sh_onnx_constant *sizes, const size_t *axes)
 {
@@ -122,11 +124,11 @@ static sh_status read_sides(sh_resize *of, sh_onnx_use *use, const sh_shape *x,
         return sh_fail(SH_INVALID, "its scales or sizes are no list");
     SH_TRY(read_axes(axes, sides->count, use, x->rank));
     SH_TRY(read_ratio(&ratio, use, x, sides, axes));
-    for (size_t i = 0; i < 2; i++) /* those that no axis names stay */
+    for (size_t i = 0; i < 2; i++) /* sides without an entry keep their size */
         of->scale[i] = 1;
     for (size_t i = 0; i < sides->count; i++) {
         int64_t size = sides->real ? 0 : sides->cells[i].whole;
-        if (ratio > 0 && axes[i] >= 2) /* within limits, which set_side has */
+        if (ratio > 0 && axes[i] >= 2) /* fmin avoids an overflow */
             size = (int64_t)floor(fmin(ratio * (double)x->dim[axes[i]], 0x1p40) + 0.5);
         SH_TRY(set_side(of, use, x, axes[i], size,
                         sides->real    ? sides->cells[i].real
@@ -156,7 +158,7 @@ static sh_status resize(sh_onnx_use *use, sh_value_id x, const sh_onnx_constant 
     return SH_OK;
 }
 
-/* Scales, or sizes where those are given: an empty list is not. */
+/* Resize. An empty list of sizes counts as not given. */
 sh_status sh_import_resize(sh_onnx_use *use)
 {
     const sh_onnx_constant *scales, *sizes;
@@ -173,7 +175,7 @@ sh_status sh_import_resize(sh_onnx_use *use)
     return sh_fail(SH_INVALID, "it has no scales and no sizes");
 }
 
-/* Operator set 7 has the scales as an attribute. */
+/* Upsample. In operator set 7 the scales are an attribute. */
 sh_status sh_import_upsample(sh_onnx_use *use)
 {
     const sh_onnx_constant *scales;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sequences of tensors: PyTorch's newest exporter writes chunk, split and unbind so if it does not
- * optimise. A sequence is what it is cut from, with the sizes of its parts; SequenceAt cuts one.
- * Where the parts are single elements without the dimension, the sizes have no dimension either.
+ * Sequences of tensors. PyTorch's newest exporter writes them for chunk, split and unbind if it
+ * does not optimise. A sequence is represented by the value that it was split from and the sizes of
+ * its parts. SequenceAt takes one part. If the parts are single elements without the split
+ * dimension, `sizes` has rank 0.
  */
 #include "onnx/import_constants.h"
 
 #define PARTS_MOST 4096
 
-/* The sizes of parts of `size` elements, the last of which may have fewer. */
+/* Makes the list of sizes for parts of `size` elements. The last part may be smaller. */
 static sh_status cut_evenly(sh_onnx_constant *sizes, const sh_onnx_use *use, size_t dim,
                             int64_t size)
 {
@@ -23,7 +24,7 @@ static sh_status cut_evenly(sh_onnx_constant *sizes, const sh_onnx_use *use, siz
     return SH_OK;
 }
 
-/* Do the parts make up the dimension? */
+/* Checks that the parts add up to the dimension. */
 static sh_status check_sizes(const sh_onnx_constant *sizes, size_t dim)
 {
     size_t left = dim;
@@ -67,7 +68,7 @@ sh_status sh_import_split_to_sequence(sh_onnx_use *use)
     return SH_OK;
 }
 
-/* A single element, without its dimension. */
+/* Takes a single element, without the split dimension. */
 static sh_status take_one(const sh_onnx_use *use, int64_t position)
 {
     const sh_onnx_entry *sequence = use->in[0];

@@ -2,22 +2,22 @@
 /*
  * Operators that move elements.
  *
- * A file has a number of samples baked into the shapes that it asks for, 1 as a rule, and the graph
- * has N. A shape made of constants is therefore understood in the file's own world, where the
- * samples are as many as baked in, and the dimension that has them then becomes N's: one that has
- * them behind as many elements as the input. A shape that the file computes from another one has N
- * in it already.
+ * Shapes in a file contain a number of samples, usually 1, while the graph has N. A constant shape
+ * is therefore first interpreted with the number of samples of the file. The sample dimension in it
+ * is then scaled to N. This is the dimension that has the samples after as many elements as in the
+ * input. A shape that the file computes from another shape already contains N.
  *
- * With one sample baked in that may be more than one dimension: [12, 1, 4, 8] as [12, 32] is
- * [12 N, 32] or [12, 32 N]. Either way the elements are the same, and what later mixes samples is
- * refused. Attention has both [12, 4 N, 8] and [12 N, 32]: samples join what is behind them, except
- * in the last dimension, which holds the features that a dense layer takes.
+ * If the file has one sample, more than one dimension can qualify: [12, 1, 4, 8] reshaped to
+ * [12, 32] is [12 N, 32] or [12, 32 N]. Both have the same elements in the same order, and
+ * operators that mix samples are refused later. Attention uses both [12, 4 N, 8] and [12 N, 32].
+ * The rule is that the samples join the dimension behind them, except if that is the last
+ * dimension, which holds the features of a dense layer.
  */
 #include <string.h>
 
 #include "onnx/import_constants.h"
 
-/* A shape that a node asks for, the dimension of the samples in it, and the rows of that dimension
+/* A shape that a node asks for, its sample dimension, and the number of rows of that dimension
  * that have all samples each. */
 typedef struct request {
     sh_shape shape;
@@ -32,7 +32,7 @@ static size_t product(const size_t *dim, size_t count)
     return all;
 }
 
-/* Finds the dimension that has the samples, `samples` of them behind `before` elements. */
+/* Finds the sample dimension. It contains `samples` samples after `before` elements. */
 static void find_batch(request *to, size_t before, size_t samples)
 {
     const sh_shape *shape = &to->shape;
@@ -54,13 +54,14 @@ static void find_batch(request *to, size_t before, size_t samples)
     }
 }
 
-/* Elements before the samples of the node's input, of shape `x`. */
+/* Counts the elements before the samples of the node's input, of shape `x`. */
 static size_t before_samples(const sh_onnx_use *use, const sh_shape *x)
 {
     return product(x->dim, use->in[0]->batch) * use->in[0]->outer;
 }
 
-/* Fills in 0 (as the input has it) and -1 (what is left); false if that does not come out even. */
+/* Replaces 0 (same as the input) and -1 (the remainder). False if the shape does not fit the
+ * elements. */
 static bool complete(sh_shape *to, const int64_t *wanted, size_t rank, const sh_shape *x,
                      bool zeros)
 {
@@ -85,7 +86,7 @@ static bool complete(sh_shape *to, const int64_t *wanted, size_t rank, const sh_
     return known > 0 && count % known == 0;
 }
 
-/* `x` as the file has it: with as many samples as are baked in. */
+/* Computes shape `x` with the number of samples in the file. */
 static bool as_baked(sh_shape *baked, const sh_onnx_use *use, const sh_shape *x, size_t batch)
 {
     const sh_onnx_importer *importer = use->importer;
@@ -98,7 +99,7 @@ static bool as_baked(sh_shape *baked, const sh_onnx_use *use, const sh_shape *x,
     return true;
 }
 
-/* In the file's world. */
+/* Interprets the shape with the number of samples in the file. */
 static bool ask_baked(request *asked, const sh_onnx_use *use, const sh_shape *x, size_t batch,
                       const int64_t *wanted, size_t rank, bool zeros)
 {
@@ -118,7 +119,7 @@ static bool ask_baked(request *asked, const sh_onnx_use *use, const sh_shape *x,
     return true;
 }
 
-/* In the graph's. */
+/* Interprets the shape with the number of samples of the graph. */
 static bool ask_real(request *asked, const sh_onnx_use *use, const sh_shape *x, size_t batch,
                      const int64_t *wanted, size_t rank, bool zeros)
 {
@@ -132,13 +133,13 @@ static bool ask_real(request *asked, const sh_onnx_use *use, const sh_shape *x, 
     return asked->batch != SH_NO_AXIS;
 }
 
-/* Does the file ask for any number of samples, which the input has in dimension `batch`? */
+/* True if the shape allows any number of samples. `batch` is the sample dimension of the input. */
 static bool is_open(const int64_t *wanted, const request *asked, size_t batch)
 {
     return wanted[asked->batch] == -1 || (wanted[asked->batch] == 0 && asked->batch == batch);
 }
 
-/* What the file would ask for if it had no number of samples in it. */
+/* Records the shape that works for any number of samples. */
 static sh_status trace_shape(const sh_onnx_use *use, const request *asked, bool reshapes)
 {
     sh_onnx_change change = {.input = 1, .count = asked->shape.rank, .reshapes = reshapes};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Networks that PyTorch's exporters wrote compute what PyTorch computed
- * (test/onnx/networks/make_networks.py), in grains of any size; and what becomes of their last
- * layers.
+ * Networks that PyTorch's exporters wrote (test/onnx/networks/make_networks.py). The tests check
+ * that they compute what PyTorch computed, in grains of any size, and how their last layers are
+ * replaced.
  */
 #include "onnx/import.h"
 
@@ -28,7 +28,7 @@ static sh_onnx *open_network(const char *name)
     return model;
 }
 
-/* `count` floats; owned. */
+/* Reads `count` floats. The caller owns them. */
 static float *read_values(const char *name, size_t count)
 {
     char file[64];
@@ -44,9 +44,9 @@ static float *read_values(const char *name, size_t count)
 static const struct network {
     const char *name;
     size_t sample[3], outputs;
-    size_t trained; /* tensors, as PyTorch counts its parameters */
-    size_t more;    /* that its new exporter makes of constants */
-    char last;      /* what it ends with, which the loss has: softmax, log-softmax or nothing */
+    size_t trained; /* tensors, as PyTorch counts parameters */
+    size_t more;    /* additional ones that its new exporter makes of constants */
+    char last;      /* final function that the loss contains: softmax, log-softmax or none */
 } networks[] = {
     {"mlp", {1, 3, 4}, 3, 4, 0, 0},          {"lenet_like", {1, 16, 16}, 4, 8, 0, 'l'},
     {"resnet_like", {3, 8, 8}, 5, 20, 0, 0}, {"mobilenet_like", {3, 12, 12}, 5, 25, 0, 0},
@@ -61,7 +61,7 @@ static const struct network {
 
 #define NETWORKS (sizeof networks / sizeof *networks)
 
-/* A network in a graph of its own. */
+/* A network in its own graph. */
 typedef struct built {
     sh_net net;
     sh_value_id given;
@@ -93,7 +93,8 @@ static void build(built *b, const sh_onnx *model, size_t samples, const size_t *
     b->given = sh_onnx_build(&b->net, x, model, &wish);
 }
 
-/* The weights that the file has, in the order of the graph's parameters; owned, as the rows. */
+/* Loads the weights of the file, in the order of the graph's parameters. The caller owns the
+ * array and its rows. */
 static float **load_weights(const sh_graph *graph, const sh_onnx *model)
 {
     float **weights = calloc(graph->parameter_count + 1, sizeof *weights);
@@ -118,7 +119,7 @@ static float **load_weights(const sh_graph *graph, const sh_onnx *model)
     return weights;
 }
 
-/* What PyTorch computed at the end and the graph does not. */
+/* Applies the final function that PyTorch computed and the graph omits. */
 static double finished(char last, const float *row, size_t outputs, size_t i)
 {
     double sum = 0;
@@ -129,7 +130,7 @@ static double finished(char last, const float *row, size_t outputs, size_t i)
                          : (double)row[i];
 }
 
-/* Computes `samples` samples and gives the largest difference to what PyTorch gave. */
+/* Computes `samples` samples and returns the largest difference to the results of PyTorch. */
 static double difference(const built *b, const sh_onnx *model, const struct network *n,
                          size_t samples, const float *x, const float *y)
 {
@@ -191,7 +192,7 @@ static void they_compute_what_pytorch_did(void **state)
     }
 }
 
-/* Each of them can be differentiated, and its parameters are those that PyTorch trains. */
+/* Each network can be differentiated, and its parameters are those that PyTorch trains. */
 static void they_can_be_trained(void **state)
 {
     (void)state;
@@ -218,7 +219,7 @@ static void they_can_be_trained(void **state)
     }
 }
 
-/* Another number of classes than the file's. */
+/* The data have another number of classes than the file. */
 static void the_last_layer_follows_the_data(void **state)
 {
     (void)state;
@@ -238,7 +239,7 @@ static void the_last_layer_follows_the_data(void **state)
     }
 }
 
-/* Samples that do not fit are told apart. */
+/* Each kind of unsuitable samples has its own message. */
 static void samples_that_do_not_fit_are_refused(void **state)
 {
     (void)state;
@@ -266,7 +267,7 @@ static void samples_that_do_not_fit_are_refused(void **state)
     }
 }
 
-/* What is wrong is told of all nodes at once, each with its own cause. */
+/* One failure reports all refused nodes, each with its own cause. */
 static void all_that_is_wrong_is_told(void **state)
 {
     (void)state;
@@ -294,12 +295,12 @@ static void all_that_is_wrong_is_told(void **state)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strstr(sh_message(), parts[i]) == NULL)
             fail_msg("'%s' does not say '%s'", sh_message(), parts[i]);
-    assert_null(strstr(sh_message(), "MaxPool")); /* which only lacks its input */
+    assert_null(strstr(sh_message(), "MaxPool")); /* only its input is missing */
     sh_graph_free(b.net.graph);
     sh_onnx_close(model);
 }
 
-/* A damaged file is refused or becomes a sound graph. */
+/* A damaged file is refused or becomes a valid graph. */
 static void damaged_files_do_no_harm(void **state)
 {
     (void)state;
@@ -331,7 +332,7 @@ static void damaged_files_do_no_harm(void **state)
     }
 }
 
-/* Opens a changed network and adds it to a graph, which is sound where it is not refused. */
+/* Opens a changed network and imports it. If it is not refused, the graph must be valid. */
 static void try_changed(const Sh__Onnx__ModelProto *changed, const struct network *n)
 {
     sh_onnx *model;
@@ -345,8 +346,8 @@ static void try_changed(const Sh__Onnx__ModelProto *changed, const struct networ
     sh_onnx_close(model);
 }
 
-/* Tries the network with each of some extreme numbers in the place of the int64_t at `number`,
- * which may be unaligned. */
+/* Replaces the int64_t at `number`, which may be unaligned, by extreme values and tries the
+ * network with each. */
 static void try_numbers(void *number, const Sh__Onnx__ModelProto *changed, const struct network *n)
 {
     static const int64_t extreme[] = {INT64_MIN, 0, 1 << 20, INT32_MAX, INT64_MAX};
@@ -359,7 +360,7 @@ static void try_numbers(void *number, const Sh__Onnx__ModelProto *changed, const
     memcpy(number, &kept, sizeof kept);
 }
 
-/* Any integer of a node, of a shape or of a constant may be anything. */
+/* Integers of nodes, shapes and constants take extreme values. */
 static void hostile_integers_do_no_harm(void **state)
 {
     (void)state;
@@ -392,7 +393,7 @@ static void hostile_integers_do_no_harm(void **state)
     }
 }
 
-/* Tensors and values of other types than their nodes take. */
+/* Tensors and values have types that their nodes do not accept. */
 static void other_types_do_no_harm(void **state)
 {
     (void)state;

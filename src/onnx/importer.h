@@ -94,7 +94,7 @@ sh_onnx_entry *sh_import_find(const sh_onnx_importer *importer, const char *name
 /* True if the node has this input. */
 bool sh_import_given(const sh_onnx_use *use, size_t input);
 
-/* Checks that there are `least` to `most` inputs. sh_import_arity also requires an output. */
+/* Checks for at most `most` inputs, the first `least` given; sh_import_arity: and for an output. */
 sh_status sh_import_inputs(const sh_onnx_use *use, size_t least, size_t most) SHOAL_CHECKED;
 sh_status sh_import_arity(const sh_onnx_use *use, size_t least, size_t most) SHOAL_CHECKED;
 

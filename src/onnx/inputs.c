@@ -3,11 +3,11 @@
 
 #include <stdio.h>
 
-/* The dimensions that a file gives its input: -1 for those that it leaves open. */
+/* The shape that a file declares for its input; -1 for dynamic dimensions. */
 typedef struct declared {
-    size_t rank; /* 0: it does not say */
+    size_t rank; /* 0: not declared */
     int64_t dim[SH_ONNX_RANK_MOST];
-    bool whole; /* it takes integers */
+    bool whole; /* takes integers */
 } declared;
 
 static bool fits(int64_t has, size_t wanted)
@@ -15,7 +15,7 @@ static bool fits(int64_t has, size_t wanted)
     return has < 0 || (uint64_t)has == wanted;
 }
 
-/* The input that the result depends on; that the file lists initialisers as inputs too is usual. */
+/* Finds the input that the result depends on. Files often list initialisers as inputs too. */
 static sh_status find_input(const Sh__Onnx__ValueInfoProto **found,
                             const sh_onnx_importer *importer)
 {
@@ -44,7 +44,7 @@ static sh_status read_dims(declared *has, const Sh__Onnx__ValueInfoProto *input)
         return SH_OK;
     const Sh__Onnx__TypeProto__Tensor *type = input->type->tensor_type;
     const int32_t element = type->has_elem_type ? type->elem_type : 0;
-    /* Integers, indices of an embedding as a rule, are whole numbers here. */
+    /* Integer inputs, usually indices of an embedding, are whole numbers in float32 here. */
     if (element != 0 && element != SH_ONNX_INT32 && element != SH_ONNX_INT64 &&
         !sh_onnx_type_is_float(element))
         return sh_fail(SH_UNSUPPORTED,
@@ -78,14 +78,13 @@ static void print_dims(char *text, size_t bytes, const declared *has)
     }
 }
 
-/* How samples [N, C, H, W] become the input: first these dimensions in another order, then as many
- * as the input has. */
+/* How samples [N, C, H, W] become the input: a transposition if `turned`, and the final shape. */
 typedef struct arrangement {
     bool turned; /* channels last */
     sh_shape shape;
 } arrangement;
 
-/* Lines: [N, C, L] or [N, L, C] of data of one row, or of images of one channel. */
+/* Arranges lines: [N, C, L] or [N, L, C], from data of one row or images of one channel. */
 static bool arrange_line(arrangement *to, const declared *has, const size_t *x)
 {
     const bool row = x[2] == 1;
@@ -100,7 +99,7 @@ static bool arrange_line(arrangement *to, const declared *has, const size_t *x)
     return true;
 }
 
-/* Images: sides may be others than the file's, as convolutions allow. */
+/* Arranges images. Their sides may differ from the file, as convolutions allow. */
 static bool arrange_image(arrangement *to, const declared *has, const size_t *x)
 {
     const size_t last[] = {x[0], x[2], x[3], x[1]};

@@ -16,7 +16,8 @@
 #define FOLDER "models"
 #define FILE_BYTES (sizeof ".tmp-XXXXXX" + sizeof ".onnx" + SH_DIGEST_TEXT)
 
-/* Opens CACHE/models: owned, close it. `path` is its own path, for messages. */
+/* Opens CACHE/models. The caller owns the descriptor and closes it. `path` receives the path of
+ * the cache folder, for messages. */
 static sh_status open_shelf(int *folder, char path[SH_CACHE_PATH])
 {
     const int cache = sh_cache_open(path);
@@ -48,7 +49,8 @@ static sh_status write_all(int fd, const uint8_t *bytes, size_t count)
     return fsync(fd) == 0 ? SH_OK : sh_fail_errno(errno, "cannot be written");
 }
 
-/* A file of a name that nobody has yet; the name is for this process and thread alone. */
+/* Creates a file with an unused name. O_EXCL makes it private to this caller. Returns -1 on
+ * failure. */
 static int open_temporary(int folder, char name[FILE_BYTES], const char *digest)
 {
     for (unsigned i = 0; i < 1000; i++) {
@@ -143,7 +145,7 @@ sh_status sh_model_shelf_open(sh_network **network, sh_onnx **file, const char *
         return status;
     }
     *file = fresh;
-    /* Only a checkpoint that was copied out of its run needs the cache. */
+    /* The cache is needed only for a checkpoint that was copied out of its run. */
     if (sh_model_shelf_put(*network) != SH_OK)
         sh_log(SH_LOG_WARN, "network.uncached", "reason=\"%s\"", sh_message());
     return SH_OK;

@@ -45,14 +45,14 @@ static void test_what_is_put_is_got(void **state)
     assert_ok(sh_model_shelf_open(&network, &file, fixture_path("mlp.onnx")));
     assert_false(sh_onnx_is_skeleton(file));
     sh_onnx_close(file);
-    for (int i = 0; i < 2; i++) { /* again does no harm */
+    for (int i = 0; i < 2; i++) { /* putting it again is harmless */
         assert_ok(sh_model_shelf_get(&again, spec));
         assert_string_equal(again->spec, spec);
         assert_int_equal(again->count, network->count);
         sh_network_unref(again);
         assert_ok(sh_model_shelf_put(network));
     }
-    assert_int_equal(scratch_count(folder), 1); /* no temporary stays */
+    assert_int_equal(scratch_count(folder), 1); /* no temporary file is left */
     assert_ok(sh_model_shelf_open(&again, &file, spec));
     assert_null(file);
     sh_network_unref(again);
@@ -62,18 +62,18 @@ static void test_what_is_put_is_got(void **state)
 
     damage(path);
     assert_fails(sh_model_shelf_get(&again, spec), SH_CORRUPT, "is damaged");
-    assert_ok(sh_model_shelf_put(network)); /* in the damaged one's place */
+    assert_ok(sh_model_shelf_put(network)); /* replaces the damaged file */
     assert_ok(sh_model_shelf_get(&again, spec));
     sh_network_unref(again);
     assert_fails(sh_model_shelf_get(&again, "lenet"), SH_INVALID, "NAME.onnx@DIGEST");
 
-    /* A link in the cache leads nowhere. */
+    /* Symbolic links in the cache are not followed. */
     assert_int_equal(unlink(path), 0);
     assert_int_equal(symlink(fixture_path("mlp.onnx"), path), 0);
     assert_fails(sh_model_shelf_get(&again, spec), SH_INVALID, "symbolic link");
     sh_network_unref(network);
 
-    /* A file is opened all the same where there is no cache. */
+    /* A file can be opened even without a cache. */
     assert_int_equal(setenv("XDG_CACHE_HOME", "/proc/none", 1), 0);
     assert_fails(sh_model_shelf_get(&again, spec), SH_NOT_FOUND, "XDG_CACHE_HOME");
     assert_ok(sh_model_shelf_open(&network, &file, fixture_path("mlp.onnx")));

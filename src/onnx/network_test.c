@@ -57,7 +57,7 @@ static sh_network *network_of(const char *name)
     return network;
 }
 
-/* As it would be received. */
+/* Returns a copy of the bytes, as if received. */
 static uint8_t *copy_of(const sh_network *network)
 {
     uint8_t *bytes = malloc(network->count);
@@ -75,7 +75,7 @@ static void test_a_network_is_its_skeleton(void **state)
     assert_int_equal(sh_onnx_graph(network->model)->n_node, 4);
     assert_string_equal(sh_onnx_path(network->model), network->spec);
     assert_ok(sh_network_of_bytes(&again, "other.onnx@" DIGITS, copy_of(network), network->count));
-    assert_string_equal(again->spec, "other.onnx@" DIGITS); /* whatever its name */
+    assert_string_equal(again->spec, "other.onnx@" DIGITS); /* the name does not matter */
     assert_int_equal(again->count, network->count);
     sh_network_unref(again);
     sh_network_unref(network);
@@ -101,7 +101,7 @@ static void test_bytes_are_not_trusted(void **state)
     assert_non_null(large);
     assert_fails(sh_network_of_bytes(&none, spec, large, SH_SKELETON_MOST + 1), SH_LIMIT, "16 MiB");
 
-    /* The right digest of something else than a model. */
+    /* A correct digest of bytes that are not a model. */
     char digest[SH_DIGEST_TEXT], junk[SH_MODEL_SPEC];
     uint8_t *bytes = calloc(1, 5);
     assert_non_null(bytes);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening checks all that a later reader relies on: the messages (onnx/wire), the graph
- * (onnx/graph_check), and that each tensor has as many values as its shape says. Nothing of the
- * values is kept. `place` of a tensor's message is the number of an entry in `places`, which says
- * where they are: in the model's own file or in one beside it. Such a file is opened whenever
- * values of it are wanted, since some models have one for each tensor.
+ * Opening checks everything that readers rely on: the messages (onnx/wire), the graph
+ * (onnx/graph_check), and that each tensor has as many values as its shape requires. Values are not
+ * kept in memory. `place` in the message of a tensor is the index, plus 1, of an entry in `places`,
+ * which locates the values in the model's file or in another file. Such a file is opened for each
+ * read, because some models have one for each tensor.
  */
 #include "onnx/onnx_file.h"
 
@@ -24,11 +24,11 @@
 #include "onnx/untie.h"
 #include "onnx/wire.h"
 
-#define OUTER_MOST ((uint64_t)1 << 40) /* bytes of a file with values alone */
+#define OUTER_MOST ((uint64_t)1 << 40) /* bytes of a file that has only values */
 
 typedef struct tensor_place {
     sh_wire_place where;
-    const char *file; /* NULL: the model's own */
+    const char *file; /* NULL: the model's own file */
 } tensor_place;
 
 typedef struct named_tensor {
@@ -39,7 +39,7 @@ typedef struct named_tensor {
 struct sh_onnx {
     char *path;
     sh_blob blob;
-    int folder; /* that the model's file is in; -1 in memory */
+    int folder; /* of the model's file; -1 in memory */
     sh_arena arena;
     Sh__Onnx__ModelProto *proto;
     int64_t opset;
@@ -47,7 +47,7 @@ struct sh_onnx {
     tensor_place *places;
     size_t place_count;
     named_tensor *by_name; /* the initialisers, sorted */
-    uint8_t *owned;        /* the bytes of the model, where they belong to it */
+    uint8_t *owned;        /* the bytes of the model if it owns them */
 };
 
 static int compare_tensors(const void *a, const void *b)
@@ -55,7 +55,7 @@ static int compare_tensors(const void *a, const void *b)
     return strcmp(((const named_tensor *)a)->name, ((const named_tensor *)b)->name);
 }
 
-/* The path or label, and what is in a folder's place before the last slash. */
+/* Opens the folder of the model's file. */
 static sh_status open_folder(sh_onnx *model)
 {
     const char *slash = strrchr(model->path, '/');
@@ -71,7 +71,7 @@ static sh_status open_folder(sh_onnx *model)
     return model->folder >= 0 ? SH_OK : sh_fail_errno(error, "the folder of it cannot be opened");
 }
 
-/* A number in a text of decimal digits. */
+/* Parses a number of decimal digits. */
 static bool parse_number(const char *text, uint64_t *number)
 {
     *number = 0;
@@ -84,7 +84,7 @@ static bool parse_number(const char *text, uint64_t *number)
     return true;
 }
 
-/* The blob of a place; `*opened` has to be closed where it is not the model's own. */
+/* Opens the blob of a place. Release it with close_place. */
 static sh_status open_place(sh_blob *opened, const sh_onnx *model, const tensor_place *place)
 {
     char name[SH_ONNX_NAME_TEXT];
@@ -106,7 +106,7 @@ static void close_place(sh_blob *opened, const tensor_place *place)
         sh_blob_close(opened);
 }
 
-/* Where the values of a tensor in another file are. */
+/* Locates the values of a tensor in another file. */
 static sh_status find_outside(tensor_place *place, const Sh__Onnx__TensorProto *tensor,
                               uint64_t bytes)
 {
@@ -135,7 +135,7 @@ static sh_status find_outside(tensor_place *place, const Sh__Onnx__TensorProto *
     return SH_OK;
 }
 
-/* The values of a tensor that has a readable type and some elements. */
+/* Checks the values of a tensor that has a readable type and at least one element. */
 static sh_status check_values(sh_onnx *model, const sh_onnx_tensor *tensor,
                               Sh__Onnx__TensorProto *message)
 {
@@ -171,7 +171,7 @@ static sh_status check_tensor(sh_onnx *model, Sh__Onnx__TensorProto *message)
     sh_onnx_tensor tensor;
     const sh_status status = sh_onnx_tensor_of(&tensor, model, message);
     if (status == SH_UNSUPPORTED)
-        return SH_OK; /* it hurts only who needs it */
+        return SH_OK; /* only readers of this tensor fail */
     SH_TRY(status);
     if (tensor.count > 0)
         return check_values(model, &tensor, message);
@@ -194,7 +194,7 @@ static sh_status check_tensors(sh_onnx *model)
     return SH_OK;
 }
 
-/* The places that onnx/wire found, and room for one more for each tensor. */
+/* Copies the places that onnx/wire found, with room for one more for each tensor. */
 static sh_status list_places(sh_onnx *model, const sh_wire *wire)
 {
     const Sh__Onnx__GraphProto *graph = wire->model->graph;
@@ -248,7 +248,7 @@ static sh_status check_opset(sh_onnx *model)
     return SH_OK;
 }
 
-/* Reads and checks the blob's messages. */
+/* Reads and checks the messages of the model. */
 static sh_status read_model(sh_onnx *model)
 {
     sh_wire wire;
@@ -267,7 +267,8 @@ static sh_status read_model(sh_onnx *model)
     return check_tensors(model);
 }
 
-/* A failure to read the file: where it is none of ONNX, what it looks like. */
+/* Completes the message of a failure to read the file. If it is not an ONNX file, says what it
+ * looks like. */
 static sh_status explain(const sh_onnx *model, sh_status status)
 {
     uint8_t begin[SH_FILE_KIND_BYTES];
@@ -287,7 +288,7 @@ static sh_status explain(const sh_onnx *model, sh_status status)
     return sh_fail(status, "%s: is no ONNX file, or a damaged one: %s", model->path, reason);
 }
 
-/* Takes over the blob and the folder, also on failure. */
+/* Reads `fresh` and returns it in `*model`. Closes it on failure. */
 static sh_status open_model(sh_onnx **model, sh_onnx *fresh)
 {
     sh_status status = read_model(fresh);
@@ -447,7 +448,7 @@ bool sh_onnx_has_data(const sh_onnx *model, const sh_onnx_tensor *tensor)
     return tensor->count == 0 || tensor->message->place != 0;
 }
 
-/* What the three readers below have in common: the checks, the file, its end. */
+/* Shared by the three readers below: checks the tensor and opens the file with its values. */
 static sh_status begin_values(sh_blob *blob, const tensor_place **where, const sh_onnx *model,
                               const sh_onnx_tensor *tensor)
 {

@@ -7,7 +7,7 @@
 #include "base/scratch.h"
 #include "onnx/onnx_fixture.h"
 
-/* What test/onnx/make_fixtures.py calls eighths. */
+/* The values called eighths in test/onnx/make_fixtures.py. */
 static float eighth(size_t index)
 {
     return (float)((int)(index % 17) - 8) / 8;
@@ -129,7 +129,7 @@ static void test_what_is_no_onnx_file_says_what_it_looks_like(void **state)
     assert_fails(sh_onnx_open(&model, "/"), SH_INVALID, "is no file");
 }
 
-/* Changes of mlp.onnx, each with what is said of it. */
+/* Changes of mlp.onnx, each with the expected error. */
 typedef void change(Sh__Onnx__ModelProto *model);
 
 static void take_nothing(Sh__Onnx__ModelProto *model)
@@ -378,11 +378,11 @@ static void test_what_is_left_out_is_written_in_one_way(void **state)
     (void)state;
     Sh__Onnx__ModelProto *model = fixture_unpack("mlp.onnx");
     sh_onnx *opened;
-    model->graph->node[0]->attribute[0]->has_i = 0; /* as version 3 of protobuf writes a 0 */
+    model->graph->node[0]->attribute[0]->has_i = 0; /* as protobuf 3 writes a 0 */
     model->graph->node[1]->domain = fixture_text("ai.onnx");
     model->graph->input[0]->type->tensor_type->shape->dim[1]->dim_value = -1;
     model->graph->output[0]->type = NULL;
-    model->graph->initializer[0]->data_type = 8; /* texts: they hurt only who needs them */
+    model->graph->initializer[0]->data_type = 8; /* strings: only readers of this tensor fail */
     assert_ok(fixture_open(&opened, model));
     const Sh__Onnx__GraphProto *graph = sh_onnx_graph(opened);
     assert_true(graph->node[0]->attribute[0]->has_i);
@@ -395,7 +395,7 @@ static void test_what_is_left_out_is_written_in_one_way(void **state)
     sh_onnx_close(opened);
 }
 
-/* outside.onnx with another location, offset or length of the first tensor. */
+/* Opens outside.onnx with another location, offset or length for the first tensor. */
 static sh_status open_outside(sh_onnx **opened, const char *key, const char *value)
 {
     char path[SCRATCH_BYTES + 64];
@@ -467,7 +467,7 @@ static void test_values_outside_are_taken_from_the_folder_alone(void **state)
     }
 }
 
-/* Opens bytes; what opens is read to its end. */
+/* Opens bytes. If that succeeds, reads all values. */
 static void open_and_read(const uint8_t *bytes, size_t count, size_t *opened)
 {
     static int64_t values[1 << 12];
@@ -486,7 +486,7 @@ static void open_and_read(const uint8_t *bytes, size_t count, size_t *opened)
         if (sh_onnx_type_is_float((int64_t)tensor.type))
             assert_ok(sh_onnx_floats(model, &tensor, (float *)values));
         else if (tensor.type == SH_ONNX_UINT64)
-            (void)(sh_onnx_integers(model, &tensor, values) == SH_OK); /* not from 2^63 on */
+            (void)(sh_onnx_integers(model, &tensor, values) == SH_OK); /* below 2^63 only */
         else
             assert_ok(sh_onnx_integers(model, &tensor, values));
     }
@@ -502,7 +502,7 @@ static void test_truncated_and_changed_files_are_refused_or_opened(void **state)
         size_t count, opened = 0;
         const uint8_t *bytes = fixture_bytes(names[n], &count);
         for (size_t cut = 0; cut < count; cut++) {
-            /* On the heap and no larger, so that a sanitizer sees who reads beyond the end. */
+            /* An exact copy on the heap, so that a sanitizer detects reads beyond the end. */
             uint8_t *copy = malloc(cut + 1);
             assert_non_null(copy);
             memcpy(copy, bytes, cut);
@@ -510,7 +510,7 @@ static void test_truncated_and_changed_files_are_refused_or_opened(void **state)
             open_and_read(exact, cut, &opened);
             free(exact);
         }
-        assert_in_range(opened, 0, 4); /* before the last field, which may be left out */
+        assert_in_range(opened, 0, 4); /* cut before the last field, which is optional */
         opened = 0;
         uint8_t *changed = malloc(count);
         assert_non_null(changed);
@@ -528,7 +528,7 @@ static void test_truncated_and_changed_files_are_refused_or_opened(void **state)
             open_and_read(changed, count, &opened);
         }
         free(changed);
-        assert_in_range(opened, 1, MUTATIONS - 1); /* some change values, names and the like */
+        assert_in_range(opened, 1, MUTATIONS - 1); /* some bits only change values or names */
     }
 }
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * All encodings become bits first: what raw_data would have, as a 64-bit integer. Which numbers the
- * bits mean is the type's affair.
- */
+/* All encodings are first converted to bits: those of raw_data, in a 64-bit integer. The element
+ * type determines the number that the bits mean. */
 #include "onnx/onnx_values.h"
 
 #include <inttypes.h>
@@ -13,8 +11,8 @@
 
 typedef struct value_reader {
     const sh_blob *blob;
-    uint64_t at, left; /* of what was not read yet */
-    size_t have, used; /* of the chunk */
+    uint64_t at, left; /* unread bytes */
+    size_t have, used; /* in the chunk */
     uint8_t chunk[CHUNK_BYTES];
 } value_reader;
 
@@ -44,7 +42,7 @@ static bool is_varint(sh_wire_encoding encoding)
     return encoding == SH_WIRE_INT32S || encoding == SH_WIRE_INT64S || encoding == SH_WIRE_UINT64S;
 }
 
-/* Bytes of a value that is no varint. */
+/* Returns the bytes of a value that is not a varint. */
 static size_t fixed_bytes(sh_wire_encoding encoding, sh_onnx_type type)
 {
     return encoding == SH_WIRE_FLOATS    ? 4
@@ -68,7 +66,8 @@ static sh_status next_varint(value_reader *reader, uint64_t *bits)
     return sh_fail(SH_FORMAT, "has a number that does not end");
 }
 
-/* Chunks hold whole values: their size is a multiple of a value's. */
+/* Reads the bits of a value. Chunks hold whole values, because their size is a multiple of that
+ * of a value. */
 static sh_status next_bits(value_reader *reader, sh_wire_encoding encoding, sh_onnx_type type,
                            uint64_t *bits)
 {
@@ -80,12 +79,12 @@ static sh_status next_bits(value_reader *reader, sh_wire_encoding encoding, sh_o
     if (reader->have - reader->used < bytes)
         return sh_fail(SH_FORMAT, "has too few values");
     *bits = 0;
-    memcpy(bits, reader->chunk + reader->used, bytes); /* little-endian, as all that is here */
+    memcpy(bits, reader->chunk + reader->used, bytes); /* the host is little-endian too */
     reader->used += bytes;
     return SH_OK;
 }
 
-/* May values of the type be encoded so? */
+/* True if values of the type can have this encoding. */
 static bool fits(sh_wire_encoding encoding, sh_onnx_type type)
 {
     switch (encoding) {
@@ -131,16 +130,16 @@ sh_status sh_values_check(const sh_wire_place *place, sh_onnx_type type, size_t 
     return SH_OK;
 }
 
-/* IEEE 754 binary16; every value is a float32. */
+/* Converts IEEE 754 binary16. Every value is exact in float32. */
 static float float_of_half(uint16_t half)
 {
     const uint32_t sign = (uint32_t)(half & 0x8000) << 16, fraction = half & 0x3FFu;
     const uint32_t exponent = half >> 10 & 0x1Fu;
     uint32_t bits = sign | (exponent + 112) << 23 | fraction << 13;
     float value;
-    if (exponent == 0x1F) /* infinite, or no number */
+    if (exponent == 0x1F) /* infinity or NaN */
         bits = sign | 0x7F800000u | fraction << 13;
-    if (exponent == 0) { /* zero, or smaller than normal: fraction * 2^-24 */
+    if (exponent == 0) { /* zero or subnormal: fraction * 2^-24 */
         value = (float)fraction * 0x1p-24f;
         return sign != 0 ? -value : value;
     }

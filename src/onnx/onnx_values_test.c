@@ -55,7 +55,7 @@ static void test_double_precision_is_rounded(void **state)
     }
 }
 
-/* More than a chunk of varints, of all lengths. */
+/* More varints than fit in a chunk, of all lengths. */
 static void test_long_lists_are_read(void **state)
 {
     (void)state;

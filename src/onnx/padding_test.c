@@ -5,7 +5,7 @@
 
 #define NONE (-1)
 
-/* What dimension 0 of 3 elements becomes. */
+/* Paddings of 3 elements and the expected results. */
 static const struct {
     sh_onnx_pad_mode mode;
     int64_t before, after;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * First the values are found that are quantised, from the last node to the first: what a layer
- * reads, what a convolution makes, and what an operator on integers reads whose result is
- * quantised. Then nodes are copied in their order. Behind the maker of a quantised value stands its
- * pair, and all nodes read what the pair makes.
+ * First the values to quantise are found, from the last node to the first: the inputs of layers,
+ * the results of convolutions, and the inputs of integer operators whose result is quantised. Then
+ * nodes are copied in order. A QuantizeLinear and DequantizeLinear pair (Q and DQ) follows the
+ * maker of a quantised value, and all nodes read the output of the pair.
  *
  *     x -> Q -> DQ -> Conv -> Relu -> Q -> DQ -> ...
  *               int8 -> DQ -^
  *
- * A runtime makes one operator on integers of DQ, node and Q. It leaves out a Relu or Clip before a
- * Q whose grid begins at zero: the range of a value behind them is taken behind them.
+ * A runtime fuses DQ, node and Q into one integer operator. It omits a Relu or Clip before a Q
+ * whose grid begins at zero. The range of a value before a rectifier is therefore taken after the
+ * rectifier.
  */
 #include "onnx/quantise.h"
 
@@ -22,21 +23,21 @@
 #include "onnx/onnx_node.h"
 
 #define PAIR_NODES 5       /* of a quantised value, at most */
-#define PAIR_TENSORS 5     /* likewise */
+#define PAIR_TENSORS 5     /* of a quantised value, at most */
 #define LAYER_NODES 2      /* for weight and bias */
-#define LAYER_TENSORS 6    /* likewise */
+#define LAYER_TENSORS 6    /* for weight and bias */
 #define WEIGHT_MOST 127    /* of an integer weight */
-#define PAIR_MOST 128      /* of two weights together: 255 times as much fits in 16 bits */
-#define BIAS_MOST 0x1p30   /* of an integer bias: sums need room */
-#define ROUNDING 0x1.8p23f /* a float has no fraction there, so adding it rounds, ties to even */
+#define PAIR_MOST 128      /* of the sum of two weights: times 255 it fits in 16 bits */
+#define BIAS_MOST 0x1p30   /* of an integer bias: leaves room for sums */
+#define ROUNDING 0x1.8p23f /* floats near it have no fraction: adding it rounds, ties to even */
 #define NAME_BYTES 512
 
 typedef enum node_kind {
     KIND_OTHER,
     KIND_LAYER,     /* has weights */
     KIND_INTEGER,   /* computes with integers: Add, Concat, average pools */
-    KIND_PASSING,   /* gives values that it is given */
-    KIND_RECTIFIER, /* becomes part of what makes its input */
+    KIND_PASSING,   /* moves or selects elements */
+    KIND_RECTIFIER, /* becomes part of the node before it */
 } node_kind;
 
 typedef struct quantising {
@@ -45,22 +46,22 @@ typedef struct quantising {
     const sh_onnx_grids *grids;
     sh_onnx_quantised form;
     int64_t opset;
-    bool *wanted; /* by node: its first output is quantised; the last is the input of the graph */
-    char **names; /* likewise: what nodes read then */
+    bool *wanted; /* by node: its first output is quantised; last: the graph's input */
+    char **names; /* by node: what replaces its first output */
     char *rounding;
 } quantising;
 
 /* The weights of a layer. */
 typedef struct weights {
-    Sh__Onnx__TensorProto *weight, *bias; /* bias: NULL where it has none */
-    size_t axis, channels;                /* the weight's dimension of outputs */
-    bool paired;                          /* an output adds products of several inputs */
+    Sh__Onnx__TensorProto *weight, *bias; /* bias: NULL if the layer has none */
+    size_t axis, channels; /* axis: the weight's output dimension; channels: its size */
+    bool paired;           /* an output adds products of several inputs */
 } weights;
 
 /* ---- values -----------------------------------------------------------------------------------
  */
 
-/* The number of a value in `wanted`; SIZE_MAX where it has none. */
+/* Returns the index of a value in `wanted`; SIZE_MAX if it has none. */
 static size_t value_of(const quantising *q, const char *name)
 {
     if (strcmp(name, q->graph->input[0]->name) == 0)
@@ -96,7 +97,7 @@ static node_kind kind_by_name(const Sh__Onnx__NodeProto *node)
                                                   : KIND_OTHER;
 }
 
-/* The grid of a value: what is passed on has that of what was given. */
+/* Returns the grid of a value. A passing operator has the grid of its input. */
 static sh_onnx_grid grid_of(const quantising *q, size_t value)
 {
     while (value < q->graph->n_node && kind_by_name(q->graph->node[value]) == KIND_PASSING)
@@ -123,7 +124,7 @@ static bool all_have_grids(const quantising *q, const Sh__Onnx__NodeProto *node)
 /* ---- layers -----------------------------------------------------------------------------------
  */
 
-/* The dimension of outputs of the weight; false where the layer has no form in integers. */
+/* Finds the weight's output dimension. False if the layer has no integer form. */
 static bool find_axis(weights *w, const quantising *q, const Sh__Onnx__NodeProto *node)
 {
     sh_onnx_node read = sh_onnx_node_of(node, q->opset);
@@ -145,7 +146,7 @@ static bool find_axis(weights *w, const quantising *q, const Sh__Onnx__NodeProto
            sh_onnx_node_integer(&read, "transA", 0) == 0;
 }
 
-/* A tensor of numbers that this node alone reads; else NULL. */
+/* Returns a float32 tensor that only one node reads, or NULL. */
 static Sh__Onnx__TensorProto *own_tensor(const quantising *q, const char *name)
 {
     Sh__Onnx__TensorProto *tensor = sh_onnx_find_tensor(q->graph, name);
@@ -167,7 +168,7 @@ static bool find_weights(weights *w, const quantising *q, const Sh__Onnx__NodePr
     return w->bias != NULL && w->bias->raw_data.len == w->channels * sizeof(float);
 }
 
-/* ---- which values are quantised ---------------------------------------------------------------
+/* ---- choosing values to quantise --------------------------------------------------------------
  */
 
 static void want(const quantising *q, const char *name)
@@ -176,7 +177,8 @@ static void want(const quantising *q, const char *name)
         q->wanted[value_of(q, name)] = true;
 }
 
-/* The result of a node, or of the rectifier that becomes part of it: the number of its maker. */
+/* Returns the index of the node that makes the result: this node, or the rectifier that becomes
+ * part of it. */
 static size_t find_result(const quantising *q, size_t index)
 {
     const char *name = q->graph->node[index]->output[0];
@@ -188,8 +190,8 @@ static size_t find_result(const quantising *q, size_t index)
     return index;
 }
 
-/* Marks what node number `index` asks for; nodes behind it have been asked. False: it stays float.
- */
+/* Marks the values that node `index` needs quantised. Later nodes must have been marked before.
+ * False if the node stays float. */
 static bool mark(const quantising *q, size_t index)
 {
     const Sh__Onnx__NodeProto *node = q->graph->node[index];
@@ -221,7 +223,7 @@ static bool mark(const quantising *q, size_t index)
     return false;
 }
 
-/* ---- what is written --------------------------------------------------------------------------
+/* ---- writing ----------------------------------------------------------------------------------
  */
 
 static char *extended(const quantising *q, const char *name, const char *end)
@@ -243,7 +245,7 @@ static char *emit_zero_point(const quantising *q, const char *name, uint8_t zero
     return own;
 }
 
-/* The value on its grid, as float32: gives its name. */
+/* Emits the rounding of a value to its grid in float32. Returns the name of the result. */
 static char *emit_simulated(const quantising *q, char *name, sh_onnx_grid grid)
 {
     sh_emitter *e = q->e;
@@ -283,7 +285,7 @@ static void emit_value(const quantising *q, size_t value, char *name)
         q->form == SH_ONNX_SIMULATED ? emit_simulated(q, name, grid) : emit_pair(q, name, grid);
 }
 
-/* Integers of a tensor, with a scale for each channel. */
+/* A tensor in integers, with a scale for each channel. */
 typedef struct integers {
     sh_onnx_type type; /* int8 or int32 */
     sh_shape shape;
@@ -308,7 +310,8 @@ static double integer_of(const integers *n, size_t i)
                                    : ((const int32_t *)n->elements)[i];
 }
 
-/* The tensor in integers, or as the numbers that these stand for: gives its name. */
+/* Emits the tensor in integers, or as the floats that the integers represent. Returns the name
+ * of the result. */
 static char *emit_integers(const quantising *q, Sh__Onnx__TensorProto *tensor, const integers *n)
 {
     sh_emitter *e = q->e;
@@ -340,7 +343,7 @@ static bool take_integers(integers *n, const quantising *q, size_t count, size_t
     return q->e->status == SH_OK;
 }
 
-/* The two largest weights of a sign. */
+/* The two largest weights of one sign. */
 typedef struct largest {
     double first, second;
 } largest;
@@ -356,9 +359,9 @@ static void take_largest(largest *l, double weight)
 }
 
 /*
- * The steps of a channel whose largest positive and negative weights are `up` and `down`.
- * Processors with AVX2 but without VNNI add products of 8 bits in pairs, in 16 bits that saturate.
- * No two weights of a channel can make them do so, whichever two a runtime pairs.
+ * Computes the step of a channel from its largest positive (`up`) and negative (`down`) weights.
+ * Processors with AVX2 but without VNNI add pairs of 8-bit products in 16 bits, with saturation.
+ * The step is chosen so that no two weights of a channel saturate, whichever two a runtime pairs.
  */
 static float find_step(largest up, largest down, bool paired)
 {
@@ -383,7 +386,8 @@ static bool find_steps(float *steps, const quantising *q, const integers *n, con
     return true;
 }
 
-/* A bias has steps of input times weight: they are larger where it would not fit otherwise. */
+/* The step of a bias is the product of the steps of input and weight. The step of the weight is
+ * enlarged if the bias would not fit otherwise. */
 static bool quantise_weight(integers *n, const quantising *q, const weights *w, float input)
 {
     const Sh__Onnx__TensorProto *tensor = w->weight;
@@ -463,7 +467,7 @@ static void copy_node(const quantising *q, size_t index)
         emit_value(q, index, node->output[0]);
 }
 
-/* Tensors that layers do not have in integers. */
+/* Copies the tensors that were not emitted in integers. */
 static void copy_tensors(const quantising *q)
 {
     Sh__Onnx__GraphProto *made = q->e->made;

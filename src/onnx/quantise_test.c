@@ -94,7 +94,7 @@ static void test_layers_in_integers(void **state)
     const float *scale = elements(made, "w.scale", SH_ONNX_FLOAT);
     assert_memory_equal(elements(made, "w", SH_ONNX_INT8), weight, sizeof weight);
     assert_true(scale[0] == 1.0f / 127);
-    assert_true(scale[1] > 0 && isfinite(scale[1])); /* of zeros: room for the bias */
+    assert_true(scale[1] > 0 && isfinite(scale[1])); /* zeros; the bias needs room */
     const int32_t *bias = elements(made, "b", SH_ONNX_INT32);
     const float *steps = elements(made, "b.scale", SH_ONNX_FLOAT);
     for (size_t c = 0; c < 2; c++)
@@ -103,16 +103,15 @@ static void test_layers_in_integers(void **state)
     assert_memory_equal(elements(made, "v", SH_ONNX_INT8), by_column, sizeof by_column);
     assert_int_equal(*(const uint8_t *)elements(made, "x.zero", SH_ONNX_UINT8), 100);
     assert_true(*(const float *)elements(made, "x.scale", SH_ONNX_FLOAT) == 0.125f);
-    /* A pool gives what it is given: the grid is that of its input. */
+    /* A pool passes its input on, so it has the grid of its input. */
     assert_true(*(const float *)elements(made, "p.scale", SH_ONNX_FLOAT) == 0.5f);
     assert_int_equal(made->graph->node[4]->n_input, 3);
     assert_string_equal(made->graph->node[4]->input[1], "w.dequantised");
-    assert_int_equal(s.graph.n_node, NODES); /* the model stays as it is */
+    assert_int_equal(s.graph.n_node, NODES); /* the model is unchanged */
     sh_arena_release(&s.arena);
 }
 
-/* Of the sums of two products of 8 bits none exceeds 16 bits, and weights have as many steps as
- * that leaves them. */
+/* No sum of two products of 8 bits exceeds 16 bits, and weights use all steps that this allows. */
 static void test_pairs_fit_in_16_bits(void **state)
 {
     (void)state;
@@ -121,7 +120,7 @@ static void test_pairs_fit_in_16_bits(void **state)
         int8_t steps[4];
     } rows[] = {
         {{1, 1, -1, -1}, {64, 64, -64, -64}},
-        {{1, -1, 0, 0}, {127, -127, 0, 0}}, /* they take away from each other */
+        {{1, -1, 0, 0}, {127, -127, 0, 0}}, /* opposite signs cancel */
         {{3, 1, 0.5f, -1}, {96, 32, 16, -32}},
         {{-3, 1, 1, -1}, {-96, 32, 32, -32}},
         {{1, 0.001f, 0, 0}, {127, 0, 0, 0}},
@@ -145,7 +144,7 @@ static void test_pairs_fit_in_16_bits(void **state)
     }
 }
 
-/* A layer that has one input for each output adds no products of two inputs. */
+/* A depthwise layer does not add products of two inputs. */
 static void test_a_depthwise_convolution_keeps_8_bits(void **state)
 {
     (void)state;

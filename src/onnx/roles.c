@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nodes are visited from the last to the first, so a value's users come before its maker. What is
- * wanted of a value that a node merely passes on is noted in `passed`, sorted by name, until that
- * node is reached, and is then wanted of the node's input.
+ * Nodes are visited from the last to the first, so the users of a value come before its maker.
+ * `passed` lists, sorted by name, the outputs of nodes that pass their input on. It records what
+ * users want of such an output. When the node is visited, this applies to its input.
  */
 #include "onnx/roles.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What an operator wants of an operand; of several users the highest counts. */
+/* What an operator wants of an operand. The highest wish of several users counts. */
 typedef enum operand_wish {
     WISH_NOTHING,
-    WISH_MANY, /* trained where it has more than one element */
+    WISH_MANY, /* trained if it has more than one element */
     WISH_STATISTIC,
     WISH_TRAINED,
 } operand_wish;
@@ -34,7 +34,7 @@ static const struct operator_row {
     {"RMSNormalization", INPUT(1), 0, 0},
     {"Einsum", INPUT(0) | INPUT(1), 0, 0},
     {"PRelu", INPUT(1), 0, 0},
-    {"LSTM", INPUT(1) | INPUT(2) | INPUT(3) | INPUT(7), 0, 0}, /* not the first states */
+    {"LSTM", INPUT(1) | INPUT(2) | INPUT(3) | INPUT(7), 0, 0}, /* without the initial states */
     {"GRU", INPUT(1) | INPUT(2) | INPUT(3), 0, 0},
     {"RNN", INPUT(1) | INPUT(2) | INPUT(3), 0, 0},
     {"Gather", INPUT(0), 0, 0},
@@ -45,14 +45,14 @@ static const struct operator_row {
     {"Sum", 0, 0, 0xff},
 };
 
-/* They pass their first input on, Concat all: PyTorch's exporter cuts the weights of recurrent
- * layers into gates and joins them in the format's order, and repeats a class token for each
- * sample. */
+/* These pass on their first input; Concat passes on all. PyTorch's exporter splits the weights
+ * of recurrent layers into gates and joins them in the order of the format. It also repeats a
+ * class token for each sample. */
 static const char *const passing[] = {"Identity", "Cast",      "Transpose", "Reshape", "Flatten",
                                       "Squeeze",  "Unsqueeze", "Slice",     "Expand",  "Concat"};
 
 #define RAW_MOST 8       /* values between the samples and the first layer */
-#define EARLY_NODES 256u /* that layer is among them */
+#define EARLY_NODES 256u /* that layer is among these first nodes */
 
 typedef struct raw_values {
     const char *names[RAW_MOST];
@@ -85,7 +85,7 @@ static passed_value *find_passed(passed_value *passed, size_t count, const char 
     return count == 0 ? NULL : bsearch(&key, passed, count, sizeof *passed, compare_passed);
 }
 
-/* The role of an initialiser, where somebody asks for it. */
+/* Returns the role of an initialiser of which a user has this wish. */
 static sh_onnx_role role_of(const sh_onnx *model, size_t index, operand_wish wish)
 {
     sh_onnx_tensor tensor;
@@ -106,7 +106,7 @@ static const struct operator_row *find_operator(const Sh__Onnx__NodeProto *node)
     return NULL;
 }
 
-/* What a node wants of its input `index`. */
+/* Returns what a node wants of its input `index`. */
 static operand_wish wish_of(const struct operator_row *row, size_t index)
 {
     if (row == NULL || index >= 8)
@@ -118,7 +118,7 @@ static operand_wish wish_of(const struct operator_row *row, size_t index)
     return (row->many & INPUT(index)) != 0 ? WISH_MANY : WISH_NOTHING;
 }
 
-/* Is the value one of the graph's inputs, as they come or with what was subtracted from them? */
+/* True if the value is an input of the graph, or was made from it by preprocessing. */
 static bool is_raw(const sh_onnx *model, const raw_values *raw, const char *name)
 {
     const Sh__Onnx__GraphProto *graph = sh_onnx_graph(model);

@@ -6,7 +6,8 @@
 static void test_roles_follow_from_the_operators(void **state)
 {
     (void)state;
-    /* T and S after an initialiser's name are what is expected; without one a constant. */
+    /* T or S after the name of an initialiser is the expected role; without one it is a
+     * constant. */
     static const char *const nodes[] = {
         "Conv x wT wbT -> c",
         "BatchNormalization c w2T w3T w4S w5S -> d",
@@ -27,7 +28,7 @@ static void test_roles_follow_from_the_operators(void **state)
         "MatMul p t2 -> q",
         "Identity w20S -> t3",
         "BatchNormalization q w21T w22T t3 w23S -> r",
-        "Identity w24T -> t4S", /* equal values are stored once: a bias, and a mean */
+        "Identity w24T -> t4S", /* equal values stored once: a bias that is also a mean */
         "BatchNormalization r w25T w24T t4S w26S -> s",
         "Identity ws3 -> t5",
         "Mul s t5 -> u",

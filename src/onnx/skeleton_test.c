@@ -59,7 +59,7 @@ static void test_a_skeleton_is_the_network_alone(void **state)
     sh_skeleton skeleton, other;
     sh_onnx *opened;
     make_of(&skeleton, "mlp.onnx");
-    /* A job's model is the same for all versions and machines. */
+    /* The digest must be the same for all versions and platforms. */
     assert_string_equal(skeleton.digest,
                         "f80c71ea2c3c6290a808d5fa520d3f33aca46664d2dbb4375bc04e7fe5b2aa6b");
     make_of(&other, "outside.onnx");
@@ -67,7 +67,7 @@ static void test_a_skeleton_is_the_network_alone(void **state)
     sh_skeleton_release(&other);
     for (int i = 0; i < 6; i++) {
         Sh__Onnx__ModelProto *model = fixture_unpack("mlp.onnx");
-        if (i == 0) { /* other weights, said otherwise */
+        if (i == 0) { /* other weights and documentation */
             model->graph->initializer[0]->raw_data.data[5] ^= 1;
             model->producer_name = fixture_text("somebody else");
             model->opset_import[0]->domain = fixture_text("ai.onnx");

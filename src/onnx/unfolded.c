@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The skeleton's messages are copied and changed: a marked convolution's result gets another name,
- * and the batch norm that reads it gives the old one, so that all readers have the batch norm's.
+ * The messages of the skeleton are copied and changed. The result of a marked convolution is
+ * renamed. The new batch norm reads it and takes over the old name, so that all readers get its
+ * output.
  */
 #include "onnx/unfolded.h"
 
@@ -28,7 +29,7 @@ void sh_unfolded_name(char name[SH_UNFOLDED_NAME], const Sh__Onnx__NodeProto *co
     snprintf(name, SH_UNFOLDED_NAME, "%.*s.unfolded.%.16s", (int)length, weight, part);
 }
 
-/* How many nodes read a value. */
+/* Counts how often nodes read a value. */
 static size_t readers_of(const Sh__Onnx__GraphProto *graph, const char *value)
 {
     size_t count = 0;
@@ -46,7 +47,7 @@ static bool is_output(const Sh__Onnx__GraphProto *graph, const char *value)
     return false;
 }
 
-/* May there be a batch norm behind this convolution? */
+/* True if a batch norm can be inserted after this convolution. */
 static bool is_free(const sh_onnx *model, const Sh__Onnx__NodeProto *node)
 {
     const Sh__Onnx__GraphProto *graph = sh_onnx_graph(model);
@@ -77,7 +78,7 @@ sh_status sh_onnx_unfoldable(bool *chosen, const sh_onnx *model)
     return SH_OK;
 }
 
-/* Numbers that a convolution gives: of its bias, or of its weights. */
+/* Returns the number of the convolution's output channels. */
 static size_t channels_of(const sh_onnx *model, const Sh__Onnx__NodeProto *node)
 {
     const Sh__Onnx__TensorProto *weight = sh_onnx_initializer(model, node->input[1]);
@@ -91,7 +92,7 @@ static size_t channels_of(const sh_onnx *model, const Sh__Onnx__NodeProto *node)
     return weight->n_dims > 1 ? (size_t)(weight->dims[1] * groups) : 0;
 }
 
-/* The convolution with another name for its result. */
+/* Copies the convolution with another name for its result. */
 static Sh__Onnx__NodeProto *renamed(sh_emitter *e, const Sh__Onnx__NodeProto *node, char *result)
 {
     Sh__Onnx__NodeProto *fresh = sh_emit_take(e, 1, sizeof *fresh);
@@ -145,7 +146,7 @@ static sh_status pack(uint8_t **bytes, size_t *count, const sh_onnx *whole,
     return SH_OK;
 }
 
-/* The changed graph, in the arena. */
+/* Makes the changed graph in the arena. */
 static sh_status change(Sh__Onnx__GraphProto *changed, sh_arena *arena, const sh_onnx *model,
                         const bool *chosen)
 {
@@ -174,7 +175,7 @@ sh_status sh_onnx_unfold(sh_network **network, const sh_onnx *model, const bool 
     sh_arena arena;
     Sh__Onnx__GraphProto changed;
     sh_onnx *opened;
-    uint8_t *bytes = NULL; /* gcc 14 does not see that both are set where they are used */
+    uint8_t *bytes = NULL; /* silences a false warning of gcc 14 */
     size_t count = 0;
     sh_arena_init(&arena);
     sh_status status = change(&changed, &arena, model, chosen);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names of the graph stand in one sorted list. Initialisers and outputs of Identity nodes lead
- * to an initialiser; other names lead nowhere. Nodes are walked twice: uses are counted, then each
- * use of a merged initialiser is given its copy. An Identity whose output became the name of a copy
- * is left out of the graph.
+ * The names of the graph are in one sorted list. Names of initialisers, and of outputs of Identity
+ * nodes that read them, lead to an initialiser. Nodes are walked twice: first uses are counted,
+ * then each use of a merged initialiser gets its copy. An Identity is removed if a copy takes the
+ * name of its output.
  */
 #include "onnx/untie.h"
 
@@ -15,9 +15,9 @@
 
 typedef struct known_name {
     const char *name;
-    size_t leads; /* to the initialiser of this number, or NOWHERE */
-    size_t maker; /* the Identity that makes it, or NOWHERE */
-    bool is_free; /* for a copy: read through an Identity, and no output of the graph */
+    size_t leads; /* to the initialiser with this index, or NOWHERE */
+    size_t maker; /* the node that makes it, or NOWHERE */
+    bool is_free; /* a copy can take the name: output of an Identity, not of the graph */
 } known_name;
 
 typedef struct untying {
@@ -27,10 +27,10 @@ typedef struct untying {
     size_t name_count;
     struct tensor_use {
         size_t count;
-        bool is_statistic, is_kept; /* somebody reads the initialiser itself */
-        size_t number;              /* of the last copy with a number */
+        bool is_statistic, is_kept; /* is_kept: a use keeps the initialiser itself */
+        size_t number;              /* of the last numbered copy */
     } * uses;                       /* by initialiser */
-    size_t statistics;              /* initialisers that are to be copied */
+    size_t statistics;              /* uses of initialisers that must be copied */
 } untying;
 
 static int compare_names(const void *a, const void *b)
@@ -89,8 +89,8 @@ static void follow_identities(const untying *u)
     }
 }
 
-/* The initialiser that an input of a node leads to; NULL where it leads nowhere. Identities only
- * pass it on. */
+/* Returns the name if an input of a node leads to an initialiser, otherwise NULL. Identity nodes
+ * do not count as users. */
 static known_name *used_name(const untying *u, const Sh__Onnx__NodeProto *node, size_t input)
 {
     known_name *name = is_identity(node) ? NULL : find_name(u, node->input[input]);
@@ -124,7 +124,7 @@ static bool is_taken(const untying *u, const char *name)
     return find_name(u, name) != NULL;
 }
 
-/* The name of the initialiser with the next number that no value has. */
+/* Makes a new name from that of the initialiser and the next free number. */
 static sh_status make_name(char **made, const untying *u, const char *name, size_t *number)
 {
     const size_t bytes = strlen(name) + 24;
@@ -138,7 +138,7 @@ static sh_status make_name(char **made, const untying *u, const char *name, size
     return SH_OK;
 }
 
-/* Gives an input of a node its own copy. */
+/* Gives an input of a node its own copy. The first direct use keeps the initialiser. */
 static sh_status copy_for(const untying *u, char **input, known_name *through)
 {
     Sh__Onnx__GraphProto *graph = u->graph;
@@ -180,7 +180,7 @@ static sh_status copy_all(const untying *u)
     return SH_OK;
 }
 
-/* Leaves out the Identity nodes whose outputs are initialisers now. */
+/* Removes the Identity nodes whose outputs became initialisers. */
 static sh_status drop_identities(const untying *u, size_t first_copy)
 {
     Sh__Onnx__GraphProto *graph = u->graph;

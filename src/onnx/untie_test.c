@@ -3,7 +3,7 @@
 
 #include "onnx/onnx_fixture.h"
 
-/* The inputs of all nodes, in order, those of a node behind its operator. */
+/* Prints the inputs of all nodes, in order. The inputs of a node follow its operator. */
 static const char *print_nodes(char *text, size_t bytes, const sh_onnx *model)
 {
     const Sh__Onnx__GraphProto *graph = sh_onnx_graph(model);
@@ -26,14 +26,15 @@ static void each_user_of_a_merged_tensor_has_its_own(void **state)
         const char *expected;
         size_t initializers;
     } cases[] = {
-        /* As PyTorch writes a network that was not trained: ones and zeros. */
+        /* An untrained network as PyTorch writes it: ones and zeros. */
         {{"Identity wo -> bn2.var", "Identity wz -> bn2.mean", "Identity wo -> bn2.weight",
           "BatchNormalization x wo wz wz wo -> a",
           "BatchNormalization a bn2.weight wz bn2.mean bn2.var -> y"},
          "BatchNormalization(x wo wz wz.2 wo.2) "
          "BatchNormalization(a bn2.weight wz.3 bn2.mean bn2.var) ",
          8},
-        /* A statistic of two; an output that is read twice; weights that are tied by purpose. */
+        /* A statistic of two nodes; an output that is read twice; weights that are shared on
+         * purpose. */
         {{"BatchNormalization x wa wb wm wv -> a", "Conv a wc wm -> b",
           "BatchNormalization b wa wb wm wv -> y"},
          "BatchNormalization(x wa wb wm wv) Conv(a wc wm.2) "
@@ -44,7 +45,7 @@ static void each_user_of_a_merged_tensor_has_its_own(void **state)
          "Identity(wm) BatchNormalization(x wa wb j wv) BatchNormalization(a wa wb wm.2 wu) ",
          7},
         {{"Gemm x wa wb -> a", "Gemm a wa wb -> y"}, "Gemm(x wa wb) Gemm(a wa wb) ", 2},
-        /* Names that are taken. */
+        /* Names that are already used. */
         {{"BatchNormalization x wa wb wm wm -> wm.2"}, "BatchNormalization(x wa wb wm wm.3) ", 4},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

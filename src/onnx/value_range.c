@@ -4,14 +4,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define HALF 2048 /* of the bins */
+#define HALF 2048 /* half of the bins */
 _Static_assert(2 * HALF == SH_VALUE_RANGE_BINS, "zero is in the middle");
 
 #define STEPS_MOST 255 /* between the numbers of a grid */
-#define PARTS 64       /* of an end of the range: candidates */
-#define PARTS_LEAST 8  /* the least of them that is tried */
+#define PARTS 64       /* each end of the range is tried at n / PARTS of its size, */
+#define PARTS_LEAST 8  /* for n from PARTS_LEAST to PARTS */
 
-/* Twice as wide bins. */
+/* Doubles the width of the bins. */
 static void widen(sh_value_range *range)
 {
     uint64_t *bins = range->bins;
@@ -55,7 +55,7 @@ static sh_onnx_grid grid_between(double least, double most)
     };
 }
 
-/* The sum of squared errors of numbers in the middle of their bins. */
+/* Returns the sum of squared errors, taking all numbers as in the middle of their bins. */
 static double error_of(const sh_value_range *range, sh_onnx_grid grid)
 {
     double sum = 0;
@@ -71,7 +71,7 @@ static double error_of(const sh_value_range *range, sh_onnx_grid grid)
     return sum;
 }
 
-/* Both ends are drawn in alike, then each by itself. */
+/* First both ends are varied together, then each separately. */
 sh_onnx_grid sh_value_range_grid(const sh_value_range *range)
 {
     const double least = (double)range->least, most = (double)range->most;

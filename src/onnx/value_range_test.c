@@ -34,8 +34,8 @@ static void test_zero_is_on_the_grid(void **state)
     }
 }
 
-/* Whole numbers on whole steps: no other range serves them as well, so zero is known to the step.
- */
+/* Whole numbers fit a grid with step 1 exactly. No other range has a smaller error, so the zero
+ * point is known exactly. */
 static void test_zero_is_rounded(void **state)
 {
     (void)state;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A message of protobuf is a list of fields: a key (number of the field and kind of encoding), then
- * a varint, 4 or 8 bytes, or a length and as many bytes. The walk follows the descriptors that
- * protobuf-c makes of onnx.proto and writes a copy of the known fields.
+ * A protobuf message is a list of fields. A field has a key (field number and kind of encoding),
+ * and then a varint, 4 or 8 bytes, or a length and as many bytes. The walk follows the descriptors
+ * that protobuf-c generates from onnx.proto and writes a copy of the known fields.
  *
  *     file    | key length graph ... | key length raw_data (skipped) | key length doc (skipped) |
  *     copy    | key length graph ... | key place                     |
  *
- * Only messages that onnx.proto has are entered. None of them contains itself, so the walk is as
- * deep as the schema at most, whatever the file has. A message's length is known when it was
- * copied, so its four bytes are left open until then.
+ * Only messages that onnx.proto declares are entered. None of them contains itself, so the depth of
+ * the walk is limited by the schema, whatever the file contains. The length of a message is known
+ * after it was copied, so four bytes are reserved for it.
  */
 #include "onnx/wire.h"
 
@@ -24,7 +24,7 @@
 #define WINDOW_BYTES ((size_t)16 << 10)
 #define DEPTH_MOST 16 /* the schema has 7 */
 #define VARINT_MOST 10u
-#define LENGTH_BYTES 4u /* that a length is padded to: 28 bits */
+#define LENGTH_BYTES 4u /* of a reserved length: 28 bits */
 
 #define PLACE_FIELD 536870911u /* TensorProto.place */
 
@@ -32,7 +32,7 @@ enum kind { KIND_VARINT = 0, KIND_64 = 1, KIND_LENGTH = 2, KIND_32 = 5 };
 
 typedef struct file_walk {
     const sh_blob *blob;
-    uint64_t at;     /* in the blob */
+    uint64_t at;     /* position in the blob */
     uint8_t *window; /* a part of the blob */
     uint64_t window_at;
     size_t window_count;
@@ -42,16 +42,17 @@ typedef struct file_walk {
     size_t place_count, place_capacity;
 } file_walk;
 
-/* A field as it stands in the file. */
+/* A field in the file. */
 typedef struct file_item {
     uint64_t at; /* of its key */
     uint32_t number;
     enum kind kind;
-    uint64_t value; /* of a varint; the length where it has one */
-    uint64_t end;   /* of the message that it is in */
+    uint64_t value; /* of a varint; the length for KIND_LENGTH */
+    uint64_t end;   /* of the enclosing message */
 } file_item;
 
-/* Makes bytes at `walk->at` visible: at least one, as many as there are and the window takes. */
+/* Makes the bytes at `walk->at` available: at least one, and as many as are left and fit in the
+ * window. */
 static sh_status look(file_walk *walk, const uint8_t **bytes, size_t *count)
 {
     if (walk->at < walk->window_at || walk->at - walk->window_at >= walk->window_count) {
@@ -94,7 +95,7 @@ static sh_status read_varint(file_walk *walk, uint64_t *value, uint64_t end)
     return sh_fail(SH_FORMAT, "the number at byte %" PRIu64 " does not end", at);
 }
 
-/* Reads the key of a field and its varint or length; what else it has stays to be read. */
+/* Reads the key of a field and its varint or length. Its other bytes remain to be read. */
 static sh_status read_item(file_walk *walk, file_item *item, uint64_t end)
 {
     uint64_t key;
@@ -126,7 +127,7 @@ static sh_status read_item(file_walk *walk, file_item *item, uint64_t end)
     return length <= end - walk->at ? SH_OK : fail_cut(walk, item->at, end);
 }
 
-/* Bytes of an item that follow what read_item has read. */
+/* Returns the bytes of a field that read_item has not read. */
 static uint64_t item_bytes(const file_item *item)
 {
     switch (item->kind) {
@@ -141,7 +142,7 @@ static uint64_t item_bytes(const file_item *item)
     }
 }
 
-/* Room for so many bytes at the end of the copy. */
+/* Makes room for `bytes` more bytes at the end of the copy. */
 static sh_status grow(file_walk *walk, size_t bytes)
 {
     if (bytes > SH_WIRE_SMALL_MOST - walk->copied)
@@ -169,7 +170,7 @@ static sh_status put_key(file_walk *walk, uint32_t number, enum kind kind, uint6
     return SH_OK;
 }
 
-/* Copies bytes as they are; `*copied` is borrowed until the next one. */
+/* Copies bytes unchanged. `*copied` is borrowed until the next call. */
 static sh_status put_bytes(file_walk *walk, uint64_t bytes, const uint8_t **copied)
 {
     if (bytes > SH_WIRE_FIELD_MOST)
@@ -189,7 +190,7 @@ static sh_status put_bytes(file_walk *walk, uint64_t bytes, const uint8_t **copi
         walk->at += count;
         left -= count;
     }
-    walk->copy[walk->copied] = 0; /* not a part of it: ends a text that is checked */
+    walk->copy[walk->copied] = 0; /* terminates a text for the check; not part of the copy */
     return SH_OK;
 }
 
@@ -213,7 +214,7 @@ static sh_status check_text(const file_item *item, const uint8_t *text, const ch
     return SH_OK;
 }
 
-/* A list of numbers in one field. */
+/* Checks a list of numbers in one field. */
 static sh_status check_packed(const file_item *item, const uint8_t *bytes, ProtobufCType type)
 {
     bool whole = true;
@@ -229,7 +230,7 @@ static sh_status check_packed(const file_item *item, const uint8_t *bytes, Proto
     return SH_OK;
 }
 
-/* How a field of this type is encoded. */
+/* Returns the kind of encoding of a field type. */
 static enum kind kind_of(ProtobufCType type)
 {
     switch (type) {
@@ -241,12 +242,12 @@ static enum kind kind_of(ProtobufCType type)
         return KIND_VARINT;
     default:
         assert(type == PROTOBUF_C_TYPE_STRING || type == PROTOBUF_C_TYPE_BYTES ||
-               type == PROTOBUF_C_TYPE_MESSAGE); /* onnx.proto has no others */
+               type == PROTOBUF_C_TYPE_MESSAGE); /* onnx.proto has no other types */
         return KIND_LENGTH;
     }
 }
 
-/* Copies a known field that is no message. */
+/* Copies a known field that is not a message. */
 static sh_status copy_field(file_walk *walk, const file_item *item,
                             const ProtobufCFieldDescriptor *field)
 {
@@ -258,7 +259,7 @@ static sh_status copy_field(file_walk *walk, const file_item *item,
                        item->at);
     if (field->type == PROTOBUF_C_TYPE_STRING && field->label != PROTOBUF_C_LABEL_REPEATED &&
         item->value == 0)
-        return SH_OK; /* an empty text is as good as none, which is the one way here */
+        return SH_OK; /* an empty text equals a missing one; the copy omits it */
     SH_TRY(put_key(walk, item->number, item->kind, item->value));
     if (item->kind == KIND_VARINT)
         return SH_OK;
@@ -268,7 +269,7 @@ static sh_status copy_field(file_walk *walk, const file_item *item,
     return field->type == PROTOBUF_C_TYPE_STRING ? check_text(item, bytes, field->name) : SH_OK;
 }
 
-/* Notes where the values of a tensor are, and goes on behind them. */
+/* Records the place of the values of a tensor and skips them. */
 static sh_status leave_values(file_walk *walk, const file_item *item, bool *has_values)
 {
     if (item->kind != KIND_LENGTH)
@@ -290,7 +291,7 @@ static sh_status leave_values(file_walk *walk, const file_item *item, bool *has_
     return put_key(walk, PLACE_FIELD, KIND_VARINT, walk->place_count);
 }
 
-/* What cannot be left out without changing what the model computes. */
+/* Refuses fields that affect what the model computes but are not supported. */
 static sh_status check_dropped(const ProtobufCMessageDescriptor *type, uint32_t number)
 {
     if (type == &sh__onnx__model_proto__descriptor && number == 25)
@@ -319,7 +320,7 @@ static sh_status walk_inner(file_walk *walk, const file_item *item,
         return sh_fail(SH_FORMAT, "the %s at byte %" PRIu64 " is of another kind", field->name,
                        item->at);
     SH_TRY(put_key(walk, item->number, KIND_LENGTH, 0));
-    walk->copied--; /* the length comes later, and in four bytes */
+    walk->copied--; /* drop the length of one byte; four bytes follow later */
     SH_TRY(grow(walk, LENGTH_BYTES));
     const size_t length_at = walk->copied;
     walk->copied += LENGTH_BYTES;
@@ -334,7 +335,7 @@ static sh_status walk_inner(file_walk *walk, const file_item *item,
 static sh_status walk_message(file_walk *walk, const ProtobufCMessageDescriptor *type, uint64_t end,
                               int depth)
 {
-    uint32_t seen = 0; /* fields, by their index */
+    uint32_t seen = 0; /* fields, as bits by index */
     bool has_values = false;
     assert(type->n_fields <= 32);
     if (depth > DEPTH_MOST)
@@ -366,7 +367,7 @@ static sh_status walk_message(file_walk *walk, const ProtobufCMessageDescriptor 
     return SH_OK;
 }
 
-/* What unpacking may still take, from an arena. */
+/* Limits the memory of unpacking. Allocates from an arena. */
 struct budget {
     sh_arena *arena;
     size_t left;
@@ -383,7 +384,7 @@ static void *budget_alloc(void *context, size_t bytes)
     return sh_arena_take(budget->arena, bytes > 0 ? bytes : 1, 1);
 }
 
-/* The arena has it. */
+/* Does nothing: the arena owns the block. */
 static void budget_free(void *context, void *block)
 {
     (void)context;
@@ -418,7 +419,7 @@ sh_status sh_wire_read(sh_wire *wire, const sh_blob *blob, sh_arena *arena)
     if (walk.window == NULL)
         SH_TRY_DONE(sh_fail_memory(WINDOW_BYTES, "reading a model"));
     SH_TRY_DONE(walk_message(&walk, &sh__onnx__model_proto__descriptor, blob->count, 1));
-    SH_TRY_DONE(grow(&walk, 1)); /* an empty model has an address too */
+    SH_TRY_DONE(grow(&walk, 1)); /* the copy of an empty model needs an address too */
     status = unpack(wire, &walk, arena);
 done:
     free(walk.window);

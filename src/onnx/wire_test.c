@@ -5,7 +5,7 @@
 
 #include "base/test.h"
 
-/* Bytes of a message, put together. */
+/* A message while its bytes are put together. */
 typedef struct text {
     size_t count;
     uint8_t bytes[4096];
@@ -42,7 +42,7 @@ static void add_message(text *out, unsigned field, const text *inner)
     add_bytes(out, field, inner->bytes, inner->count);
 }
 
-/* Fields of messages. */
+/* Field numbers. */
 enum {
     MODEL_PRODUCER = 2,
     MODEL_DOC = 6,
@@ -65,7 +65,7 @@ enum {
     TENSOR_PLACE = 536870911,
 };
 
-/* A model with a node with one attribute, whose fields are `attribute`. */
+/* Makes a model with a node with one attribute, which has the fields in `attribute`. */
 static text around_attribute(const text *attribute)
 {
     text node = {0}, graph = {0}, model = {0};
@@ -104,9 +104,9 @@ static void test_values_stay_where_they_are(void **state)
     text tensor = {0};
     sh_wire wire;
     add_number(&tensor, TENSOR_DIMS, 2);
-    add_bytes(&tensor, TENSOR_FLOATS, "", 0); /* none: as if it were not there */
+    add_bytes(&tensor, TENSOR_FLOATS, "", 0); /* empty: as if it were missing */
     add_bytes(&tensor, TENSOR_RAW, "12345678", 8);
-    add_number(&tensor, TENSOR_PLACE, 7); /* not for files to say */
+    add_number(&tensor, TENSOR_PLACE, 7); /* files must not set this field */
     const text model = around_tensor(&tensor);
     assert_ok(read_text(&wire, &model));
     const Sh__Onnx__TensorProto *read_back = wire.model->graph->initializer[0];
@@ -124,14 +124,14 @@ static void test_what_is_not_known_is_left_out(void **state)
     (void)state;
     text attribute = {0}, deep = {0}, entry = {0};
     sh_wire wire;
-    /* A graph within a graph and so on: it is stepped over as a whole. */
+    /* Deeply nested graphs are skipped as a whole. */
     for (int i = 0; i < 400; i++) {
         text around = {0};
         add_message(&around, ATTRIBUTE_G, &deep);
         deep = around;
     }
     add_message(&attribute, ATTRIBUTE_G, &deep);
-    add_bytes(&attribute, ATTRIBUTE_INTS, "\1\2\x80\1", 4); /* packed, and one by one */
+    add_bytes(&attribute, ATTRIBUTE_INTS, "\1\2\x80\1", 4); /* packed and unpacked */
     add_number(&attribute, ATTRIBUTE_INTS, UINT64_MAX);
     text model = around_attribute(&attribute);
     add_text(&model, MODEL_DOC, "\xff\x01 not even a text");
@@ -187,7 +187,7 @@ static void test_malformed_bytes_are_refused(void **state)
          "a\0b",
          SH_FORMAT, "is not UTF-8"},
         {4, "\x12\x02\xc2\x9b", SH_FORMAT, "has control characters"},
-        {4, "\x12\x02z\xc3", SH_FORMAT, "is not UTF-8"}, /* a character that is cut */
+        {4, "\x12\x02z\xc3", SH_FORMAT, "is not UTF-8"}, /* a truncated character */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sh_wire wire;
@@ -263,7 +263,8 @@ static void test_there_are_limits(void **state)
     add_message(&model, MODEL_GRAPH, &graph);
     assert_fails(read_text(&wire, &model), SH_LIMIT, "has more than 1024 bytes");
 
-    /* A byte in the file can be a message of a hundred in memory: 6 million empty nodes. */
+    /* One byte in the file can become a message of a hundred bytes in memory: 6 million empty
+     * nodes. */
     const size_t count = 12u << 20;
     uint8_t *bytes = calloc(1, count + 16);
     assert_non_null(bytes);
@@ -277,7 +278,7 @@ static void test_there_are_limits(void **state)
     assert_fails(sh_wire_read(&wire, &blob, &arena), SH_LIMIT, "MiB beside the values");
     sh_arena_release(&arena);
 
-    /* A text attribute of 2 MiB. */
+    /* A string attribute of 2 MiB. */
     text inner = {0};
     add_varint(&inner, 4 << 3 | 2);
     add_varint(&inner, 2u << 20);
