@@ -80,10 +80,10 @@ def phrases():
     return found
 
 
-def findings(folders):
+def findings():
     patterns = phrases()
     texts = [(name, paragraphs_of_document(read(name))) for name in documents()]
-    texts += [(name, comments_of_source(read(name))) for name in sources() if name.startswith(folders)]
+    texts += [(name, comments_of_source(read(name))) for name in sources()]
     for name, paragraphs in texts:
         for line, text in paragraphs:
             for pattern, advice in patterns:
@@ -134,12 +134,11 @@ def print_grades():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--grades", action="store_true")
-    parser.add_argument("--folders", nargs="*", default=[""], help="only comments of these folders")
     options = parser.parse_args()
     if options.grades:
         print_grades()
         return 0
-    found = list(findings(tuple(options.folders))) + list(proselint_findings())
+    found = list(findings()) + list(proselint_findings())
     for line in found:
         print(line)
     if not found:

@@ -23,14 +23,14 @@ extern "C" {
 
 typedef struct sh_bench_options {
     const char *models; /* names or specs with commas between them; NULL: all at their examples */
-    uint32_t resize;    /* of `models`: images of so many pixels each way; 0: their examples' */
-    double seconds;     /* about so many for each model; 0: 1.5 */
+    uint32_t resize;    /* of `models`: pixels per side of their images; 0: those of the examples */
+    double seconds;     /* approximate time for each model; 0: 1.5 */
     uint32_t lanes;     /* 0: all cores */
-    sh_observer *observer; /* optional: notes of what is under way */
+    sh_observer *observer; /* optional: reports the progress */
     void *context;
 } sh_bench_options;
 
-/* Of one core at work alone, and of all together. */
+/* The rate of one core while the others are idle, and of all cores together. */
 typedef struct sh_bench_rate {
     double one, all;
 } sh_bench_rate;

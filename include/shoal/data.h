@@ -24,13 +24,13 @@ extern "C" {
 #define SH_DATA_EXAMPLES_MOST 24
 
 /*
- * Opens the job's data by the options that say how they are read (sh_option_reads), which packs
- * them where a training would, and reads every sample once: kind, task, size, samples of each class
- * and split, ranges of targets, constant inputs, samples that are there twice, what the reader has
- * to say, and what `shoal train auto` would do with them. With `examples`, at most
- * SH_DATA_EXAMPLES_MOST, it reads them twice more and adds so many typical and odd samples as
- * pictures. `*json` is an object as text, owned: free() it. Fails as opening and reading the data
- * do.
+ * Describes the job's data. Opens them with the options that affect reading (sh_option_reads),
+ * packs them if a training would, and reads every sample once. The result has kind, task, size,
+ * samples of each class and split, ranges of targets, constant inputs, duplicate samples, the
+ * reader's notes, and the choices of `shoal train auto`. If `examples` (at most
+ * SH_DATA_EXAMPLES_MOST) is not 0, reads the samples twice more and adds that many pictures of
+ * typical and of odd samples. `*json` is a JSON object as text, owned: free() it. Fails as opening
+ * and reading the data do.
  */
 SHOAL_API sh_status sh_data_survey(char **json, const sh_job *job, uint32_t examples) SHOAL_CHECKED;
 

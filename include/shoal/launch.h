@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a launcher of parallel programs (mpirun, srun) has placed this process, as it says in the
- * environment.
+ * The place of this process among those that a launcher of parallel programs (mpirun, srun)
+ * started, read from the environment.
  *
  *     sh_launch launch;
  *     if (sh_launch_read(&launch) && launch.rank > 0)
@@ -22,12 +22,12 @@ extern "C" {
 #endif
 
 typedef struct sh_launch {
-    uint32_t rank, ranks; /* this process, and how many there are; the first rank is 0 */
-    uint32_t here;        /* ranks on this machine, where the launcher says so, else 1 */
+    uint32_t rank, ranks; /* this process, from 0, and their number */
+    uint32_t here;        /* ranks on this machine; 1 if unknown */
     const char *launcher; /* "mpirun"; static storage */
 } sh_launch;
 
-/* False where no launcher has started this process, or what it says makes no sense. */
+/* False if no launcher started this process, or the environment is invalid. */
 SHOAL_API bool sh_launch_read(sh_launch *launch);
 
 #ifdef __cplusplus

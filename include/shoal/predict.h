@@ -86,13 +86,13 @@ SHOAL_API const sh_predictor_info *sh_predictor_about(const sh_predictor *predic
  * call. */
 SHOAL_API const char *sh_predictor_output(sh_predictor *predictor, uint32_t index);
 
-/* Predicts the samples of these files, and of those below folders, in order. SH_OK also where some
+/* Predicts the samples of these files, and of the files below folders, in order. SH_OK even if some
  * could not be read. SH_UNSUPPORTED: the run's data have no single files. */
 SHOAL_API sh_status sh_predict_files(sh_predictor *predictor, const char *const *paths,
                                      size_t count, const sh_predict_calls *calls) SHOAL_CHECKED;
 
-/* Predicts the rows of CSV that come on a descriptor (borrowed), each as soon as it has come, until
- * its end. The first may be a header. SH_UNSUPPORTED: the run was trained with something else. */
+/* Predicts the CSV rows from a descriptor (borrowed), each as soon as it arrives, until its end.
+ * The first row may be a header. SH_UNSUPPORTED: the run was trained with another kind of data. */
 SHOAL_API sh_status sh_predict_stream(sh_predictor *predictor, int fd,
                                       const sh_predict_calls *calls) SHOAL_CHECKED;
 

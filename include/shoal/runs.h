@@ -126,12 +126,12 @@ typedef struct sh_export_options {
     const char *run;   /* folder */
     const char *table; /* as in `shoal help runs`: "steps" */
     sh_export_format format;
-    const char *path; /* replaced as a whole or not at all, but for a pipe; NULL: `out` */
-    FILE *out;        /* whose errors are the caller's to look for */
+    const char *path; /* replaced atomically unless it is a pipe; NULL: `out` */
+    FILE *out;        /* the caller checks it for errors */
 } sh_export_options;
 
-/* Writes a table of a run as text; or as table "trace" all of it as a timeline, in Chrome's trace
- * event format whatever `format` says. SH_INVALID names the tables there are. */
+/* Writes a table of a run as text. The table "trace" is a timeline of the whole run, always in
+ * Chrome's trace event format. SH_INVALID: unknown table; the message lists the tables. */
 SHOAL_API sh_status sh_run_export(const sh_export_options *options) SHOAL_CHECKED;
 
 #ifdef __cplusplus

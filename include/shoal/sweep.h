@@ -118,18 +118,17 @@ typedef struct sh_sweep_options {
 
 typedef struct sh_sweep_result {
     char folder[SH_RUN_BYTES];
-    sh_trial *trials; /* owned; as they stand in the study */
+    sh_trial *trials; /* owned; in the study's order */
     size_t trial_count;
     uint32_t done, failed, waiting; /* of these */
-    uint32_t
-        others; /* trials in the folder that the study does not have any more: kept, not shown */
+    uint32_t others; /* trials in the folder that are no longer in the study: kept, not shown */
     void *inside;
 } sh_sweep_result;
 
 /*
- * Does what is left of a study. The result is there with SH_OK, where all that was asked for is
- * done or has failed, and with SH_STOPPED. Other failures: SH_FORMAT, SH_LIMIT with file, line and
- * column; SH_PERMISSION where the lab needs root; SH_REFUSED where another sweep has the folder.
+ * Runs the remaining trials of a study. `*result` is set with SH_OK (all requested trials are done
+ * or have failed) and with SH_STOPPED. Other failures: SH_FORMAT, SH_LIMIT with file, line and
+ * column; SH_PERMISSION if the lab needs root; SH_REFUSED if another sweep uses the folder.
  */
 SHOAL_API sh_status sh_sweep(const sh_sweep_options *options,
                              sh_sweep_result *result) SHOAL_CHECKED;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Training: start a job here, and what is told of one as it goes.
+ * Starts a training on this device, and reports its progress.
  *
  *     sh_train_options options;
  *     sh_train_options_init(&options);
@@ -12,7 +12,8 @@
  *     sh_summary_release(&summary);
  *
  * Threads: each call blocks and may be made from any thread, several at once; observers are called
- * on the calling thread, but with SH_EVENT_HUNG. sh_stop_request: any thread, and signal handlers.
+ * on the calling thread, except with SH_EVENT_HUNG. sh_stop_request: any thread, and signal
+ * handlers.
  */
 #ifndef SHOAL_TRAIN_H
 #define SHOAL_TRAIN_H

@@ -384,8 +384,9 @@ static sh_status compile_node(sh_compiler *compiler, const sh_node *node)
 }
 
 /*
- * Puts a buffer that instruction `now` writes into the block of one that it may overwrite and that
- * nobody needs any more. A block's lifetime is that of its last buffer: `last` of the block's own.
+ * Places a buffer that instruction `now` writes in the block of a buffer that it may overwrite and
+ * that no later instruction reads. A block lives as long as its last buffer: `last` of the block
+ * itself.
  */
 static void share_block(sh_program *program, sh_buffer *out, uint32_t now)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sixteen blocks of the cipher side by side become vector code, and their words lie in the order in
- * which they are used (drop.h): 1 ns an element, where a word at a time and a branch took 5.
- * Numbers count channels fastest, as they lie between convolutions. Where positions are the fastest
- * in memory, the elements of 64 numbers are as many strides apart, in lines that the next positions
- * use again; that takes four times as long.
+ * Sixteen blocks of the cipher are computed side by side, which vectorises. Their words are stored
+ * in the order of use (drop.h). This takes 1 ns per element; one word at a time with a branch
+ * took 5. Element numbers count channels fastest, which is the memory order between convolutions.
+ * If positions are fastest in memory, the elements of 64 numbers are that many strides apart, in
+ * cache lines that the next positions use again; that takes four times as long.
  */
 #include "backend/drop.h"
 

@@ -178,7 +178,7 @@ static void compare(const op_case *which, variation how, const char *variant,
     sh_graph_free(varied.graph);
 }
 
-/* Images are read as they lie; the bits do not tell how. */
+/* Images may have either layout; the bits are the same. */
 static void layouts_have_the_same_bits(void **state)
 {
     (void)state;

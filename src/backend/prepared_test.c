@@ -4,7 +4,7 @@
 
 #include "base/test.h"
 
-/* The same letter is the same packing: of one matrix with so many columns. */
+/* Equal letters give equal packings, of one matrix with 1 (a) or 2 (b) columns. */
 static sh_layout letter(const char *which, size_t bytes)
 {
     static sh_matrix matrices[2][1] = {{{.columns = 1}}, {{.columns = 2}}};

@@ -53,7 +53,7 @@ sh_cost sh_work_cost(const sh_work *work, const sh_graph *graph)
     return cost;
 }
 
-/* The row of this kind, name and detail; a new one where there is none. */
+/* Finds the row of this kind, name and detail, or adds one. */
 static sh_status find_row(sh_profile *profile, sh_profile_row **row, sh_profile_kind kind,
                           const char *name, const char *detail)
 {

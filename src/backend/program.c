@@ -307,7 +307,7 @@ static void run_all(sh_execution *execution, const selection *of, sh_gradient_si
     }
 }
 
-/* The sink of a parameter whose gradient is a product; NULL where it is none. */
+/* The sink of a parameter if its gradient is a product; otherwise NULL. */
 static const sh_instruction *product_sink(const sh_program *program, uint32_t parameter)
 {
     for (size_t i = 0; i < program->instruction_count; i++) {

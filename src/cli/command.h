@@ -70,13 +70,13 @@ typedef struct sh_command {
 SH_COMMAND_MAP(SH_COMMAND_DECLARE)
 #undef SH_COMMAND_DECLARE
 
-/* All of them; NULL ends the list. Static storage. */
+/* All commands; NULL ends the list. Static storage. */
 const sh_command *const *sh_command_all(void);
 
-/* NULL where there is none of that name. */
+/* Finds a command by name, or returns NULL. */
 const sh_command *sh_command_find(const char *name);
 
-/* Says that there is no such command, and which one may be meant; returns the exit code. */
+/* Prints that the command is unknown, with the nearest name; returns the exit code. */
 int sh_command_unknown(const char *name);
 
 /* All options that it takes, in the order of help; SH_OPTION_END ends them. Offsets are within its

@@ -28,14 +28,14 @@ typedef struct sh_event_stream {
     int descriptor; /* -1: writes nothing */
 } sh_event_stream;
 
-/* Opens the file to append to, makes it where it is missing. NULL: a stream that writes nothing. */
+/* Opens the file for appending and creates it if needed. NULL: a stream that writes nothing. */
 sh_status sh_event_stream_open(sh_event_stream *stream, const char *path) SHOAL_CHECKED;
 
-/* The line for an event that was seen `at_seconds`, without its newline. Owned: free(). NULL where
- * there is none for it, or memory is out. */
+/* The line for an event at `at_seconds`, without a newline. Owned: free(). NULL if the event has no
+ * line, or without memory. */
 char *sh_event_stream_line(const sh_event *event, double at_seconds);
 
-/* A line that cannot be written is the last: a full disk must not end a training because of it. */
+/* After a failed write nothing more is written: a full disk must not end a training. */
 void sh_event_stream_write(sh_event_stream *stream, const sh_event *event);
 
 void sh_event_stream_close(sh_event_stream *stream);

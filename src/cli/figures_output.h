@@ -24,7 +24,8 @@ typedef struct sh_figure_name {
 /* The figures of a model, in the order in which they are shown. */
 extern const sh_figure_name sh_figure_names[SH_FIGURE_COUNT];
 
-/* Prints "accuracy    97.50 %" and the like on standard output, and a table of several targets. */
+/* Prints the figures on standard output, such as "accuracy    97.50 %", and a table for several
+ * targets. */
 void sh_figures_print(const json_t *figures);
 
 /* Prints a table of the classes or labels and the confusion matrix; of many classes the pairs that

@@ -39,8 +39,8 @@ sh_status sh_result_file_write(const char *option, const char *path,
 sh_status sh_json_file_write(const char *path, json_t *root) SHOAL_CHECKED;
 
 /*
- * A list that is written item by item, so that it may be long: as a whole or not at all, but for
- * standard output and what is no regular file, which get each item as it comes.
+ * A list that is written item by item, so that it may be long. A regular file is replaced
+ * atomically. Standard output and other kinds of files get each item at once.
  */
 typedef struct sh_json_list sh_json_list;
 

@@ -73,7 +73,7 @@ static const char *clean_output(const teller *t, uint32_t index, char clean[NAME
     return sh_utf8_clean(clean, NAME_BYTES, sh_predictor_output(t->predictor, index));
 }
 
-/* The likeliest classes, without those of which there is nothing to see. */
+/* Prints the likeliest classes, except further ones that would be shown as 0.00 %. */
 static void print_classes(const teller *t, const sh_prediction *p)
 {
     char clean[NAME_BYTES];

@@ -61,7 +61,7 @@ static void print_head(const sh_run_snapshot *s, FILE *out)
             sh_quantity_rate(&d, s->samples_per_second));
 }
 
-/* Parts of a whole as so many characters each. */
+/* Draws each part of a device's time as a number of characters in proportion. */
 static void draw_parts(char bar[BAR_CELLS + 1], int cells, const sh_run_device *device)
 {
     const struct {

@@ -107,9 +107,8 @@ static void prepare_sanitizer(void)
 }
 
 /*
- * The mpirun of Open MPI 5 (its launcher is PRTE) passes nothing on any more once it was told to
- * end, so what is said from then on goes where its own standard error does. On another machine than
- * mpirun's that leads nowhere.
+ * The mpirun of Open MPI 5 (its launcher is PRTE) forwards no output after it was asked to end.
+ * Later output therefore goes to mpirun's own standard error. This has no effect on other machines.
  */
 static void find_launcher_error(void)
 {

@@ -234,8 +234,8 @@ static int conclude(const train_session *session, sh_status status, const sh_sum
     return code;
 }
 
-/* What a range test has found. It ends by itself when the loss diverges, which may be a loss that
- * is no number any more. */
+/* Reports the result of a range test. The test ends by itself when the loss diverges, also to a
+ * value that is not finite. */
 static int conclude_test(train_session *session, sh_status status)
 {
     const train_values *given = session->given;

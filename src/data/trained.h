@@ -45,9 +45,9 @@ void sh_trained_free(sh_trained *trained); /* accepts NULL */
 sh_status sh_trained_class(uint32_t *number, const sh_trained *trained,
                            const char *name) SHOAL_CHECKED;
 
-/* Checks that a model suits other data; `description` is theirs (sh_dataset_description), or
- * NULL. SH_MISMATCH: other task, number or order of classes, or shape, but for height and width
- * of bytes. */
+/* Checks that a model suits other data, whose `description` (sh_dataset_description) may be NULL.
+ * SH_MISMATCH: another task, number or order of classes, or shape; height and width of bytes may
+ * differ. */
 sh_status sh_trained_check(const sh_trained *trained, const sh_dataset_info *info,
                            const char *description) SHOAL_CHECKED;
 

@@ -3,9 +3,9 @@
  * The checks walk the descriptors that protobuf-c generates from the schema, so new fields are
  * checked without a change here. The schema is not recursive, so its depth bounds the recursion.
  *
- * A message is accepted only if packing it again gives the same bytes. This refuses encodings that
- * the decoder accepts silently: duplicate fields, of which the last one counts, text with a zero
- * byte, and numbers with more bytes than necessary.
+ * A message is accepted only if packing it again gives the same bytes. The decoder also accepts
+ * other encodings, which this check refuses: it uses the last of duplicate fields, cuts text at a
+ * zero byte, and reads numbers that have more bytes than necessary.
  */
 #include "net/message.h"
 

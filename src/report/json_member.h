@@ -11,10 +11,10 @@
 
 #include <jansson.h>
 
-/* A text, borrowed from the object; "" where there is none. */
+/* A text, borrowed from the object; "" if it is missing. */
 const char *sh_member_text(const json_t *object, const char *key);
 
-/* A number; NaN where there is none. */
+/* A number; NaN if it is missing. */
 double sh_member_number(const json_t *object, const char *key);
 
 #endif

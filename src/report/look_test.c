@@ -25,7 +25,7 @@ static bool near(double a, double b)
     return fabs(a - b) <= 1e-9 * fabs(b);
 }
 
-/* Ten rows a second of device `device`: so many cores, megabytes a second both ways. */
+/* Ten rows a second of a device that uses this many cores and megabytes a second each way. */
 static void add_samples(char rows[1024], int device, double cores, double megabytes)
 {
     snprintf(rows, 1024,

@@ -64,7 +64,7 @@ static const char *text_at(report *self, const sh_query *query, int column)
 
 enum { FIGURES = 3, HASH = FIGURES + SH_TRIAL_FIGURE_COUNT, SETTINGS = HASH + 1 };
 
-/* Whether their settings are equal but for the seed and `other`. */
+/* Whether all settings are equal, except the seed and `other`. */
 static bool are_alike(const row *a, const row *b, sh_setting other)
 {
     for (int i = 0; i < SH_SETTING_COUNT; i++)

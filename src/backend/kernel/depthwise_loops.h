@@ -10,21 +10,21 @@
 #include "backend/kernel/depthwise.h"
 #include "backend/kernel/vector_part.h"
 
-#define NEIGHBOURS ((size_t)8) /* outputs that are computed together, at most */
+#define NEIGHBOURS ((size_t)8) /* most outputs computed together */
 #define BAND 4                 /* vectors of channels, in the gradient of the weights */
 
-/* Floats so far apart share a place in the first-level cache, which has room for few of them. */
+/* Floats at multiples of this distance share a set of the first-level cache, which holds few. */
 #define SAME_PLACE ((size_t)1024)
-/* Floats of a row of which the cache holds four rows. */
+/* Most floats of a row if the cache must hold four rows. */
 #define IN_CACHE ((size_t)2048)
 
-/* The gradients of this many rows and columns of weights are made together, and from so many
- * outputs on that pays. */
+/* The gradients of WINDOW rows and columns of weights are computed together if there are at least
+ * LEAST outputs; with fewer it is slower. */
 #define WINDOW 3
 #define LEAST ((size_t)8)
 
-/* Channels that are worked on in all images before the next, so that rows are still in the cache
- * when the next row of outputs needs them. */
+/* The number of channels to process together, so few that their rows are still in the cache when
+ * the next row of outputs needs them. */
 static size_t channels_of_block(const sh_depthwise *of)
 {
     const size_t fit = IN_CACHE / of->in[1] < 32 ? 32 : IN_CACHE / of->in[1];

@@ -50,11 +50,11 @@ typedef struct sh_matrix_product {
     float *c;
     size_t c_line, c_row;
     size_t lines, rows, columns;
-    bool continues;    /* from what stands in c, instead of +0 */
+    bool continues;    /* chains start from the values in c instead of +0 */
     const float *bias; /* [columns], added to the ends of chains; or NULL */
 } sh_matrix_product;
 
-/* Floats of a row of a packed panel of so many columns in all: what b_row is then. */
+/* Floats of a row of a packed panel of a matrix with `columns` columns: the value of b_row. */
 static inline size_t sh_panel_width(size_t columns)
 {
     return columns <= SH_PANEL / 2 ? SH_PANEL / 2 : SH_PANEL;

@@ -31,11 +31,11 @@
 #define BLOCK ((size_t)48) /* rows */
 #define PART ((size_t)32)  /* steps of a chain */
 
-/* Rows of a so many floats apart share a place in the cache, where only few of them fit. */
+/* Rows of a that are SAME_SET floats apart share a cache set, which holds only FEW of them. */
 #define SAME_SET ((size_t)1024)
 #define FEW ((size_t)8)
 
-/* Where a tile is at work. */
+/* The position of a tile. */
 typedef struct tile {
     const sh_matrix_product *of;
     const float *a, *b;

@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolution and its gradients, on channels-last images; x [N, H, W, G C], y [N, P, Q, G O], G
- * groups. Each is a sum of products (kernel/product.h), over
+ * Convolution and its gradients on channels-last images: x [N, H, W, G C], y [N, P, Q, G O], G
+ * groups. Each is a sum of products (kernel/product.h) over
  *
  *     y    row, column and channel of the window, ascending
- *     dx   row, column and channel of dy, ascending: those whose window sees the position
+ *     dx   row, column and channel of dy, ascending: those whose window contains the position
  *     dw   sample, row and column of dy, ascending
  *
- * What lies beside the image is skipped; only in dw columns beside it take part, as +0: there an
- * image is copied into a *frame* with zeros left and right, so that a product has all columns of a
- * window together.
+ * Positions outside of the image are skipped, with one exception: in dw, columns outside take part
+ * as +0. There an image is copied into a *frame* with zeros left and right, so that one product has
+ * all columns of a window.
  *
- * y and dx are the same work: an output sees positions of an image through weights, and outputs
- * that see through the same ones are computed together. In dx neighbours whose positions differ by
- * the stride do so: each such class is a convolution of its own, with those weights alone.
+ * y and dx are computed alike: an output is a sum over image positions times weights, and outputs
+ * with the same weights are computed together. In dx these are positions that differ by multiples
+ * of the stride. Each such class is a convolution of its own with a part of the weights.
  *
- * Weights are packed once a step in the order in which they are multiplied; dx of windows of one
- * position reads them as they lie. Where each channel is a
- * group of its own the kernels are those of kernel/depthwise.h.
+ * Weights are packed once a step in the order of use. dx of 1x1 windows reads them unpacked. If
+ * each channel is a group of its own, the kernels of kernel/depthwise.h are used.
  */
 #include <string.h>
 
 #include "backend/lower/lowering.h"
 
-/* Positions in a block of a gradient of weights: few enough for the cache, enough for a chain to be
- * worth loading what it goes on from. */
+/* Positions in a block of a gradient of weights: few enough for the cache, and enough to pay for
+ * loading the partial sum that a chain continues. */
 #define BLOCK_FLOATS ((size_t)32768)
 #define LEAST_BLOCK ((size_t)64)
 
@@ -145,8 +144,8 @@ static const float *frame_put(const frame *f, const float *image, float *framed)
     return framed;
 }
 
-/* Of `count` rows, a step apart from `first` on, those that lie in an image of so many: [0], [1].
- */
+/* range[0] .. range[1] - 1: which of `count` rows, `step` apart from `first` on, are in an image of
+ * `rows` rows. */
 static void rows_inside(ptrdiff_t first, ptrdiff_t step, size_t count, size_t rows, size_t range[2])
 {
     range[0] = 0;

@@ -5,8 +5,8 @@
  *
  *     y  K, ascending; then the bias is added      dx  O, ascending      dw  N, ascending
  *
- * Samples are few and weights are many, so the weights are used as they lie. The forward pass turns
- * the samples over instead: vectors run across the samples.
+ * There are few samples and many weights, so the weights are used unpacked. The forward pass
+ * transposes the samples instead: vectors run across the samples.
  */
 #include <string.h>
 

@@ -22,7 +22,7 @@ typedef struct node_state {
     sh_type out_type[SH_MAX_OUTPUTS];
 } node_state;
 
-/* The types of operands, for some samples of those that go by sample. */
+/* The types of operands for a slab: by-sample operands have `samples` samples. */
 static void slab_types(sh_type *types, const sh_type *whole, uint32_t count, uint32_t by_sample,
                        size_t samples)
 {

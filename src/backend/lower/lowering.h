@@ -28,17 +28,17 @@ typedef struct sh_call {
     void *const *out;
     void *scratch;      /* aligned to SH_ALIGNMENT */
     size_t elements;    /* of input 0 */
-    bool channels_last; /* how input 0 lies */
+    bool channels_last; /* the layout of input 0 */
     const sh_kernels *kernels;
-    sh_slab slab; /* types of operands that go by sample are those of the slab */
+    sh_slab slab; /* the types of by-sample operands are those of the slab */
 } sh_call;
 
-/* Operands that go by sample. */
+/* By-sample operands. */
 #define SH_IN(i) (UINT32_C(1) << (i))
 #define SH_OUT(i) (UINT32_C(1) << (SH_MAX_INPUTS + (i)))
 
 typedef struct sh_lowering {
-    /* Required, but for aliases. */
+    /* Required, except for aliases. */
     void (*run)(const sh_call *call);
 
     /* Optional: bytes of scratch for these types. */
@@ -79,7 +79,7 @@ typedef struct sh_lowering {
 #include "graph/ops.def"
 #undef SH_OP
 
-/* Is this the first run of those that make a whole? The last? */
+/* Whether this is the first, or the last, of the runs that cover all samples. */
 static inline bool sh_call_begins(const sh_call *call)
 {
     return call->slab.first == 0;
@@ -93,10 +93,10 @@ static inline bool sh_call_ends(const sh_call *call)
 /* Emits the instructions that compute `node`. */
 sh_status sh_lower_node(sh_compiler *compiler, const sh_node *node) SHOAL_CHECKED;
 
-/* For the member channels_last: is any of the inputs an image that lies channels-last? */
+/* For the member channels_last: whether any input is an image in channels-last layout. */
 bool sh_any_channels_last(const sh_compiler *compiler, const sh_node *node);
 
-/* A packing of so many matrices, all zero, in the compiler's memory. */
+/* Makes a packing of `count` zeroed matrices in the compiler's memory. */
 sh_status sh_packing_new(sh_packing **packing, sh_compiler *compiler, size_t count) SHOAL_CHECKED;
 
 /* db [columns]: the sum of the rows of dy [rows, columns]. */

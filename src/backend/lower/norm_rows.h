@@ -22,7 +22,7 @@
 typedef struct sh_norm {
     size_t rows, channels;
     size_t first, count; /* the rows of this call; pointers are to the first of them */
-    size_t width;        /* floats that are worked on as one long row: whole rows */
+    size_t width;        /* floats processed as one long row: a multiple of a row */
     float epsilon;
     sh_activation activation;
     bool training;
@@ -31,7 +31,7 @@ typedef struct sh_norm {
 /* All rows in one call. */
 sh_norm sh_norm_of(size_t rows, size_t channels);
 
-/* Rows of a block: moments need so many in their first call, if there are so many. */
+/* Rows of a block. The first call for moments needs at least one block, or all rows. */
 size_t sh_norm_block(const sh_norm *norm);
 
 /* Bytes of scratch that any of the functions below needs. */
