@@ -5,7 +5,8 @@
     python3 examples/photo_page.py model.onnx [PORT]
 
 model.onnx is the file that a training on photos leaves in its run's folder. Needs onnxruntime, numpy and Pillow
-(pip install onnxruntime pillow). A photo is made square and small as `--fit crop` does it, which is the default of a training.
+(pip install onnxruntime pillow). A photo is resized as in the training, but by Pillow: a
+probability may differ by some points from that of `shoal predict`.
 """
 import ast
 import http.server
@@ -29,27 +30,31 @@ async function ask(file) {
 </script>
 """
 MOST_BYTES = 50_000_000
+# How a training made photos square: --fit.
+FITS = {"crop": ImageOps.fit, "pad": ImageOps.pad, "stretch": lambda image, size, method: image.resize(size, method)}
 
 
 class Model:
     def __init__(self, path):
         self.session = onnxruntime.InferenceSession(path)
-        about = {key: value for key, value in self.session.get_modelmeta().custom_metadata_map.items() if not key.startswith("shoal.")}
+        about = self.session.get_modelmeta().custom_metadata_map
         if about.get("task") != "classify" or "imgsz" not in about:
             sys.exit(f"{path}: not a model that names photos; train one with 'shoal train auto FOLDER'")
         self.height, self.width = ast.literal_eval(about["imgsz"])
         self.names = ast.literal_eval(about["names"])
         self.mode = "L" if about["channels"] == "1" else "RGB"
-        # A model exported with --bake normalises pixels itself; its file says so.
-        self.baked = self.session.get_modelmeta().custom_metadata_map.get("shoal.baked") == "1"
+        inputs = json.loads(about.get("shoal.trained", "{}")).get("description", {}).get("inputs", {})
+        self.fit, self.uses_exif = FITS[inputs.get("fit", "crop")], inputs.get("exif", True)
+        self.is_baked = about.get("shoal.baked") == "1"  # by --bake: the model normalises pixels itself
         self.mean, self.std = (numpy.array(ast.literal_eval(about[key]), "float32").reshape(-1, 1, 1) for key in ("mean", "std"))
 
     def answers(self, photo):
         """(name, probability) of each class, the likeliest first."""
-        image = ImageOps.exif_transpose(Image.open(io.BytesIO(photo))).convert(self.mode)
-        image = ImageOps.fit(image, (self.width, self.height), Image.Resampling.BILINEAR)
+        image = Image.open(io.BytesIO(photo))
+        image = (ImageOps.exif_transpose(image) if self.uses_exif else image).convert(self.mode)
+        image = self.fit(image, (self.width, self.height), Image.Resampling.BILINEAR)
         pixels = numpy.asarray(image, "float32").reshape(self.height, self.width, -1).transpose(2, 0, 1)
-        if not self.baked:
+        if not self.is_baked:
             pixels = (pixels / numpy.float32(255) - self.mean) / self.std
         logits = self.session.run(None, {"input": pixels[None]})[0][0]
         shares = numpy.exp(logits - logits.max())
@@ -71,13 +76,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.reply(200, "text/html; charset=utf-8", PAGE.encode())
 
     def do_POST(self):
-        length = int(self.headers.get("Content-Length") or 0)
-        if not 0 < length <= MOST_BYTES:
-            self.reply(413, "text/plain", b"a photo of at most 50 MB, please")
+        length = self.headers.get("Content-Length", "")
+        if not (length.isdecimal() and 0 < int(length) <= MOST_BYTES):
+            self.reply(413, "text/plain", b"send one photo of at most 50 MB")
             return
         try:
-            answers = self.model.answers(self.rfile.read(length))
-        except (OSError, ValueError) as error:
+            answers = self.model.answers(self.rfile.read(int(length)))
+        except (OSError, ValueError, Image.DecompressionBombError) as error:
             self.reply(400, "text/plain; charset=utf-8", f"this is not a photo that can be read: {error}".encode())
             return
         self.reply(200, "application/json", json.dumps(answers).encode())
