@@ -34,6 +34,18 @@ static const sh_stored_tensor tensors[] = {
     {"u", {SH_U8, {1, {3}}}, octets},
 };
 
+/* CRC-32 by its definition: the polynomial of IEEE 802.3, bit by bit. */
+static uint32_t crc_of(const uint8_t *bytes, size_t count)
+{
+    uint32_t crc = UINT32_MAX;
+    for (size_t i = 0; i < count; i++) {
+        crc ^= bytes[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ ((crc & 1) != 0 ? 0xedb88320u : 0);
+    }
+    return ~crc;
+}
+
 static void arrays_are_read_again(void **state)
 {
     (void)state;
@@ -56,6 +68,7 @@ static void arrays_are_read_again(void **state)
         const size_t size = (size_t)member.bytes;
         assert_int_equal(pread(fd, found, size, (off_t)(member.head_at + 30 + strlen(names[i]))),
                          size);
+        assert_int_equal(crc_of(found, size), member.crc);
         assert_ok(sh_npy_parse(&header, found, size, size));
         assert_int_equal(header.kind, kinds[i]);
         assert_int_equal(header.data_at % 64, 0);

@@ -702,22 +702,24 @@ static void frozen_weights_stay(void **state)
 static void the_first_grain_is_the_same_on_all_devices(void **state)
 {
     (void)state;
-    char hash[3][SH_DIGEST_TEXT];
-    for (uint32_t i = 0; i < 3; i++) {
+    char hash[4][SH_DIGEST_TEXT];
+    for (uint32_t i = 0; i < 4; i++) {
         experiment e = small("lenet", 1, 2);
         workshop shop;
-        if (i == 2) { /* lanes with their own weights */
+        if (i >= 2) { /* lanes with their own weights */
             snprintf(e.job.strategy, sizeof e.job.strategy, "local:2");
             e.job.workers = 5;
         }
         workshop_open(&shop, &e, 1 + i % 2);
-        shop.replica->weights[0] += 1; /* the hash does not depend on the present weights */
+        shop.replica->weights[0] +=
+            1 + (float)i; /* the hash does not depend on the present weights */
         const float held = shop.replica->weights[0];
         assert_ok(sh_trainer_first_grain(shop.trainer, hash[i]));
         assert_true(shop.replica->weights[0] == held);
         workshop_close(&shop);
     }
     assert_string_equal(hash[0], hash[1]);
+    assert_string_equal(hash[2], hash[3]);
 }
 
 static void samples_are_brought_before_their_step(void **state)
