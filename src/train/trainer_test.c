@@ -711,8 +711,8 @@ static void the_first_grain_is_the_same_on_all_devices(void **state)
             e.job.workers = 5;
         }
         workshop_open(&shop, &e, 1 + i % 2);
-        shop.replica->weights[0] +=
-            1 + (float)i; /* the hash does not depend on the present weights */
+        /* The hash must not depend on the present weights, which differ between runs. */
+        shop.replica->weights[0] += 1 + (float)i;
         const float held = shop.replica->weights[0];
         assert_ok(sh_trainer_first_grain(shop.trainer, hash[i]));
         assert_true(shop.replica->weights[0] == held);
