@@ -14,7 +14,7 @@
 
 typedef struct sh_aftermath {
     uint64_t said;   /* this device's weight check in the trailer; 0: not computed yet */
-    uint64_t total;  /* the last total of all devices' checks */
+    uint64_t total;  /* the sum of all devices' checks; 0: the reduction did not complete */
     bool not_finite; /* the stage failed because the sum is not finite */
     bool by_this;    /* this device's own part of the sum is not finite */
 } sh_aftermath;

@@ -438,8 +438,12 @@ sh_sum_totals sh_sum_read_totals(const sh_sum *sum)
         .stops = words[WORD_STOPS],
         .next_view = (uint32_t)words[WORD_NEXT_VIEW],
         .check = words[WORD_CHECK],
-        .own_check = sum->own.trailer[WORD_CHECK],
     };
+}
+
+uint64_t sh_sum_own_check(const sh_sum *sum)
+{
+    return sum->own.trailer[WORD_CHECK];
 }
 
 bool sh_sum_own_is_finite(const sh_sum *sum)

@@ -101,11 +101,11 @@ typedef struct sh_sum_totals {
     uint64_t samples, score, stops;
     uint32_t next_view; /* as noted by a device; 0: none */
     uint64_t check;     /* the sum of all devices' checks */
-    uint64_t own_check; /* the check in the own trailer */
 } sh_sum_totals;
 
 /* Reads the total after the reduction. On a single device: of the additions so far. */
 sh_sum_totals sh_sum_read_totals(const sh_sum *sum);
+uint64_t sh_sum_own_check(const sh_sum *sum); /* the check in the own trailer */
 bool sh_sum_own_is_finite(const sh_sum *sum); /* everything added to the own part */
 /* Sets loss, samples and score of the own trailer. */
 void sh_sum_set_totals(sh_sum *sum, const sh_sum_totals *totals);

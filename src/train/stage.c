@@ -333,7 +333,7 @@ sh_status sh_stage_reduce(sh_stage *stage, const sh_part *part)
 
     /* Clear the sum unless units are held, and prepare the weights. */
     stage->part = part;
-    stage->said = stage->not_finite = false;
+    stage->said = stage->not_finite = stage->reduced = false;
     stage->turn.failure = SH_OK;
     SH_TRY(sh_stage_share_sum(stage, part->engine));
     if (stage->held.count == 0 || !training)
@@ -376,5 +376,6 @@ sh_status sh_stage_reduce(sh_stage *stage, const sh_part *part)
     const sh_status status = sh_engine_wait(part->engine);
     sh_lanes_set_waiting(stage->lanes, false);
     sh_stopwatch_since(watch, &watch->network_ns, begun);
+    stage->reduced = status == SH_OK;
     return status;
 }

@@ -83,6 +83,7 @@ typedef struct sh_stage {
     uint64_t check;  /* of the replica and its exponents, in the last stage that compared them */
     bool not_finite; /* the last stage's sum is not finite */
     bool said;       /* the own trailer has the replica's current check */
+    bool reduced;    /* the last reduction completed; if not, an engine may still write totals */
     sh_stage_task task;
     sh_stage_spans spans;
     sh_stage_turn turn;
@@ -96,11 +97,9 @@ typedef struct sh_stage {
 sh_status sh_stage_init(sh_stage *stage) SHOAL_CHECKED;
 void sh_stage_release(sh_stage *stage);
 
-/*
- * Computes the units of `todo` and sums with all devices: the trailer and, in training, the buckets
+/* Computes the units of `todo` and sums with all devices: the trailer and, in training, the buckets
  * before it. In training the units become held units, whether or not the reduction succeeds; if
- * reading samples fails, no unit is held afterwards.
- */
+ * reading samples fails, no unit is held afterwards. */
 sh_status sh_stage_reduce(sh_stage *stage, const sh_part *part) SHOAL_CHECKED;
 
 /* Drops the held units: the next stage begins with an empty sum. */
