@@ -103,6 +103,9 @@ def messages():
     source = number(1, 2) + block(2, "10.0.0.2") + number(3, 7701) + block(4, b"s" * 32)
     yield "welcome", message(11, number(1, 1) + block(2, json.dumps(JOB)) + block(3, "f" * 64) + block(4, b"d" * 32) +
                              block(5, source))
+    yield "survey", message(27, b"")
+    yield "roster", message(28, block(1, "lenet") + block(2, "digits") + number(3, 64) + number(4, 16) + number(5, 7)
+                            + block(6, block(1, "vm") + number(2, 3) + number(3, 4) + number(4, 8)))
     yield "refuse", message(12, block(1, "the job has 256 devices"))
     yield "ready", message(13, block(1, "0" * 64) + block(2, "f" * 64) + number(3, 1))
     yield "notice", message(14, notice)
@@ -238,6 +241,20 @@ def inventories():
     for number, text in enumerate(("this", "8x pi4@100Mbit", "this@1gbit, 2x12.5gflops@500kbit,pi5", "256xpi5@0.5gbit",
                                    "pi4@", "0xpi4", "4x pi5@1gbit/11w,9gflops/0.5w", "pi4/w", "1e9gflops", ",", "2x2x pi4@1mbit@1mbit")):
         yield str(number), text.encode()
+
+
+def device_lists():
+    """Devices of a job (plan/device_list.h)."""
+    numbers = ("samples_per_second", "flops_per_second", "in_bytes_per_second", "out_bytes_per_second", "delay_seconds",
+               "memory_available_bytes", "temperature_celsius", "power_watts", "battery_ratio", "throttled_ratio")
+    first = {"name": "vm", "state": "computes", "lanes": 4, "grains": 3, "why": "",
+             **{name: 1.5 + i for i, name in enumerate(numbers)}}
+    second = {"name": "attic", "state": "standby", "why": "its link is slow", **{name: None for name in numbers}}
+    job = {"model": "lenet", "data": "digits", "batch_size": 64, "grain": 16, "steps": 7}
+    every = {"format": "shoal.devices", "version": 1, "job": job, "devices": [first, second]}
+    yield "job", json.dumps(every).encode()
+    yield "one", json.dumps({**every, "job": None, "devices": [{"name": "a"}]}).encode()
+    yield "newer", json.dumps({**every, "version": 2}).encode()
 
 
 def devices():
@@ -445,6 +462,7 @@ def main():
             ("rate", rates),
             ("inventory", inventories),
             ("device", devices),
+            ("device_list", device_lists),
             ("receiver", hand_overs),
             ("hierarchy", hierarchies),
             ("interfaces", interfaces),

@@ -17,7 +17,7 @@
 #ifndef SHOAL_PLAN_H
 #define SHOAL_PLAN_H
 
-#include "shoal/train.h"
+#include "shoal/device_info.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,6 +28,7 @@ typedef struct sh_plan_options {
     const char *lanes; /* cores, as sh_lanes_check has them; NULL: all */
     uint64_t memory;   /* most bytes to hold resident; 0: any number */
     const char *on; /* devices, such as "this@1gbit, 8x pi4@100mbit" (docs/planning.md); or NULL */
+    const sh_device_list *devices; /* instead of `on`: a list; borrowed for the call; or NULL */
     const char
         *deadline; /* with `on`: choose the fewest devices that end in time, "1.5h"; or NULL */
     bool energy;   /* with `on`: choose the devices with the least energy (in time) */

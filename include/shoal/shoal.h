@@ -8,6 +8,7 @@
 #include "shoal/builder.h"
 #include "shoal/data.h"
 #include "shoal/describe.h"
+#include "shoal/device_info.h"
 #include "shoal/eval.h"
 #include "shoal/export.h"
 #include "shoal/hand_over.h"

@@ -58,6 +58,7 @@ typedef struct sh_command {
     X(bench)                                                                                       \
     X(report)                                                                                      \
     X(plan)                                                                                        \
+    X(devices)                                                                                     \
     X(sweep)                                                                                       \
     X(runs)                                                                                        \
     X(top)                                                                                         \

@@ -17,9 +17,9 @@
 #include "cli/json_file.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
+#include "cli/token_argument.h"
 #include "shoal/shoal.h"
 
-#define TOKEN_BYTES 4096
 #define RECONNECT_S 60
 #define CACHE_BYTES (10ull << 30)
 
@@ -129,19 +129,12 @@ static void print_result(const sh_join_result *result, const char *saved)
         sh_console_note("saved       %s", sh_utf8_clean(clean, sizeof clean, saved));
 }
 
-/* Takes the token out of the list of processes. The arguments are the program's own memory. */
-static void take_token(char line[TOKEN_BYTES], const char *argument)
-{
-    snprintf(line, TOKEN_BYTES, "%s", argument);
-    explicit_bzero((char *)(uintptr_t)argument, strlen(argument));
-}
-
 static int run(const sh_arguments *arguments, void *values)
 {
     const pid_t parent = getppid();
     join_values *given = values;
     join_session session;
-    char line[TOKEN_BYTES] = "";
+    char line[SH_TOKEN_LINE_BYTES] = "";
     if (sh_lanes_check(given->options.lanes) != SH_OK)
         return sh_console_misuse("join", "%s", sh_message());
 #ifdef __linux__
@@ -155,20 +148,11 @@ static int run(const sh_arguments *arguments, void *values)
         sh_log_set(0, sh_console_log, NULL);
     sh_descriptors_raise();
     sh_secrecy_begin();
-    given->options.token = line;
     given->options.local = given->local;
     given->options.port = (uint16_t)given->port;
-    if (strcmp(arguments->positionals[0], "-") != 0) {
-        take_token(line, arguments->positionals[0]);
-    } else {
-        setvbuf(stdin, NULL, _IONBF, 0); /* no other copy of the token stays in memory */
-        char *token = fgets(line, sizeof line, stdin) != NULL ? line + strspn(line, " \t") : line;
-        token[strcspn(token, " \t\r\n")] = '\0';
-        if (token[0] == '\0')
-            return sh_console_fail("no token on standard input: it is the line that begins with "
-                                   "shoal:// and is printed by 'shoal train --listen'");
-        given->options.token = token;
-    }
+    given->options.token = sh_token_argument(line, arguments->positionals[0]);
+    if (given->options.token == NULL)
+        return SH_EXIT_FAILURE;
     if (given->options.save != NULL && sh_result_file_check("--save", given->options.save) != SH_OK)
         return sh_console_fail("%s", sh_message());
     sh_progress_init(&session.progress, given->quiet);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/quantity.h"
+#include "base/secrecy.h"
 #include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/json_file.h"
+#include "cli/token_argument.h"
 #include "shoal/plan.h"
 
 typedef struct plan_values {
@@ -298,25 +301,57 @@ static int print_plan(const sh_plan_options *asked, const sh_plan_result *plan)
     return SH_EXIT_DONE;
 }
 
+static bool ends_in(const char *text, const char *end)
+{
+    const size_t length = strlen(text), tail = strlen(end);
+    return length > tail && strcmp(text + length - tail, end) == 0;
+}
+
+/* Reads the devices if --on is a token or a file; otherwise the list stays empty. */
+static int list_devices(sh_device_list *list, const char *on)
+{
+    char line[SH_TOKEN_LINE_BYTES];
+    sh_status status = SH_OK;
+    if (on != NULL && sh_token_is(on)) {
+        sh_secrecy_begin();
+        const char *token = sh_token_argument(line, on);
+        if (token == NULL)
+            return SH_EXIT_FAILURE;
+        status = sh_devices_of_job(list, token);
+        explicit_bzero(line, sizeof line);
+    } else if (on != NULL && ends_in(on, ".json")) {
+        status = sh_devices_read(list, on);
+    }
+    return status == SH_OK ? SH_EXIT_DONE : sh_console_fail("--on: %s", sh_message());
+}
+
 static int run(const sh_arguments *arguments, void *values)
 {
     plan_values *given = values;
     sh_plan_result plan;
+    sh_device_list list = {.count = 0};
     sh_job *job = &given->asked.job;
     int code = sh_command_take_job(&sh_plan_command, arguments, job);
     if (code != SH_EXIT_DONE)
         return code;
     if (sh_lanes_check(given->asked.lanes) != SH_OK || sh_job_complete(job) != SH_OK)
         return sh_console_misuse("plan", "%s", sh_message());
+    if (given->json != NULL && sh_json_file_check(given->json) != SH_OK)
+        return sh_console_fail("%s", sh_message());
+    code = list_devices(&list, given->on);
+    if (code != SH_EXIT_DONE)
+        return code;
+    const bool listed = list.count > 0;
     const sh_plan_options asked = {.job = *job,
                                    .lanes = given->asked.lanes,
                                    .memory = given->asked.memory,
-                                   .on = given->on,
+                                   .on = listed ? NULL : given->on,
+                                   .devices = listed ? &list : NULL,
                                    .deadline = given->deadline,
                                    .energy = given->energy};
-    if (given->json != NULL && sh_json_file_check(given->json) != SH_OK)
-        return sh_console_fail("%s", sh_message());
-    if (sh_plan(&asked, &plan) != SH_OK)
+    const sh_status planned = sh_plan(&asked, &plan);
+    sh_device_list_release(&list);
+    if (planned != SH_OK)
         return sh_console_fail("%s", sh_message());
     if (!given->quiet && plan.note[0] != '\0')
         sh_console_note("%s", plan.note);
@@ -342,6 +377,9 @@ const sh_command sh_plan_command = {
         "A device is this (as measured), a board (pi4, pi5, jetson-nano, orin-nano, agx-orin:\n"
         "estimated) or what it reaches, such as 25gflops; @ begins its link, / its power in "
         "watts.\n"
+        "Instead of DEVICES, the token of a running job (- reads it from standard input), or a "
+        "file of\n"
+        "shoal devices --json, which has measured speeds and links.\n"
         "--energy chooses the devices that need the least energy, --deadline the fewest that end "
         "in\n"
         "time, both together the least energy in time.\n"

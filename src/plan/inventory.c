@@ -150,3 +150,67 @@ sh_status sh_inventory_parse(sh_inventory *inventory, const char *text)
     *inventory = found;
     return SH_OK;
 }
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+/* The mean of the known speeds; 0: none is known. */
+static double mean_flops(const sh_device_list *list)
+{
+    double sum = 0;
+    uint32_t known = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const double flops = list->devices[i].flops_per_second;
+        if (!(flops > 0))
+            continue;
+        sum += flops;
+        known++;
+    }
+    return known > 0 ? sum / known : 0;
+}
+
+static sh_inventory_kind kind_of(const sh_device_info *from, double mean)
+{
+    const double in = from->in_bytes_per_second, out = from->out_bytes_per_second;
+    sh_inventory_kind kind = {
+        .count = 1,
+        .flops = from->flops_per_second > 0 ? from->flops_per_second : mean,
+        .link = in > 0 && out > 0 ? fmin(in, out)
+                : in > 0          ? in
+                : out > 0         ? out
+                                  : 0,
+        .watts = from->power_watts > 0 ? from->power_watts : 0,
+    };
+    snprintf(kind.name, sizeof kind.name, "%.*s", SH_INVENTORY_NAME - 1, from->name);
+    return kind;
+}
+
+static bool is_alike(const sh_inventory_kind *a, const sh_inventory_kind *b)
+{
+    return a->flops == b->flops && a->link == b->link && a->watts == b->watts;
+}
+
+sh_status sh_inventory_of_list(sh_inventory *inventory, const sh_device_list *list)
+{
+    sh_inventory found = {.listed = true};
+    const double mean = mean_flops(list);
+    if (mean == 0)
+        return sh_fail(SH_NOT_FOUND, "--on: the speed of none of the devices is known; run shoal "
+                                     "bench on them, or list them while they compute");
+    if (list->count > SH_DEVICES_MAX)
+        return sh_fail(SH_INVALID, "--on: %zu devices: at most %d", list->count, SH_DEVICES_MAX);
+    for (size_t i = 0; i < list->count; i++) {
+        const sh_inventory_kind kind = kind_of(&list->devices[i], mean);
+        if (!(list->devices[i].flops_per_second > 0))
+            found.guessed++;
+        found.devices++;
+        if (found.kinds > 0 && is_alike(&found.kind[found.kinds - 1], &kind)) {
+            found.kind[found.kinds - 1].count++;
+            continue;
+        }
+        if (found.kinds == SH_INVENTORY_KINDS)
+            return sh_fail(SH_LIMIT, "--on: more than %d different devices", SH_INVENTORY_KINDS);
+        found.kind[found.kinds++] = kind;
+    }
+    *inventory = found;
+    return SH_OK;
+}

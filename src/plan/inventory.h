@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Devices on paper: the user's description of the devices that a job might run on.
+ * Devices on paper: the devices that a job might run on, as the user describes or lists them.
  *
  *     sh_inventory inventory;
  *     SH_TRY(sh_inventory_parse(&inventory, "this@1gbit, 8x pi4@100mbit"));
@@ -22,13 +22,14 @@
 #include <stdint.h>
 
 #include "base/fail.h"
+#include "shoal/device_info.h"
 
-#define SH_INVENTORY_KINDS 16
+#define SH_INVENTORY_KINDS 64
 #define SH_INVENTORY_NAME 24
 
 /* Devices that are alike. */
 typedef struct sh_inventory_kind {
-    char name[SH_INVENTORY_NAME]; /* as it was written, in small letters */
+    char name[SH_INVENTORY_NAME]; /* as it was written, in small letters; of a list, cut */
     uint32_t count;               /* from 1 */
     double flops;                 /* a second, on all cores; 0: the device at hand */
     double link;                  /* bytes/s each way; 0: it takes no time */
@@ -38,11 +39,17 @@ typedef struct sh_inventory_kind {
 
 typedef struct sh_inventory {
     uint32_t kinds, devices;
+    bool listed;      /* from a list of devices */
+    uint32_t guessed; /* devices of a list whose speed is unknown: the mean of the others */
     sh_inventory_kind kind[SH_INVENTORY_KINDS];
 } sh_inventory;
 
 /* SH_INVALID: a group is malformed, or there are more than SH_DEVICES_MAX devices (plan/shares.h)
  * or SH_INVENTORY_KINDS groups; the message names the group and what is allowed. */
 sh_status sh_inventory_parse(sh_inventory *inventory, const char *text) SHOAL_CHECKED;
+
+/* The devices of a list, each with the slower direction of its link. SH_NOT_FOUND: no speed is
+ * known. SH_LIMIT: more than SH_INVENTORY_KINDS different devices. */
+sh_status sh_inventory_of_list(sh_inventory *inventory, const sh_device_list *list) SHOAL_CHECKED;
 
 #endif

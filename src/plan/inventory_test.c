@@ -2,6 +2,7 @@
 #include "plan/inventory.h"
 
 #include "base/test.h"
+#include "plan/device_list.h"
 
 static void groups_are_read(void **state)
 {
@@ -54,13 +55,50 @@ static void what_is_wrong_is_said(void **state)
         {"0gflops", "unknown device '0gflops'"},
         {"-3gflops", "unknown device '-3gflops'"},
         {"1e9gflops", "unknown device '1e9gflops'"},
-        {"this,this,this,this,this,this,this,this,this,this,this,this,this,this,this,this,this",
-         "at most 16 groups"},
     };
     sh_inventory found = {.devices = 7};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_fails(sh_inventory_parse(&found, cases[i].text), SH_INVALID, cases[i].message);
+    char many[(SH_INVENTORY_KINDS + 1) * 5] = "";
+    for (size_t i = 0; i <= SH_INVENTORY_KINDS; i++)
+        snprintf(many + strlen(many), sizeof many - strlen(many), "%s", i == 0 ? "this" : ",this");
+    assert_fails(sh_inventory_parse(&found, many), SH_INVALID, "at most 64 groups");
     assert_int_equal(found.devices, 7);
+}
+
+static void a_list_is_taken_as_it_was_measured(void **state)
+{
+    (void)state;
+    sh_device_info devices[4];
+    const sh_device_list list = {.count = 4, .devices = devices};
+    sh_inventory found;
+    for (size_t i = 0; i < 4; i++) {
+        sh_device_info_clear(&devices[i]);
+        snprintf(devices[i].name, sizeof devices[i].name, "board-with-a-very-long-name-%zu", i);
+    }
+    assert_fails(sh_inventory_of_list(&found, &list), SH_NOT_FOUND, "run shoal bench on them");
+    devices[0].flops_per_second = 30e9;
+    devices[1].flops_per_second = 10e9;
+    devices[1].in_bytes_per_second = 2e6;
+    devices[1].out_bytes_per_second = 1e6;
+    devices[1].power_watts = 6;
+    devices[2] = devices[1]; /* alike */
+    devices[3].in_bytes_per_second = 5e6;
+    assert_ok(sh_inventory_of_list(&found, &list));
+    assert_true(found.listed && found.devices == 4 && found.kinds == 3 && found.guessed == 1);
+    assert_string_equal(found.kind[0].name, "board-with-a-very-long-");
+    assert_true(found.kind[0].flops == 30e9 && found.kind[0].link == 0 && found.kind[0].watts == 0);
+    assert_true(found.kind[1].count == 2 && found.kind[1].link == 1e6 && found.kind[1].watts == 6);
+    assert_true(found.kind[2].flops == 50e9 / 3 && found.kind[2].link == 5e6);
+
+    static sh_device_info many[SH_INVENTORY_KINDS + 1];
+    for (size_t i = 0; i <= SH_INVENTORY_KINDS; i++) {
+        sh_device_info_clear(&many[i]);
+        many[i].flops_per_second = 1e9 + (double)i;
+    }
+    assert_fails(sh_inventory_of_list(
+                     &found, &(sh_device_list){.count = SH_INVENTORY_KINDS + 1, .devices = many}),
+                 SH_LIMIT, "more than 64 different devices");
 }
 
 int main(void)
@@ -68,6 +106,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_are_read),
         cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(a_list_is_taken_as_it_was_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -128,9 +128,14 @@ static sh_status choose(sh_plan_result *result, const sh_outlook *asked, const s
     const sh_inventory *inventory = asked->inventory;
     for (uint32_t k = 0; k < inventory->kinds && asked->energy; k++)
         if (!(inventory->kind[k].watts > 0))
-            return sh_fail(SH_INVALID,
-                           "--energy: the power of '%s' is not known: say it, as %s/40w",
-                           inventory->kind[k].name, inventory->kind[k].name);
+            return inventory->listed
+                       ? sh_fail(SH_INVALID,
+                                 "--energy: the power of '%s' is not known: add \"power_watts\" to "
+                                 "it in the file of the list",
+                                 inventory->kind[k].name)
+                       : sh_fail(SH_INVALID,
+                                 "--energy: the power of '%s' is not known: say it, as %s/40w",
+                                 inventory->kind[k].name, inventory->kind[k].name);
     list_kinds(list, inventory, devices);
     const sh_thrift_aim aim = {.energy = asked->energy, .limit_s = asked->limit_s};
     if (sh_thrift_choose(&set, job, list, inventory->kinds, &aim))
@@ -145,6 +150,11 @@ static void note_estimates(sh_plan_result *result, const sh_inventory *inventory
             snprintf(result->on_note, sizeof result->on_note,
                      "the speed and power of a board are estimated: half of its processor's peak, "
                      "and what it usually draws");
+    if (inventory->guessed > 0)
+        snprintf(
+            result->on_note, sizeof result->on_note,
+            "the speed of %u of the devices is not known: each counts as the mean of the others",
+            inventory->guessed);
 }
 
 sh_status sh_outlook_fill(sh_plan_result *result, const sh_outlook *asked)

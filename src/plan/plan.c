@@ -300,7 +300,6 @@ done:
     return status;
 }
 
-/* Devices can be told of where they compute steps together. */
 /* "90s", "1.5h": seconds. */
 static sh_status read_deadline(double *seconds, const char *text)
 {
@@ -321,10 +320,11 @@ static sh_status read_deadline(double *seconds, const char *text)
 static sh_status read_devices(planning *p, const sh_plan_options *options, const sh_job *job)
 {
     sh_strategy strategy;
-    if (options->on == NULL && (options->energy || options->deadline != NULL))
+    const bool several = options->on != NULL || options->devices != NULL;
+    if (!several && (options->energy || options->deadline != NULL))
         return sh_fail(SH_INVALID, "%s: say with --on which devices there are",
                        options->energy ? "--energy" : "--deadline");
-    if (options->on == NULL)
+    if (!several)
         return SH_OK;
     if (options->deadline != NULL)
         SH_TRY(read_deadline(&p->deadline_s, options->deadline));
@@ -334,7 +334,8 @@ static sh_status read_devices(planning *p, const sh_plan_options *options, const
                        "--on: with --strategy %s devices do not compute steps together; plan it "
                        "with sync or ps-sync",
                        job->strategy);
-    return sh_inventory_parse(&p->inventory, options->on);
+    return options->devices != NULL ? sh_inventory_of_list(&p->inventory, options->devices)
+                                    : sh_inventory_parse(&p->inventory, options->on);
 }
 
 static sh_status look_out(const planning *p, const sh_job *job, bool energy)
@@ -390,7 +391,7 @@ static sh_status run(planning *p, const sh_plan_options *options)
     for (size_t i = 0; i < USUAL_GRAINS; i++)
         if (usual_grains[i] != job.grain && usual_grains[i] <= most)
             SH_TRY(plan_grain(p, usual_grains[i]));
-    return options->on != NULL ? look_out(p, &job, options->energy) : SH_OK;
+    return p->inventory.devices > 0 ? look_out(p, &job, options->energy) : SH_OK;
 }
 
 sh_status sh_plan(const sh_plan_options *options, sh_plan_result *result)

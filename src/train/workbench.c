@@ -112,6 +112,21 @@ void sh_workbench_hear(const sh_workbench *bench)
                                                           .context = bench->context});
 }
 
+double sh_workbench_sample_flops(const sh_workbench *bench)
+{
+    const sh_problem problem = sh_lanes_problem(sh_pipeline_about(bench->pipeline));
+    const sh_model_options model = sh_replica_model(&bench->job, &problem, bench->network);
+    const uint32_t samples = bench->job.grain;
+    double flops = 0;
+    sh_graph *graph;
+    if (sh_lanes_graph(&graph, &model, (sh_lane_size){SH_MODEL_TRAIN, samples}, 0) != SH_OK)
+        return 0;
+    for (size_t i = 0; i < graph->node_count; i++)
+        flops += sh_graph_cost(graph, &graph->nodes[i]).flops;
+    sh_graph_free(graph);
+    return flops / samples;
+}
+
 void sh_workbench_close(sh_workbench *bench)
 {
     if (bench == NULL)

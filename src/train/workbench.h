@@ -84,6 +84,10 @@ void sh_workbench_reopen(const sh_workbench *bench);
 /* Applies changed on_... functions and their context after the start. Not in a stage. */
 void sh_workbench_hear(const sh_workbench *bench);
 
+/* Floating-point operations that training on one sample takes: forward and backward, a multiply-add
+ * counts as two. 0: the graph could not be built. Builds the graph, which takes milliseconds. */
+double sh_workbench_sample_flops(const sh_workbench *bench);
+
 /* NULL is fine. */
 void sh_workbench_close(sh_workbench *bench);
 

@@ -32,6 +32,7 @@ usage: shoal COMMAND [arguments]
   bench [options]                 measures what this device can do
   report RUN... [options]         reports on runs: tables, or a page with charts
   plan MODEL DATA [options]       estimates the memory and time of a training
+  devices [TOKEN|FILE] [options]  lists the devices of a job, or this device
   sweep STUDY.yaml [options]      runs the trainings of a study, one after another
   runs [FOLDER] [options]         lists trainings, finished and running; exports their records
   top [RUN] [options]             shows a running training: progress, devices, where time goes
@@ -208,8 +209,8 @@ class Texts(harness.Case):
 
     def test_help_on_each_command(self):
         commands = re.findall(r"^  (\w+) ", HELP.split("usage:")[1].split("examples:")[0], re.M)
-        self.assertEqual(commands, ["train", "join", "eval", "predict", "export", "data", "bench", "report", "plan", "sweep", "runs", "top",
-                                    "models", "version", "help"])
+        self.assertEqual(commands, ["train", "join", "eval", "predict", "export", "data", "bench", "report", "plan", "devices", "sweep", "runs",
+                                    "top", "models", "version", "help"])
         for command in commands:
             result = self.shoal("help", command)
             self.assertEqual(result.err, "")

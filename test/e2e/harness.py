@@ -107,12 +107,16 @@ class Result:
 class Process:
     """A process in the background. Threads gather its output, so it never waits for a reader."""
 
-    def __init__(self, argv, env=None, cwd=None):
+    def __init__(self, argv, env=None, cwd=None, stdin=None):
+        """`stdin`: a few lines for its standard input, or None."""
         self.argv = argv
         self.began = time.monotonic()
-        self.child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                      stderr=subprocess.PIPE, env=env, cwd=cwd, text=True,
+        self.child = subprocess.Popen(argv, stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=cwd, text=True,
                                       errors="replace", start_new_session=True)
+        if stdin is not None:
+            self.child.stdin.write(stdin)
+            self.child.stdin.close()
         self.lines = {"out": [], "err": []}
         self._news = queue.Queue()
         self._readers = [threading.Thread(target=self._read, args=(name, stream), daemon=True)
@@ -678,7 +682,7 @@ class Case(unittest.TestCase):
             self.skipTest("no %s: SHOAL_TEST_DATA names no folder that has it" % name)
         return path
 
-    def start(self, *arguments, argv=None, env=None):
+    def start(self, *arguments, argv=None, env=None, stdin=None):
         """Starts the program, or `argv`, in the background; it is killed when the test ends.
 
         Processes of one machine make no job faster, so an open job uses all devices, unless the test says how many.
@@ -687,13 +691,13 @@ class Case(unittest.TestCase):
         if "train" in command and "--listen" in command and "--devices-used" not in command:
             command += ["--devices-used", "all"]
         process = Process(command, cwd=self.folder,
-                          env={**os.environ, "HOME": self.folder, **(env or {})})
+                          env={**os.environ, "HOME": self.folder, **(env or {})}, stdin=stdin)
         self.addCleanup(process.kill)
         return process
 
-    def shoal(self, *arguments, status=0, timeout=60, env=None):
+    def shoal(self, *arguments, status=0, timeout=60, env=None, stdin=None):
         """Runs the program to its end and checks its exit status (None: any)."""
-        result = self.start(*arguments, env=env).wait(timeout)
+        result = self.start(*arguments, env=env, stdin=stdin).wait(timeout)
         if status is not None:
             self.assertEqual(result.status, status, str(result))
         return result

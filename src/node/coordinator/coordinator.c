@@ -283,7 +283,8 @@ static void handle_message(client *from, const Shoal__Message *message)
 {
     sh_coordinator *coordinator = from->of;
     sh_telemetry_batch *batch = &coordinator->batch;
-    const bool greeting = message->body_case == SHOAL__MESSAGE__BODY_HELLO;
+    const bool greeting = message->body_case == SHOAL__MESSAGE__BODY_HELLO ||
+                          message->body_case == SHOAL__MESSAGE__BODY_SURVEY;
     if (greeting != (from->device == NO_DEVICE) ||
         (!greeting && message->job != coordinator->job)) {
         show_out(from, "it sent a message out of turn");
@@ -294,6 +295,10 @@ static void handle_message(client *from, const Shoal__Message *message)
     switch (message->body_case) {
     case SHOAL__MESSAGE__BODY_HELLO:
         handle_hello(from, message->hello);
+        break;
+    case SHOAL__MESSAGE__BODY_SURVEY:
+        if (!coordinator->over) /* it has been told */
+            sh_client_tell_roster(from);
         break;
     case SHOAL__MESSAGE__BODY_READY: {
         const Shoal__Ready *ready = message->ready;
@@ -319,6 +324,8 @@ static void handle_message(client *from, const Shoal__Message *message)
         }
         sh_allowance_apply(&from->allowance, batch, sh_clock_now_ns(coordinator->options.clock));
         sh_telemetry_batch_move(batch, sh_clock_now_ns(coordinator->options.clock));
+        if (batch->sample_count > 0)
+            from->newest = batch->samples[batch->sample_count - 1];
         sh_run_journal_batch(coordinator->options.journal,
                              sh_device_reports_first(&coordinator->reports, from->device), batch);
         break;

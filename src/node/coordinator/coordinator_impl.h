@@ -2,8 +2,8 @@
 /*
  * Shared by the coordinator's files. coordinator.c receives messages and carries out what the
  * membership decides; coordinator_messages.c writes messages; coordinator_links.c measures links;
- * coordinator_heirs.c (coordinator_heirs.h) manages succession. The last three do not call the
- * first.
+ * coordinator_roster.c lists the devices; coordinator_heirs.c (coordinator_heirs.h) manages
+ * succession. The last four do not call the first.
  *
  *     sh_client_welcome(coordinator, sh_client_find(coordinator, device));
  *
@@ -41,6 +41,7 @@ typedef struct client {
     bool has_data;      /* complete; it serves it to others */
     bool has_key, able; /* has a public key for a warrant; could coordinate */
     sh_gauge gauge;     /* of its link */
+    sh_sample newest;   /* its newest figures; at_ns is 0: none */
     uint32_t heirs;     /* number of the list of heirs last sent; 0: none */
     unsigned char key[SH_KEY_BYTES];
     char fingerprint[SH_DIGEST_TEXT], first_grain[SH_DIGEST_TEXT];
@@ -68,6 +69,7 @@ struct sh_coordinator {
     sh_lobby lobby;                /* clients before their hello */
     sh_channel_stats closed_stats; /* of closed channels */
     sh_telemetry_batch batch;      /* of the message being read */
+    double sample_flops;           /* of the job; 0: not computed yet */
 
     uint64_t steps;                           /* applied to device 0's replica */
     uint64_t ticks;                           /* so far */
@@ -121,6 +123,11 @@ sh_status sh_coordinator_send_orders(sh_coordinator *coordinator, uint32_t devic
  */
 sh_status sh_coordinator_note_opened(sh_coordinator *coordinator, uint32_t device, uint32_t *known,
                                      uint32_t opened) SHOAL_CHECKED;
+
+/* ---- coordinator_roster.c -------------------------------------------------------------------- */
+
+/* Answers a survey with the job's devices; the connection closes afterwards. */
+void sh_client_tell_roster(client *to);
 
 /* ---- coordinator_links.c --------------------------------------------------------------------- */
 

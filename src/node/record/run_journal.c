@@ -18,7 +18,8 @@ struct sh_run_journal {
     sh_log_tap events;
 
     pthread_mutex_t lock; /* guards all below */
-    bool has_note, lost;
+    bool has_note, lost, has_newest;
+    sh_sample newest; /* of device 0 */
     char note[SH_MESSAGE_BYTES];
     uint32_t view, seat_count;
     sh_seat seats[SH_DEVICES_MAX];
@@ -49,7 +50,26 @@ static void on_log(void *context, sh_log_level level, const char *line)
 
 static void on_own_batch(void *context, const sh_telemetry_batch *batch)
 {
-    sh_run_journal_batch(context, 0, batch);
+    sh_run_journal *journal = context;
+    sh_run_journal_batch(journal, 0, batch);
+    if (batch->sample_count == 0)
+        return;
+    pthread_mutex_lock(&journal->lock);
+    journal->newest = batch->samples[batch->sample_count - 1];
+    journal->has_newest = true;
+    pthread_mutex_unlock(&journal->lock);
+}
+
+bool sh_run_journal_newest(sh_run_journal *journal, sh_sample *sample)
+{
+    if (journal == NULL)
+        return false;
+    pthread_mutex_lock(&journal->lock);
+    const bool has = journal->has_newest;
+    if (has)
+        *sample = journal->newest;
+    pthread_mutex_unlock(&journal->lock);
+    return has;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

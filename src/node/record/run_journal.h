@@ -39,6 +39,9 @@ void sh_run_journal_close(sh_run_journal *journal);
 /* Device 0's telemetry; NULL without a journal. Borrowed until sh_run_journal_close. */
 sh_telemetry *sh_run_journal_telemetry(const sh_run_journal *journal);
 
+/* Device 0's newest sample; false: none yet. */
+bool sh_run_journal_newest(sh_run_journal *journal, sh_sample *sample);
+
 /* A message about the journal for the user, once; false: none. */
 bool sh_run_journal_note(sh_run_journal *journal, char text[SH_MESSAGE_BYTES]);
 

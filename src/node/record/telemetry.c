@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "monitor/monitor.h"
+#include "node/mail/sample_message.h"
 
 _Static_assert(SH_FIGURE_COUNT <= 64, "a bit for each figure");
 
@@ -149,16 +150,8 @@ sh_telemetry_message *sh_telemetry_batch_write(const sh_telemetry_batch *batch)
     fresh->body.n_samples = batch->sample_count;
     fresh->body.n_steps = batch->step_count;
     for (uint32_t i = 0; i < batch->sample_count; i++) {
-        const sh_sample *from = &batch->samples[i];
-        Shoal__Sample *to = fresh->sample_list[i] = &fresh->samples[i];
-        shoal__sample__init(to);
-        to->at_ns = from->at_ns;
-        to->figures = fresh->values[i];
-        for (int k = 0; k < SH_FIGURE_COUNT; k++)
-            if (isfinite(from->figures[k])) {
-                to->known |= 1ULL << k;
-                to->figures[to->n_figures++] = from->figures[k];
-            }
+        fresh->sample_list[i] = &fresh->samples[i];
+        sh_sample_message_write(&fresh->samples[i], fresh->values[i], &batch->samples[i]);
     }
     for (uint32_t i = 0; i < batch->step_count; i++) {
         const sh_step_times *from = &batch->steps[i];
@@ -185,19 +178,8 @@ sh_status sh_telemetry_batch_read(sh_telemetry_batch *batch, const Shoal__Figure
     batch->dropped = body->dropped;
     batch->sample_count = (uint32_t)body->n_samples;
     batch->step_count = (uint32_t)body->n_steps;
-    for (uint32_t i = 0; i < batch->sample_count; i++) {
-        const Shoal__Sample *from = body->samples[i];
-        sh_sample *to = &batch->samples[i];
-        size_t next = 0;
-        sh_sample_clear(to);
-        to->at_ns = from->at_ns;
-        if (from->known >> SH_FIGURE_COUNT != 0 ||
-            (size_t)__builtin_popcountll(from->known) != from->n_figures)
-            return sh_fail(SH_FORMAT, "a sample with figures that are not known here");
-        for (int k = 0; k < SH_FIGURE_COUNT; k++)
-            if ((from->known >> k & 1) != 0)
-                to->figures[k] = from->figures[next++];
-    }
+    for (uint32_t i = 0; i < batch->sample_count; i++)
+        SH_TRY(sh_sample_message_read(&batch->samples[i], body->samples[i]));
     for (uint32_t i = 0; i < batch->step_count; i++) {
         const Shoal__StepTimes *from = body->steps[i];
         if (from->n_parts_ns != SH_PART_COUNT)

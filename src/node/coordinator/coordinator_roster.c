@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists the job's devices for a client with the token (shoal devices). */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "cluster/member_state.h"
+#include "node/coordinator/coordinator_impl.h"
+#include "node/mail/roster_message.h"
+#include "plan/device_list.h"
+
+static double known(double number)
+{
+    return number > 0 ? number : (double)NAN;
+}
+
+/* False: the device is not, or no longer, in the job. */
+static bool describe(sh_device_info *to, sh_coordinator *coordinator, uint32_t device)
+{
+    sh_member_state state;
+    const sh_job *job = &coordinator->options.bench->job;
+    sh_device_info_clear(to);
+    pthread_mutex_lock(&coordinator->lock);
+    const bool is_member = sh_membership_member(&state, coordinator->membership, device);
+    pthread_mutex_unlock(&coordinator->lock);
+    if (!is_member)
+        return false;
+    snprintf(to->name, sizeof to->name, "%s",
+             sh_device_reports_name(&coordinator->reports, device));
+    snprintf(to->why, sizeof to->why, "%s", state.why);
+    to->state = state.state;
+    to->grains = state.grains;
+    to->samples_per_second = known(state.rate * job->grain);
+    to->flops_per_second = known(state.rate * job->grain * coordinator->sample_flops);
+    to->in_bytes_per_second = known(state.link.in);
+    to->out_bytes_per_second = known(state.link.out);
+    to->delay_seconds = known(state.link.delay_s);
+    return true;
+}
+
+/* Device 0, then the others in the order in which they joined. Returns their number. */
+static size_t list_devices(sh_device_info *devices, const sh_sample **samples, sh_sample *own,
+                           sh_coordinator *coordinator)
+{
+    const sh_workbench *bench = coordinator->options.bench;
+    size_t count = 0;
+    if (describe(&devices[count], coordinator, 0)) {
+        devices[count].lanes = sh_lanes_count(sh_trainer_lanes(bench->trainer));
+        samples[count++] = sh_run_journal_newest(coordinator->options.journal, own) ? own : NULL;
+    }
+    for (uint32_t device = 1; device < coordinator->next_device; device++) {
+        const client *one = sh_client_find(coordinator, device);
+        if (one == NULL || !describe(&devices[count], coordinator, device))
+            continue;
+        devices[count].lanes = one->lanes;
+        samples[count++] = one->newest.at_ns != 0 ? &one->newest : NULL;
+    }
+    return count;
+}
+
+static sh_status send_roster(client *to)
+{
+    sh_coordinator *coordinator = to->of;
+    const sh_job *job = &coordinator->options.bench->job;
+    const size_t most = coordinator->client_count + 1;
+    sh_device_list list = {
+        .batch_size = job->batch_size, .grain = job->grain, .steps = coordinator->steps};
+    sh_roster_message *roster = NULL;
+    sh_sample own;
+    sh_status status;
+    snprintf(list.model, sizeof list.model, "%s", job->model);
+    snprintf(list.data, sizeof list.data, "%s", job->data);
+    list.devices = calloc(most, sizeof *list.devices);
+    const sh_sample **samples = calloc(most, sizeof *samples);
+    if (list.devices == NULL || samples == NULL)
+        SH_TRY_DONE(sh_fail_memory(most * sizeof *list.devices, "the list of devices"));
+    list.count = list_devices(list.devices, samples, &own, coordinator);
+    SH_TRY_DONE(sh_roster_message_new(&roster, &list, samples));
+    Shoal__Message message = SH_MESSAGE_INIT(ROSTER, roster, &roster->body);
+    message.job = coordinator->job;
+    status = sh_message_send(to->channel, &message);
+done:
+    free(roster);
+    free(samples);
+    sh_device_list_release(&list);
+    return status;
+}
+
+void sh_client_tell_roster(client *to)
+{
+    sh_coordinator *coordinator = to->of;
+    if (coordinator->sample_flops == 0)
+        coordinator->sample_flops = sh_workbench_sample_flops(coordinator->options.bench);
+    if (send_roster(to) != SH_OK)
+        sh_log(SH_LOG_WARN, "devices.unsent", "reason=\"%s\"", sh_message());
+    to->shown_out = true;
+    sh_channel_flush_close(to->channel);
+}

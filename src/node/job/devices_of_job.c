@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Asks the coordinator of a job for its devices. The device at the token's address may be another
+ * one by now; then it tells the coordinator's address. A *visit* is one connection.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/token.h"
+#include "node/mail/claims.h"
+#include "node/mail/mailbox.h"
+#include "node/mail/roster_message.h"
+#include "node/member/legacy.h"
+#include "shoal/device_info.h"
+
+#define PATIENCE_MS 5000 /* of a visit */
+#define MOVES_MAX 8      /* from door to door */
+
+typedef struct survey {
+    sh_loop *loop;
+    sh_mailbox *mailbox;
+    sh_token token; /* with the address of the visit */
+    sh_channel *channel;
+    bool proved; /* the other side coordinates the job */
+    bool done;
+    sh_door next;         /* the coordinator, as another device says; port 0: unknown */
+    sh_device_list *list; /* of the caller */
+    sh_status status;
+} survey;
+
+/* ---- a visit, on the loop's thread ----------------------------------------------------------- */
+
+static void end_visit(survey *self, sh_status status, const char *reason)
+{
+    if (self->done)
+        return;
+    self->done = true;
+    sh_mailbox_tell(self->mailbox, SH_MAIL_ANSWERS, status, reason);
+}
+
+static void send_question(survey *self)
+{
+    Shoal__Survey body = SHOAL__SURVEY__INIT;
+    const Shoal__Message message = SH_MESSAGE_INIT(SURVEY, survey, &body);
+    const sh_status status = sh_message_send(self->channel, &message);
+    if (status != SH_OK)
+        end_visit(self, status, sh_message());
+}
+
+/* The device there is not the coordinator. */
+static void read_whereabouts(survey *self, const Shoal__Whereabouts *body)
+{
+    const bool knows = !body->lost && body->host[0] != '\0' &&
+                       strlen(body->host) < sizeof self->next.host && body->port != 0 &&
+                       body->port <= UINT16_MAX;
+    if (!knows) {
+        end_visit(self, SH_NETWORK, "the job has lost its coordinator; try again soon");
+        return;
+    }
+    snprintf(self->next.host, sizeof self->next.host, "%s", body->host);
+    self->next.port = (uint16_t)body->port;
+    end_visit(self, SH_OK, "");
+}
+
+static void read_first(survey *self, const Shoal__Message *message)
+{
+    sh_claimed claimed;
+    if (message->body_case == SHOAL__MESSAGE__BODY_WHEREABOUTS) {
+        read_whereabouts(self, message->whereabouts);
+        return;
+    }
+    const sh_status status = sh_claim_read(&claimed, message, self->channel, self->token.leader);
+    if (status != SH_OK) {
+        end_visit(self, status, sh_message());
+        return;
+    }
+    self->proved = true;
+    send_question(self);
+}
+
+static void read_answer(survey *self, const Shoal__Message *message)
+{
+    sh_status status;
+    switch (message->body_case) {
+    case SHOAL__MESSAGE__BODY_ROSTER:
+        status = sh_roster_read(self->list, message->roster);
+        end_visit(self, status, status == SH_OK ? "" : sh_message());
+        break;
+    case SHOAL__MESSAGE__BODY_END:
+        end_visit(self, SH_NOT_FOUND, "the job has ended");
+        break;
+    case SHOAL__MESSAGE__BODY_REFUSE:
+        end_visit(self, SH_REFUSED, message->refuse->reason);
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_control(void *context, sh_channel *channel, const uint8_t *body, size_t bytes)
+{
+    survey *self = context;
+    Shoal__Message *message;
+    (void)channel;
+    if (self->done)
+        return;
+    const sh_status status = sh_message_unpack(&message, body, bytes);
+    if (status != SH_OK) {
+        end_visit(self, status, sh_message());
+        return;
+    }
+    if (self->proved)
+        read_answer(self, message);
+    else
+        read_first(self, message);
+    sh_message_free(message);
+}
+
+static void on_close(void *context, sh_channel *channel, sh_status why, const char *reason)
+{
+    survey *self = context;
+    (void)channel;
+    self->channel = NULL;
+    end_visit(self, why == SH_OK ? SH_PEER_LOST : why,
+              why == SH_OK ? "the coordinator closed the connection" : reason);
+}
+
+static void do_begin(void *context)
+{
+    static const sh_channel_events events = {.on_control = on_control, .on_close = on_close};
+    survey *self = context;
+    unsigned char key[SH_KEY_BYTES];
+    self->done = self->proved = false;
+    self->next.port = 0;
+    self->status = sh_token_key(key, &self->token);
+    const sh_channel_target target = {.host = self->token.host,
+                                      .port = self->token.port,
+                                      .identity = SH_TOKEN_IDENTITY,
+                                      .key = key,
+                                      .patience_ms = PATIENCE_MS};
+    if (self->status == SH_OK)
+        self->status = sh_channel_connect(&self->channel, self->loop, &target, &events, self);
+    if (self->status != SH_OK)
+        end_visit(self, self->status, sh_message());
+    sh_key_wipe(key, sizeof key);
+}
+
+static void do_end(void *context)
+{
+    survey *self = context;
+    sh_channel_close(self->channel);
+    self->channel = NULL;
+    self->done = true;
+}
+
+/* ---- from door to door ----------------------------------------------------------------------- */
+
+static sh_status visit(survey *self)
+{
+    sh_mail mail;
+    sh_loop_call(self->loop, do_begin, self);
+    const sh_status waited = sh_mailbox_wait(self->mailbox, &mail, NULL, PATIENCE_MS);
+    sh_loop_call(self->loop, do_end, self);
+    if (waited == SH_LIMIT)
+        return sh_fail(SH_NETWORK, "%s, port %u: no answer within %d s", self->token.host,
+                       (unsigned)self->token.port, PATIENCE_MS / 1000);
+    SH_TRY(waited);
+    const sh_status status = mail.status;
+    if (status != SH_OK)
+        (void)!sh_fail(status, "%s", mail.text);
+    sh_mail_drop(&mail);
+    return status;
+}
+
+static sh_status ask(survey *self)
+{
+    for (uint32_t i = 0; i < MOVES_MAX; i++) {
+        SH_TRY(visit(self));
+        if (self->next.port == 0)
+            return SH_OK;
+        snprintf(self->token.host, sizeof self->token.host, "%s", self->next.host);
+        self->token.port = self->next.port;
+    }
+    return sh_fail(SH_NETWORK, "the devices of the job do not agree on who coordinates it; try "
+                               "again soon");
+}
+
+sh_status sh_devices_of_job(sh_device_list *list, const char *token)
+{
+    survey self = {.list = list};
+    sh_status status;
+    SH_TRY(sh_token_parse(&self.token, token, strlen(token)));
+    SH_TRY_DONE(sh_mailbox_new(&self.mailbox));
+    SH_TRY_DONE(sh_loop_start(&self.loop));
+    status = ask(&self);
+done:
+    sh_token_wipe(&self.token);
+    sh_loop_stop(self.loop);
+    sh_mailbox_free(self.mailbox);
+    return status;
+}
