@@ -99,7 +99,7 @@ class Devices(harness.Case):
         mixed = token.but(host=other.token.host, port=other.token.port, secret=other.token.secret)
         result = self.shoal("devices", mixed.text, env=self.env, status=1)
         self.assertEqual(result.out, "")
-        self.assertIn("coordinator", result.err)
+        self.assertIn("did not prove that it may coordinate the job", result.err)
         for one in (training, other):
             one.process.signal(signal.SIGINT)
             one.process.wait(20)
