@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From graph to program.
+ * Compiles a graph to a program.
  *
- * Nodes are compiled in order. A value's *homes* are the buffers that hold it, one for each layout
- * that somebody asked for; the first is where its node wrote it. An instruction all of whose inputs
- * are weights, or made from weights alone, *prepares*: it runs once after the weights have changed,
- * and what it writes lies in memory that all lanes share. Everything else lies in lane memory,
- * where buffers of disjoint lifetimes share their bytes (graph/memory_plan.h).
+ * Nodes are compiled in order. The *homes* of a value are the buffers that hold it, one for each
+ * requested layout. Its node writes the first one. An instruction *prepares* if all its inputs
+ * depend on weights alone: it runs once after the weights have changed, and all lanes share its
+ * results. All other values are in lane memory, where buffers with disjoint lifetimes share bytes
+ * (graph/memory_plan.h).
  *
- * The gradient of a parameter is handed to the sink by an instruction that directly follows the
- * node that made it, so it can travel, and its buffer be used again, while earlier layers are still
- * at work.
+ * The sink of a gradient directly follows the node that makes it. The gradient can then be sent,
+ * and its buffer reused, while earlier layers are still computed.
  */
 #include "backend/compiler.h"
 
@@ -24,7 +23,7 @@
 #include "graph/memory_plan.h"
 
 #define MAX_HOMES 4
-#define MEMORY_FOR_GROUPS 32 /* groups of instructions may take 1 / 32 more memory */
+#define MEMORY_FOR_GROUPS 32 /* groups may take 1 / 32 more memory */
 #define FOREVER UINT32_MAX
 
 typedef struct home {
@@ -45,8 +44,8 @@ struct sh_compiler {
     const sh_kernels *kernels;
     sh_prepared *prepared;
     value_homes *homes;     /* by value */
-    uint32_t node;          /* being compiled, or SH_NO_NODE */
-    sh_value_id converting; /* being brought into another layout, or SH_NO_VALUE */
+    uint32_t node;          /* current, or SH_NO_NODE */
+    sh_value_id converting; /* to another layout, or SH_NO_VALUE */
 };
 
 const sh_graph *sh_compiler_graph(const sh_compiler *compiler)
@@ -96,8 +95,8 @@ static sh_status add_home(sh_compiler *compiler, sh_value_id value, sh_layout la
     return SH_OK;
 }
 
-/* A conversion as an instruction: from operand 0 to operand 1. It has a packing of its own, since
- * the compiler's does not live as long. */
+/* A conversion from operand 0 to operand 1. It copies the packing, which the compiler frees
+ * earlier. */
 typedef struct conversion {
     const sh_kernels *kernels;
     sh_type type;
@@ -113,8 +112,7 @@ static void run_conversion(const void *state, void *const *operands, const sh_sl
     sh_layout_convert(c->kernels, &c->type, &c->from, operands[0], &c->to, operands[1]);
 }
 
-/* A new home for the value in `layout`, filled by a conversion from its first one; what is packed
- * comes from the plain one. */
+/* Adds a home in `layout`, filled from the first home; a packed one is filled from a plain one. */
 static sh_status convert(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_id value,
                          const sh_layout *layout)
 {
@@ -159,7 +157,7 @@ sh_status sh_compiler_input(sh_compiler *compiler, sh_buffer_id *buffer, sh_valu
     const sh_layout *wanted = layout == NULL ? &plain : layout;
     value_homes *homes = &compiler->homes[value];
     const uint32_t count = homes->count;
-    assert(count > 0 && compiler->program->buffers != NULL); /* a value is made before it is read */
+    assert(count > 0 && compiler->program->buffers != NULL); /* made before it is read */
     for (uint32_t i = 0; i < count; i++)
         if (sh_layout_same(&homes->items[i].layout, wanted)) {
             *buffer = homes->items[i].buffer;
@@ -200,7 +198,7 @@ sh_status sh_compiler_scratch(sh_compiler *compiler, sh_buffer_id *buffer, size_
     return new_buffer(compiler, buffer, (sh_buffer){.scratch = true, .made = true, .bytes = bytes});
 }
 
-/* Do all inputs come from the weights alone? Without any input there is nothing to prepare from. */
+/* Whether all inputs depend on weights alone; false without inputs. */
 static bool reads_weights_only(const sh_program *program, const sh_buffer_id *operands,
                                size_t count)
 {
@@ -225,7 +223,7 @@ static sh_status append(sh_program *program, const sh_instruction *instruction)
     for (uint32_t i = 0; i < instruction->operand_count; i++) {
         sh_buffer *buffer = &program->buffers[instruction->operands[i]];
         if (buffer->scratch && instruction->prepares)
-            continue; /* used before the run, at 0, while inputs may lie there already */
+            continue; /* at time 0, when inputs may be in memory already */
         if (!buffer->made && instruction->prepares)
             buffer->space = SH_SPACE_SHARED;
         else if (instruction->prepares && buffer->space == SH_SPACE_SHARED)
@@ -239,7 +237,7 @@ static sh_status append(sh_program *program, const sh_instruction *instruction)
     return SH_OK;
 }
 
-/* What is being emitted: a conversion, or else a part of the node that is being compiled. */
+/* What is being emitted: a conversion or a part of the node. */
 static sh_work describe_work(const sh_compiler *compiler)
 {
     sh_work work = {.kind = SH_WORK_REORDER,
@@ -284,7 +282,7 @@ sh_status sh_compiler_emit(sh_compiler *compiler, const sh_kernel *kernel, void 
     return status;
 }
 
-/* Inputs are given before the run, weights always. */
+/* Inputs exist before the run, weights always. */
 static sh_status place_given_values(sh_compiler *compiler)
 {
     const sh_graph *graph = compiler->graph;
@@ -315,8 +313,8 @@ static bool has_operand(const sh_instruction *instruction, sh_buffer_id buffer)
 }
 
 /*
- * Where the gradient is the product of two values, that of a dense layer's instruction right before
- * the sink, whose operands are plain: the sink has them as operands too, so they last until then.
+ * If the gradient is the product of two values, computed from plain operands by a dense layer's
+ * instruction right before the sink, adds both to the sink's operands, so they live until then.
  */
 static sh_status note_product(sh_compiler *compiler, sh_instruction *sink)
 {
@@ -340,7 +338,7 @@ static sh_status note_product(sh_compiler *compiler, sh_instruction *sink)
     return SH_OK;
 }
 
-/* How a sink goes by rows: as the instruction before it has made them. */
+/* A sink runs by rows if the instruction before it makes the gradient by rows. */
 static sh_samples rows_of(const sh_program *program, sh_buffer_id gradient)
 {
     if (program->instruction_count == 0)
@@ -352,7 +350,7 @@ static sh_samples rows_of(const sh_program *program, sh_buffer_id gradient)
     return (sh_samples){0};
 }
 
-/* Hands over what is the gradient of a parameter, or of several, as soon as it is there. */
+/* Emits a sink for each parameter with this gradient. */
 static sh_status emit_sinks(sh_compiler *compiler, sh_value_id value)
 {
     const sh_graph *graph = compiler->graph;
@@ -384,9 +382,8 @@ static sh_status compile_node(sh_compiler *compiler, const sh_node *node)
 }
 
 /*
- * Places a buffer that instruction `now` writes in the block of a buffer that it may overwrite and
- * that no later instruction reads. A block lives as long as its last buffer: `last` of the block
- * itself.
+ * Puts a buffer that instruction `now` writes into the block of one that it may overwrite and that
+ * is not read later. The lifetime of a block covers all its buffers.
  */
 static void share_block(sh_program *program, sh_buffer *out, uint32_t now)
 {
@@ -405,13 +402,12 @@ static void share_block(sh_program *program, sh_buffer *out, uint32_t now)
     }
 }
 
-/* What a buffer takes in memory. */
 static size_t held_bytes(const sh_buffer *buffer)
 {
     return buffer->slab_bytes > 0 ? buffer->slab_bytes : buffer->bytes;
 }
 
-/* Gives every buffer in lane memory its offset: blocks by their lifetimes, others with them. */
+/* Places blocks in lane memory by lifetime, and other buffers at the offset of their block. */
 static sh_status place_in_lane(sh_program *program)
 {
     size_t count = 0;
@@ -445,7 +441,7 @@ static sh_status share_and_place(sh_program *program)
     return place_in_lane(program);
 }
 
-/* Groups instructions, where that takes hardly more memory; none where memory is what counts. */
+/* Forms groups unless they take too much memory: any at all if weights are prepared on demand. */
 static sh_status lay_out(sh_compiler *compiler)
 {
     sh_program *program = compiler->program;
@@ -476,7 +472,7 @@ done:
     return status;
 }
 
-/* Gives what is made from weights alone its offset in the memory that all programs share. */
+/* Places what depends on weights alone in the shared memory. */
 static sh_status place_in_shared(sh_compiler *compiler)
 {
     const sh_graph *graph = compiler->graph;
@@ -527,7 +523,7 @@ static sh_status compile_all(sh_compiler *compiler)
         SH_TRY(sh_compiler_input(compiler, &program->outputs[i], graph->outputs[i], NULL));
         program->buffers[program->outputs[i]].last = FOREVER;
     }
-    /* Backward begins with its first instruction that each run makes. */
+    /* The backward pass begins with an instruction that does not prepare. */
     if (graph->forward_count == 0)
         program->backward = program->instruction_count;
     while (program->backward < program->instruction_count &&
@@ -537,7 +533,7 @@ static sh_status compile_all(sh_compiler *compiler)
     return place_in_shared(compiler);
 }
 
-/* `compiler` says how; it is changed. */
+/* `compiler` holds the options, and is changed. */
 static sh_status compile(sh_program **program, sh_compiler *compiler)
 {
     SH_TRY(sh_graph_verify(compiler->graph));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What general layers mean: results and gradients that ONNX Runtime and PyTorch computed
- * (test/golden/make_layers.py made test/golden/layers.json), and the same bits by every variant.
+ * Results and gradients of general layers, compared with those of ONNX Runtime and PyTorch
+ * (test/golden/make_layers.py made test/golden/layers.json). All variants give the same bits.
  */
 #include <jansson.h>
 #include <math.h>
@@ -12,11 +12,11 @@
 #include "graph/recurrent_layers.h"
 
 #define MOST 8    /* inputs of a layer */
-#define RESULT 64 /* elements of all inputs or outputs, at most */
+#define RESULT 64 /* most elements of all inputs or outputs */
 
 static json_t *load(void)
 {
-    /* This file's own name leads there, from whatever folder the test is started. */
+    /* Found by this file's name, from any working directory. */
     static const char here[] = __FILE__, inner[] = "src/backend/layer_values_test.c";
     char path[1024];
     json_error_t error;
@@ -31,7 +31,7 @@ static json_t *load(void)
 /* ---- layers by name ---------------------------------------------------------------------------
  */
 
-/* All outputs as one row. */
+/* Concatenates all outputs to one row. */
 static sh_value_id flattened(sh_net *net, const sh_value_id *out, size_t count)
 {
     sh_value_id rows[3];
@@ -129,12 +129,12 @@ static sh_value_id make(sh_net *net, const char *name, const json_t *settings,
 /* ---- running ----------------------------------------------------------------------------------
  */
 
-/* A case as a graph: outputs are the result, then the gradient of each input that is there. */
+/* The graph of a case. Outputs: the result, then the gradient of each input. */
 typedef struct subject {
     const char *name;
     json_t *object;
     sh_graph *graph;
-    size_t given[MOST], count; /* inputs of the layer, by input of the graph */
+    size_t given[MOST], count; /* the layer's input, by input of the graph */
 } subject;
 
 static subject build(json_t *object)
@@ -183,7 +183,7 @@ static void check(const subject *s, size_t which, const float *is, const json_t 
     }
 }
 
-/* Runs a case by one variant: checks it, and writes all outputs one after the other. */
+/* Runs and checks a case with one variant; writes all outputs in a row. */
 static size_t run(const subject *s, size_t which, const sh_kernels *kernels, float *outputs)
 {
     sh_program *program;

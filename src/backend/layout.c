@@ -40,8 +40,8 @@ static size_t least(size_t a, size_t b)
 }
 
 /*
- * Copies a few columns of all rows, into a panel or back. Rows come in the order in which they lie
- * in the plain value, k outside, so that what is read or written there are a few streams.
+ * Copies a few columns of all rows to a panel or back. Reads or writes the plain value in a few
+ * streams: k is the outer loop.
  */
 static inline SH_INLINE void move_columns(const sh_matrix *m, size_t columns, float *packed,
                                           float *plain, bool packs)
@@ -61,7 +61,7 @@ static inline SH_INLINE void move_columns(const sh_matrix *m, size_t columns, fl
             }
 }
 
-/* A few columns, into a panel, of a matrix whose columns lie one after the other in `plain`. */
+/* Packs a few columns, each of which is contiguous in `plain`. */
 static void turn_columns(const sh_kernels *kernels, const sh_matrix *m, size_t columns,
                          float *packed, const float *plain)
 {
@@ -72,7 +72,7 @@ static void turn_columns(const sh_kernels *kernels, const sh_matrix *m, size_t c
                                m->column_step, packed, m->width);
 }
 
-/* All columns, a vector's at a time. Without kernels these are moved from packed to plain. */
+/* All columns, 16 at a time. Packs with kernels, unpacks without. */
 static inline SH_INLINE void move_all(const sh_kernels *kernels, const sh_matrix *m, float *packed,
                                       float *plain)
 {
@@ -91,14 +91,14 @@ static inline SH_INLINE void move_all(const sh_kernels *kernels, const sh_matrix
     }
 }
 
-/* What a panel has beyond the last column becomes 0. */
+/* Fills the last panel with zeros. */
 static void pack(const sh_kernels *kernels, const sh_matrix *m, const float *plain, float *packed)
 {
     const size_t rows = m->count[0] * m->count[1] * m->count[2], rest = m->columns % m->width;
     float *const last = packed + m->to + m->columns / m->width * rows * m->width;
     for (size_t i = 0; i < rows && rest > 0; i++)
         memset(last + i * m->width + rest, 0, (m->width - rest) * sizeof *last);
-    /* The plain value is read alone: what writes to it is the other direction. */
+    /* The cast drops const: packing only reads the plain value. */
     move_all(kernels, m, packed + m->to, (float *)(uintptr_t)(plain + m->from));
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operators at work, for tests: for each operator a few settings and shapes, enough to reach its
- * corners. ops_test.c checks that none is forgotten. Only tests include this.
+ * A few settings and shapes for each operator, enough for its corner cases. ops_test.c checks that
+ * no operator is missing. Only for tests.
  */
 #ifndef SHOAL_BACKEND_OP_CASES_H
 #define SHOAL_BACKEND_OP_CASES_H
@@ -42,14 +42,14 @@
 #define KINKED .kinked = true
 #define SHAPE(...) .shape = {sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t), {__VA_ARGS__}}
 
-/* I32 inputs are labels 0 .. 9; everything else is random in [-1, 1). */
+/* I32 inputs are labels 0 .. 9; others are random in [-1, 1). */
 typedef struct op_case {
     sh_op op;
     sh_attributes attributes;
-    sh_type in[SH_MAX_INPUTS]; /* optional ones that are left out: of rank 0 */
+    sh_type in[SH_MAX_INPUTS]; /* rank 0: an optional one, left out */
     unsigned positive;         /* bit i: input i is random in [0.5, 1.5) */
-    bool kinked;   /* finite differences must not step over where two pieces meet (fill) */
-    unsigned held; /* bit i: input i has no gradient by design */
+    bool kinked;               /* finite differences must not step across a kink (fill) */
+    unsigned held;             /* bit i: input i has no gradient by design */
 } op_case;
 
 static const op_case op_cases[] = {

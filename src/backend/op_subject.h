@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cases of operators (op_cases.h) as graphs with numbers to compute with. Only tests include
- * this.
+ * The cases of op_cases.h as graphs with random inputs. Only for tests.
  *
  *     subject s = build(&op_cases[i]);
  *     fill_input(&s, 0, 0, place);
@@ -15,19 +14,19 @@
 
 #define STEP 0x1p-6f /* of finite differences */
 
-/* A case as a graph: its inputs, then a seed for output 0 where there is a gradient. */
+/* The graph of a case. Inputs: the case's, then a seed for output 0 if it has gradients. */
 typedef struct subject {
     const op_case *which;
     const sh_op_entry *about;
     sh_graph *graph;
-    uint32_t inputs; /* that the case gives */
+    uint32_t inputs; /* given by the case */
     sh_value_id in[SH_MAX_INPUTS];
-    sh_value_id gradient[SH_MAX_INPUTS]; /* SH_NO_VALUE: this input has no gradient */
+    sh_value_id gradient[SH_MAX_INPUTS]; /* SH_NO_VALUE: none */
     uint32_t gradient_output[SH_MAX_INPUTS];
     bool has_seed;
 } subject;
 
-/* Optional inputs that a case leaves out are of rank 0 there. */
+/* The number of inputs; optional inputs that are left out have rank 0. */
 static inline uint32_t inputs_of(const op_case *which)
 {
     const sh_op_entry *about = sh_op_about(which->op);
@@ -38,7 +37,7 @@ static inline uint32_t inputs_of(const op_case *which)
     return inputs;
 }
 
-/* A pooling that changes nothing and leaves images as convolutions do. */
+/* A pooling of size 1, which only changes the layout to channels-last. */
 static inline sh_value_id lay_channels_last(sh_graph *graph, const sh_type *type, sh_value_id x)
 {
     const sh_attributes one = {.kernel = {1, 1}, .stride = {1, 1}};
@@ -49,7 +48,8 @@ static inline sh_value_id lay_channels_last(sh_graph *graph, const sh_type *type
 
 typedef enum variation { AS_IT_IS, ACTIVATION_BEHIND, CHANNELS_LAST } variation;
 
-/* The graph of a case; with its activation as a node behind it, or its images channels-last. */
+/* Builds the graph of a case, with its activation as a separate node or with images
+ * channels-last. */
 static inline subject build_graph(const op_case *which, variation how)
 {
     const bool behind = how == ACTIVATION_BEHIND;
@@ -64,7 +64,7 @@ static inline subject build_graph(const op_case *which, variation how)
         node_in[i] = i < s.inputs && how == CHANNELS_LAST
                          ? lay_channels_last(s.graph, &which->in[i], s.in[i])
                          : s.in[i];
-    if (which->op == SH_OP_batch_norm && attributes.training) /* as it says: of x itself */
+    if (which->op == SH_OP_batch_norm && attributes.training) /* the moments must be of x itself */
         sh_graph_add(s.graph, SH_OP_moments, NULL, s.in, &node_in[1]);
     if (behind)
         attributes.activation = SH_ACTIVATION_NONE;
@@ -75,7 +75,7 @@ static inline subject build_graph(const op_case *which, variation how)
                      NULL, (sh_value_id[]){out[0]}, out);
     assert_ok(sh_graph_status(s.graph));
     for (uint32_t i = 0; i < sh_op_outputs(which->op, &which->attributes); i++)
-        if (sh_graph_type(s.graph, out[i])->dtype != SH_U8) /* choices: laid out by the backend */
+        if (sh_graph_type(s.graph, out[i])->dtype != SH_U8) /* choices: the backend's layout */
             sh_graph_output(s.graph, out[i]);
     s.has_seed = s.about->def->grad != NULL;
     const sh_value_id seed =
@@ -99,9 +99,8 @@ static inline subject build(const op_case *which)
 }
 
 /*
- * Random values in [-1, 1). Operators with kinks get values that no step of the finite differences
- * can carry over one: distinct, at least 4 steps from each other and from zero, in an order that
- * looks random.
+ * Random values in [-1, 1). With `kinked`, in random order values at least 4 steps from each other
+ * and from zero, so that finite differences do not step across a kink.
  */
 static inline void fill(float *data, size_t count, uint32_t which, bool kinked)
 {
@@ -117,7 +116,7 @@ static inline void fill(float *data, size_t count, uint32_t which, bool kinked)
     }
 }
 
-/* Input number `index`; each `grain` has other random numbers. */
+/* Fills input number `index`; the values depend on `grain`. */
 static inline void fill_input(const subject *s, size_t index, uint32_t grain, void *data)
 {
     const sh_type *type = sh_graph_type(s->graph, s->graph->inputs[index]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every operator of the list, by its cases (op_cases.h): the emitted gradient against finite
- * differences, every variant against the others, and wrong shapes refused.
+ * Checks every operator by its cases (op_cases.h): gradients against finite differences, all
+ * variants against each other, and refusal of wrong shapes.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #define PROBES 24
 
-/* A bound program with its memory. */
+/* A program bound to memory. */
 typedef struct machine {
     sh_program *program;
     sh_execution *execution;
@@ -44,7 +44,7 @@ static void fill_inputs(const subject *s, const machine *m)
         fill_input(s, i, 0, sh_execution_input(m->execution, i));
 }
 
-/* The weighted sum that the gradients are of. */
+/* The weighted sum whose gradients are checked. */
 static double objective(const subject *s, machine *m, const float *seed)
 {
     double sum = 0;
@@ -63,8 +63,8 @@ static float *copy(const void *data, size_t count)
     return held;
 }
 
-/* d objective / d input[element] by central differences; restores the inputs, which a run may
- * spoil. */
+/* d objective / d input[element] by central differences. Refills the inputs, which a run may
+ * change. */
 static double difference(const subject *s, machine *m, uint32_t input, size_t element,
                          const float *seed)
 {
@@ -117,7 +117,7 @@ static void gradients_equal_finite_differences(void **state)
     }
 }
 
-/* One node with an activation against two without; their gradients by way of the same seed. */
+/* A fused activation equals an activation node, gradients included. */
 static void activations_within_equal_those_behind(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void activations_within_equal_those_behind(void **state)
     }
 }
 
-/* Pooling, which adds to +0, makes +0 of -0. */
+/* The pooling that changes the layout turns -0 into +0. */
 static bool are_equal(const sh_type *type, const float *a, const float *b, variation how)
 {
     const size_t count = sh_shape_count(&type->shape);
@@ -178,7 +178,6 @@ static void compare(const op_case *which, variation how, const char *variant,
     sh_graph_free(varied.graph);
 }
 
-/* Images may have either layout; the bits are the same. */
 static void layouts_have_the_same_bits(void **state)
 {
     (void)state;
@@ -194,13 +193,13 @@ static void variants_have_the_same_bits(void **state)
             compare(&op_cases[i], AS_IT_IS, (*all)->name, "plain");
 }
 
-/* Is there nothing that the number of dimensions of its first input must agree with? */
+/* Whether no other input restricts the rank of the first one. */
 static bool takes_any_rank(const op_case *which)
 {
     switch (which->op) {
-    case SH_OP_broadcast: /* whatever fits the other */
+    case SH_OP_broadcast:
         return true;
-    case SH_OP_batch_norm: /* but with a residual */
+    case SH_OP_batch_norm: /* unless it has a residual */
         return inputs_of(which) == 5;
     case SH_OP_dropout:
     case SH_OP_gather:
@@ -212,7 +211,7 @@ static bool takes_any_rank(const op_case *which)
     }
 }
 
-/* Each input in turn: a dimension too many, a dimension longer, another element type. */
+/* Gives each input in turn one dimension too many, a longer dimension, and another element type. */
 static void wrong_types_are_refused(void **state)
 {
     (void)state;

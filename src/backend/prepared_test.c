@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs share. */
 #include "backend/prepared.h"
 
 #include "base/test.h"

@@ -53,7 +53,7 @@ sh_cost sh_work_cost(const sh_work *work, const sh_graph *graph)
     return cost;
 }
 
-/* Finds the row of this kind, name and detail, or adds one. */
+/* Finds or adds the row of this kind, name and detail. */
 static sh_status find_row(sh_profile *profile, sh_profile_row **row, sh_profile_kind kind,
                           const char *name, const char *detail)
 {
@@ -140,7 +140,7 @@ sh_status sh_profile_add(sh_profile *profile, const char *name, uint64_t count, 
     return SH_OK;
 }
 
-/* Kinds apart, the longest first, the rest behind all of its kind. */
+/* By kind, then the longest first, with the rest last of its kind. */
 static int by_time(const void *left, const void *right)
 {
     const sh_profile_row *a = left, *b = right;

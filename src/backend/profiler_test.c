@@ -8,7 +8,7 @@
 #include "base/test.h"
 #include "model/model.h"
 
-/* Each look is a microsecond later than the one before. */
+/* Each reading is a microsecond later. */
 static uint64_t tick(void *context)
 {
     return *(uint64_t *)context += 1000;
@@ -20,7 +20,7 @@ static void ignore(void *context, uint32_t parameter, const sh_gradient *gradien
     *(unsigned *)context += gradient->last;
 }
 
-/* A small training program on one lane, timed by `clock` where there is one. */
+/* A small training program on one lane, timed by `clock` unless NULL. */
 typedef struct machine {
     sh_graph *graph;
     sh_program *program;
@@ -73,7 +73,7 @@ static const sh_profile_row *row_of(const sh_profile *profile, sh_profile_kind k
     return NULL;
 }
 
-/* One look a run of an instruction; what goes slab by slab has a run for each. */
+/* One reading per run of an instruction; an instruction in slabs has a run for each. */
 static void every_instruction_is_timed(void **state)
 {
     (void)state;
@@ -93,7 +93,7 @@ static void every_instruction_is_timed(void **state)
         assert_int_equal(times[i].ns % (times[i].count * 1000), 0);
         assert_true(times[i].ns >= times[i].count * 1000);
     }
-    assert_int_equal(now, 4 * 1000 + timed); /* a look before each pass */
+    assert_int_equal(now, 4 * 1000 + timed); /* one reading before each pass */
     assert_int_equal(sinks, 3 * m.graph->parameter_count);
     sh_execution_clear_times(m.execution);
     assert_int_equal(times[0].count, 0);
@@ -116,7 +116,7 @@ static void without_a_clock_nothing_is_kept(void **state)
     machine_free(&m);
 }
 
-/* Every node but the free ones is some instruction's, and an instruction belongs to its node. */
+/* Every node except reshape has an instruction, and instructions name their node. */
 static void instructions_know_their_nodes(void **state)
 {
     (void)state;
@@ -178,7 +178,7 @@ static void rows_make_the_whole(void **state)
     assert_true(fabs(share - 1) < 1e-12);
     assert_true(nodes > 0 && nodes < 1);
     assert_true(kinds[SH_PROFILE_NODE] > kinds[SH_PROFILE_OPERATOR]);
-    assert_int_equal(kinds[SH_PROFILE_OUTSIDE], 3); /* the network took nothing */
+    assert_int_equal(kinds[SH_PROFILE_OUTSIDE], 3); /* the network took no time */
 
     /* Two convolutions, twice: 2 * (2 * 11520 * 25 + 2 * 3200 * 500) products for two samples. */
     const sh_profile_row *conv = row_of(&profile, SH_PROFILE_OPERATOR, "conv2d");

@@ -13,12 +13,12 @@ struct sh_execution {
     unsigned char *lane_memory;
     unsigned char *shared_memory;
     float *const *parameters;
-    void **operands;       /* of all instructions, one after the other, SH_MAX_OPERANDS each */
-    const sh_clock *clock; /* NULL: nothing is timed */
-    sh_work_time *times;   /* by instruction; NULL without a clock */
-    const sh_clock *mark;  /* NULL: nobody asks where backward begins */
+    void **operands;       /* SH_MAX_OPERANDS for each instruction */
+    const sh_clock *clock; /* NULL: not timed */
+    sh_work_time *times;   /* by instruction; NULL if not timed */
+    const sh_clock *mark;  /* NULL: the start of backward is not timed */
     uint64_t marked_ns;
-    atomic_uint_fast64_t progress; /* written by the lane alone */
+    atomic_uint_fast64_t progress; /* written only by the lane */
 };
 
 void sh_program_free(sh_program *program)
@@ -165,19 +165,18 @@ uint64_t sh_execution_progress(const sh_execution *execution)
     return atomic_load_explicit(&execution->progress, memory_order_relaxed);
 }
 
-/* One writer, so that no lane pays for an atomic addition. */
+/* Not an atomic addition, which would be slower: there is one writer. */
 static void note_progress(sh_execution *execution)
 {
     const uint64_t before = atomic_load_explicit(&execution->progress, memory_order_relaxed);
     atomic_store_explicit(&execution->progress, before + 1, memory_order_relaxed);
 }
 
-/* What instructions of a run have in common. */
 typedef struct run {
     sh_execution *execution;
     sh_gradient_sink *sink; /* may be NULL */
     void *context;
-    uint64_t begun_ns; /* of the instruction that runs, where they are timed */
+    uint64_t begun_ns; /* of the current instruction, if timed */
 } run;
 
 static void run_instruction(const run *r, const sh_instruction *instruction, void *const *operands,
@@ -209,7 +208,7 @@ static void run_whole(const run *r, size_t index)
                     &(sh_slab){0, samples, samples});
 }
 
-/* One member of a group, for one slab. */
+/* Runs one member of a group for one slab. */
 static void run_slab(const run *r, size_t index, const sh_slab *slab)
 {
     const sh_program *program = r->execution->program;
@@ -226,8 +225,8 @@ static void run_slab(const run *r, size_t index, const sh_slab *slab)
     run_instruction(r, instruction, moved, slab);
 }
 
-/* Parts take turns by the number of the place that is written, which all programs of a model share.
- */
+/* Distributes instructions over the parts by the number of the place that they write, which is the
+ * same in all programs of a model. */
 static bool is_of_part(const sh_program *program, const sh_instruction *instruction, uint32_t part,
                        uint32_t parts)
 {
@@ -240,10 +239,10 @@ static bool is_of_part(const sh_program *program, const sh_instruction *instruct
     return turn % parts == part;
 }
 
-/* What an execution runs: what prepares, or all else. */
+/* Which instructions run: those that prepare, or all others. */
 typedef struct selection {
     bool prepares;
-    uint32_t part, parts; /* of what prepares */
+    uint32_t part, parts; /* of the preparation */
 } selection;
 
 static bool is_selected(const sh_program *program, const sh_instruction *instruction,
@@ -253,7 +252,7 @@ static bool is_selected(const sh_program *program, const sh_instruction *instruc
            (of->parts == 1 || is_of_part(program, instruction, of->part, of->parts));
 }
 
-/* An instruction has run, and the next begins: one look at the clock times both. */
+/* One reading of the clock ends an instruction and begins the next. */
 static void take_time(run *r, size_t index)
 {
     if (r->execution->times == NULL)
@@ -263,7 +262,7 @@ static void take_time(run *r, size_t index)
     r->begun_ns = now_ns;
 }
 
-/* Some members of a group, from `first` on. */
+/* Runs `members` members of a group, beginning with `first`. */
 static void run_members(run *r, const sh_group *group, size_t first, size_t members)
 {
     for (size_t at = 0; at < group->samples; at += group->slab) {
@@ -307,7 +306,7 @@ static void run_all(sh_execution *execution, const selection *of, sh_gradient_si
     }
 }
 
-/* The sink of a parameter if its gradient is a product; otherwise NULL. */
+/* The sink of a parameter whose gradient is a product, or NULL. */
 static const sh_instruction *product_sink(const sh_program *program, uint32_t parameter)
 {
     for (size_t i = 0; i < program->instruction_count; i++) {
@@ -333,7 +332,7 @@ bool sh_execution_product(const sh_execution *execution, uint32_t parameter, sh_
     return true;
 }
 
-/* The group that an instruction is a member of; NULL: of none. */
+/* The group of an instruction, or NULL. */
 static const sh_group *group_of(const sh_program *program, size_t index)
 {
     for (size_t first = index + 1; first-- > 0;)

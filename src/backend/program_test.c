@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compiling and running, apart from what operators compute (ops_test.c): conversions, what is
- * prepared once a step, memory that is shared and memory that is not, gradients and the order in
- * which they come, and no memory taken in a run.
+ * Compilation and execution apart from operators' results (ops_test.c): conversions, preparation,
+ * memory, and gradients in their order. A run allocates nothing.
  */
 #include "backend/program.h"
 
@@ -17,7 +16,7 @@
 #include "graph/layers.h"
 #include "model/model.h"
 
-/* The sinks that were called, in order: '0' .. '9'. */
+/* The sinks called so far: '0' .. '9'. */
 static char called[256];
 
 static void note(char what)
@@ -40,7 +39,7 @@ static const sh_kernels *best(void)
 #define GUARD_BYTES 256
 #define GUARD 0x5a
 
-/* A program with one execution; guards lie around the lane's and the shared memory. */
+/* A program with one execution; guards surround the lane's and the shared memory. */
 typedef struct machine {
     sh_program *program;
     sh_execution *execution;
@@ -90,7 +89,7 @@ static sh_graph *new_graph(void)
     return graph;
 }
 
-static const sh_type eight = {SH_F32, {1, {8}}}; /* 32 bytes: half of a place */
+static const sh_type eight = {SH_F32, {1, {8}}}; /* 32 bytes: half an alignment unit */
 
 static sh_value_id apply(sh_graph *graph, sh_op op, sh_value_id a, sh_value_id b)
 {
@@ -116,7 +115,7 @@ static const float odd[8] = {10, 20, 30, 40, 50, 60, 70, 80};
 
 /* ---- what is compiled ------------------------------------------------------------------------ */
 
-/* Instructions of a kind: of a step (prepares) or of each grain. */
+/* Counts the instructions of a kind that prepare, or that do not. */
 static size_t count_work(const sh_program *program, enum sh_work_kind kind, bool prepares)
 {
     size_t count = 0;
@@ -133,7 +132,7 @@ static sh_value_id pixels(sh_graph *graph, size_t channels, size_t side)
                           (sh_type){SH_F32, sh_shape_of(4, (size_t[]){4, channels, side, side})});
 }
 
-/* LeNet in small. */
+/* A small LeNet. */
 static sh_value_id small_network(sh_graph *graph, size_t channels)
 {
     sh_net net = {.graph = graph};
@@ -143,7 +142,7 @@ static sh_value_id small_network(sh_graph *graph, size_t channels)
     return sh_layer_conv2d(&net, x, "c2", &(sh_conv_options){.channels = 33, .kernel = 3});
 }
 
-/* Pixels on their way in, the result on its way out, and the weights of both once a step. */
+/* Only pixels, the result, and the weights of both convolutions are converted. */
 static void nothing_is_converted_between_convolutions(void **state)
 {
     (void)state;
@@ -157,14 +156,13 @@ static void nothing_is_converted_between_convolutions(void **state)
     sh_program_free(program);
     sh_graph_free(graph);
     graph = new_graph();
-    sh_graph_output(graph, small_network(graph, 1)); /* one channel lies the same either way */
+    sh_graph_output(graph, small_network(graph, 1)); /* one channel: the layouts are the same */
     assert_ok(sh_program_compile(&program, graph, best()));
     assert_int_equal(count_work(program, SH_WORK_REORDER, false), 1);
     sh_program_free(program);
     sh_graph_free(graph);
 }
 
-/* Two readers of the weights in one layout, and of a value: each is converted once. */
 static void values_are_converted_once_for_each_layout(void **state)
 {
     (void)state;
@@ -176,7 +174,7 @@ static void values_are_converted_once_for_each_layout(void **state)
         sh_graph_output(graph,
                         sh_layer_max_pool(&net, x, &(sh_pool_options){.kernel = (size_t)i + 1}));
     assert_ok(sh_program_compile(&program, graph, best()));
-    assert_int_equal(count_work(program, SH_WORK_REORDER, false), 1 + 3); /* in; three out */
+    assert_int_equal(count_work(program, SH_WORK_REORDER, false), 1 + 3); /* input, outputs */
     sh_program_free(program);
     sh_graph_free(graph);
 }
@@ -206,7 +204,7 @@ static void what_comes_from_weights_alone_is_prepared_once(void **state)
                       (float[]){20, 40, 60, 80, 101, 122, 143, 164});
     }
 
-    /* Another lane needs no preparation: what was prepared is shared. */
+    /* Another lane needs no preparation: the memory is shared. */
     void *lane = NULL;
     sh_execution *other = NULL;
     assert_ok(sh_block_new(&lane, sh_program_lane_bytes(m.program), "a test"));
@@ -218,8 +216,8 @@ static void what_comes_from_weights_alone_is_prepared_once(void **state)
     sh_execution_free(other);
     free(lane);
 
-    /* New weights count from the next preparation on. In parts, too: what is prepared from what is
-     * prepared is all in part 0. */
+    /* New weights count after the next preparation. In parts, part 0 prepares what depends on
+     * prepared values. */
     first[0] = 5;
     assert_ok(sh_execution_prepare_part(m.execution, 1, 2));
     assert_ok(sh_execution_prepare_part(m.execution, 0, 2));
@@ -230,7 +228,7 @@ static void what_comes_from_weights_alone_is_prepared_once(void **state)
     sh_graph_free(graph);
 }
 
-/* Every preparation is of one part, and all parts together write what the whole writes. */
+/* Every part prepares something, and together they write what a whole preparation writes. */
 static void weights_are_prepared_in_parts(void **state)
 {
     (void)state;
@@ -288,7 +286,7 @@ static void reshape_costs_nothing(void **state)
     sh_graph_free(graph);
 }
 
-/* A chain in place needs one place; each value that is to be read afterwards keeps one more. */
+/* A chain in place needs one place, and one more for each value that is an output. */
 static void outputs_stay_readable(void **state)
 {
     (void)state;
@@ -316,8 +314,8 @@ static void outputs_stay_readable(void **state)
     }
 }
 
-/* What an element-wise operator takes the place of, told by addresses: of two inputs the one that
- * nobody needs afterwards, none where both are needed, and not what another name still means. */
+/* A result reuses the memory of an input that is not needed afterwards, also under another name.
+ * Addresses show it. */
 static void results_take_the_place_of_what_is_needed_no_more(void **state)
 {
     (void)state;
@@ -327,7 +325,7 @@ static void results_take_the_place_of_what_is_needed_no_more(void **state)
     const sh_value_id a = apply(graph, SH_OP_add, x, y);            /* over x; y is used below */
     const sh_value_id b = apply(graph, SH_OP_relu, y, SH_NO_VALUE); /* not over y: used below */
     sh_graph_add(graph, SH_OP_reshape, &(sh_attributes){.shape = {2, {2, 4}}}, &b, same);
-    const sh_value_id c = apply(graph, SH_OP_add, b, y); /* not over b: `same` is b; over y */
+    const sh_value_id c = apply(graph, SH_OP_add, b, y); /* not over b, also `same`; over y */
     const sh_value_id d = apply(graph, SH_OP_add, c, a); /* over one of them */
     sh_graph_output(graph, d);
     sh_graph_output(graph, same[0]);
@@ -375,18 +373,18 @@ static void gradients_are_handed_over_as_soon_as_they_exist(void **state)
     memcpy(sh_execution_input(m.execution, 0), (float[]){2, 3, 5}, 3 * sizeof(float));
     memcpy(sh_execution_input(m.execution, 1), (float[]){10, 1}, 2 * sizeof(float));
     assert_ok(sh_execution_run(m.execution, take, &got));
-    assert_string_equal(called, "2301"); /* the last layer's first */
+    assert_string_equal(called, "2301"); /* the last layer first */
     /* h = relu(3, 3, -4, -10); dw2 = seed x h; dh = w2^T seed = 15, 26, 37, 48, where h > 0 */
     expect_floats(got.gradient[3], 2, (float[]){10, 1});
     expect_floats(got.gradient[2], 8, (float[]){30, 30, 0, 0, 3, 3, 0, 0});
     expect_floats(got.gradient[1], 4, (float[]){15, 26, 0, 0});
     expect_floats(got.gradient[0], 12, (float[]){30, 45, 75, 52, 78, 130, 0, 0, 0, 0, 0, 0});
-    assert_ok(sh_execution_run(m.execution, NULL, NULL)); /* nobody needs to listen */
+    assert_ok(sh_execution_run(m.execution, NULL, NULL)); /* the sink is optional */
     stop(&m);
     sh_graph_free(graph);
 }
 
-/* What a sink finds in a product's places, and the gradient; by parameter. */
+/* The factors of gradients as the sink sees them, and the gradients; by layer. */
 typedef struct factors {
     const sh_execution *execution;
     float x[2][64], dy[2][64], gradient[2][64];
@@ -416,7 +414,7 @@ static void keep_factors(void *context, uint32_t parameter, const sh_gradient *g
     copy(kept->gradient[layer], parameter, gradient);
 }
 
-/* By every variant: the factors that a sink sees make the same bits again, in any order of layers,
+/* With every variant, the factors that a sink saw give the same bits again, in any order of layers,
  * after other samples. */
 static void a_gradient_is_made_again_of_its_factors(void **state)
 {
@@ -500,8 +498,8 @@ static void sum_up(void *context, uint32_t parameter, const sh_gradient *gradien
     *sum += (double)(parameter + 1) * (double)gradient->values[0];
 }
 
-/* Nothing is written beyond the memory that was announced, and what it held before is of no
- * meaning: every variant, training and evaluation, twice each with other garbage. */
+/* Programs write only the memory of the announced size, and ignore its previous contents: every
+ * variant, training and evaluation, twice each with different garbage. */
 static void models_run_within_their_memory(void **state)
 {
     (void)state;
@@ -540,8 +538,8 @@ static void models_run_within_their_memory(void **state)
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
 /*
- * Counts what a thread takes from the heap. The sanitizers have an allocator of their own, and only
- * glibc gives its functions second names.
+ * Counts allocations of a thread. Sanitizers have their own allocator, and only glibc gives its
+ * functions second names.
  */
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define COUNTS_HEAP 1
@@ -577,7 +575,7 @@ INTERPOSED void *realloc(void *block, size_t bytes)
 
 typedef struct lane {
     machine machine;
-    float sums[16]; /* of each parameter's gradient */
+    float sums[16]; /* by parameter */
     sh_status status;
 } lane;
 
@@ -599,7 +597,7 @@ static void run_lane(void *context, uint32_t worker)
     l->status = sh_execution_run(l->machine.execution, sum_gradient, l);
 }
 
-/* On lanes at once, whose memory held NaN: the same bits, and none of them takes memory. */
+/* Lanes in parallel, on memory full of NaN: the same bits, and no allocations. */
 static void lanes_compute_the_same_and_take_no_memory(void **state)
 {
     enum { LANES = 3 };

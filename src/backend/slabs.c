@@ -6,25 +6,25 @@
 
 #include "base/memory.h"
 
-/* A slab of rows, which go from one instruction to the next and no further. */
+/* For rows: only the next instruction reads them. */
 #define ROWS_BYTES ((size_t)1 << 18)
 
-/* What the members of a group have done with a buffer. */
+/* How the members of a group use a buffer. */
 typedef struct touch {
-    size_t group;   /* number of the group that has touched it last, from 1 */
-    bool by_sample; /* by sample alone */
-    bool made;      /* it was written there */
+    size_t group;   /* the last group that touched it, from 1 */
+    bool by_sample; /* only by sample */
+    bool made;      /* written in the group */
 } touch;
 
-/* A group that grows: instructions [first, end). */
+/* A group under construction: instructions [first, end). */
 typedef struct growth {
     sh_program *program;
-    touch *touches; /* of each buffer */
+    touch *touches; /* by buffer */
     size_t number;
     size_t first, end;
     size_t members, samples, least;
     bool rows;
-    size_t sample_bytes; /* of all values that go by sample */
+    size_t sample_bytes; /* of all by-sample values */
 } growth;
 
 static bool goes_by_sample(const sh_instruction *instruction, uint32_t operand)
@@ -32,7 +32,7 @@ static bool goes_by_sample(const sh_instruction *instruction, uint32_t operand)
     return (instruction->samples.operands >> operand & 1) != 0;
 }
 
-/* Whether each of its operands is as the group has left it when the instruction gets a slab. */
+/* Whether the instruction may run for a slab after the group's members have run for it. */
 static bool may_join(const growth *g, const sh_instruction *instruction)
 {
     if (instruction->prepares || instruction->samples.count == 0 ||
@@ -78,7 +78,7 @@ static bool is_sink(const sh_instruction *instruction)
     return instruction->kernel == NULL;
 }
 
-/* A conversion of what the group has not touched: it may come before the group. */
+/* A conversion that touches nothing of the group may move before it. */
 static bool may_precede(const growth *g, const sh_instruction *instruction)
 {
     bool apart = instruction->prepares || instruction->work.kind == SH_WORK_REORDER;
@@ -87,15 +87,14 @@ static bool may_precede(const growth *g, const sh_instruction *instruction)
     return apart;
 }
 
-/* Takes instructions from g->first on, as many as there are; what stands behind the last member
- * stays outside. */
+/* Adds instructions from g->first on until one may not join. Ends at the last member. */
 static void grow(growth *g)
 {
     const sh_program *program = g->program;
     for (size_t i = g->first; i < program->instruction_count; i++) {
         const sh_instruction *instruction = &program->instructions[i];
         if (i == program->backward && i > g->first)
-            return; /* a clock may be looked at there */
+            return; /* a clock may be read there */
         if (may_join(g, instruction))
             join(g, i);
         else if (g->members > 0 && is_sink(instruction))
@@ -111,7 +110,7 @@ static size_t round_up(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
-/* Marks the group, where it takes more than one slab. */
+/* Records the group in its first member if it needs more than one slab. */
 static void mark(const growth *g, size_t bytes)
 {
     sh_program *program = g->program;
@@ -160,7 +159,7 @@ void sh_slabs_dissolve(sh_program *program)
         program->instructions[i].group = (sh_group){0};
 }
 
-/* Where an instruction in the range of a group goes: before its members, among or behind them. */
+/* Where an instruction goes: 0: before the members, 1: among them, 2: after them. */
 static int turn_of(const sh_instruction *instruction, const sh_group *group)
 {
     if (!instruction->prepares && instruction->samples.count == group->samples &&
@@ -169,7 +168,7 @@ static int turn_of(const sh_instruction *instruction, const sh_group *group)
     return is_sink(instruction) ? 2 : 0;
 }
 
-/* Orders the instructions [from, group.end), and keeps the group at its first member. */
+/* Orders the instructions [from, group.end), and stores the group in its first member. */
 static sh_status put_in_order(sh_program *program, size_t from)
 {
     const sh_group group = program->instructions[from].group;
@@ -204,7 +203,7 @@ sh_status sh_slabs_arrange(sh_program *program)
     return SH_OK;
 }
 
-/* Blocks that begin or end within instructions (from, end] last from the first to the last. */
+/* Extends blocks that begin or end within instructions (from, end] to that whole range. */
 static void stretch(sh_program *program, const sh_instruction *of, size_t from, size_t end)
 {
     for (uint32_t k = 0; k < of->operand_count; k++) {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups are where they can be, and slabs of any size give the bits of all samples at once. */
 #include "backend/slabs.h"
 
 #include <stdlib.h>
@@ -62,8 +61,7 @@ static sh_graph *network(const char *model, size_t side, uint32_t segments)
     return graph;
 }
 
-/* A normalisation needs the moments of all samples, so no group goes on from one to the other. What
- * a group alone reads has memory for a slab. */
+/* A normalisation needs the moments of all samples, so no group spans it. */
 static void groups_end_where_all_samples_are_needed(void **state)
 {
     (void)state;
@@ -89,7 +87,7 @@ static void add_to_digest(void *context, uint32_t parameter, const sh_gradient *
     sh_digest_add(context, gradient->values, gradient->count * sizeof *gradient->values);
 }
 
-/* The hash of the loss and all gradients, of numbers that are always the same. */
+/* Hashes the loss and all gradients for fixed inputs. */
 static void run(const sh_graph *graph, const sh_program *program, char hex[SH_DIGEST_TEXT])
 {
     void *lane, *shared;
@@ -103,7 +101,7 @@ static void run(const sh_graph *graph, const sh_program *program, char hex[SH_DI
         at += sh_shape_count(&sh_graph_type(graph, graph->parameters[i].value)->shape);
     }
     assert_ok(sh_block_new(&lane, sh_program_lane_bytes(program), "a test"));
-    memset(lane, 0xff, sh_program_lane_bytes(program)); /* NaN, wherever one looks too early */
+    memset(lane, 0xff, sh_program_lane_bytes(program)); /* NaN, if it is read too early */
     assert_ok(sh_block_new(&shared, sh_program_shared_bytes(program), "a test"));
     assert_ok(sh_execution_new(&execution, program, lane, shared, parameters));
     sh_random random = sh_random_for(3, SH_RANDOM_TEST, 0, 0);
@@ -180,8 +178,8 @@ static void keep(void *context, uint32_t parameter, const sh_gradient *gradient)
 }
 
 /*
- * Two dense layers beside each other, with nothing between their gradients: one group, behind which
- * the first bias's sink goes. Row by row, each product is still made again by its own instruction.
+ * Two independent dense layers form one group, so the first bias's sink comes after it. Each
+ * product can still be computed again, row by row, by its own instruction.
  */
 static void products_are_found_in_a_group(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What operators mean, where ops_test cannot tell: results and gradients that PyTorch computed
- * (test/golden/make_ops.py made test/golden/ops.json), and which elements dropout keeps.
+ * Results and gradients of operators compared with those of PyTorch (test/golden/make_ops.py made
+ * test/golden/ops.json), and the elements that dropout keeps.
  */
 #include <jansson.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "base/test.h"
 
-/* A graph with its memory, bound to the kernels. */
+/* A program bound to memory. */
 typedef struct machine {
     sh_graph *graph;
     sh_program *program;
@@ -44,7 +44,7 @@ static void stop(machine *m)
 
 static json_t *load(void)
 {
-    /* This file's own name leads there, from whatever folder the test is started. */
+    /* Found by this file's name, from any working directory. */
     static const char here[] = __FILE__, inner[] = "src/backend/values_test.c";
     char path[1024];
     json_error_t error;
@@ -209,14 +209,14 @@ static void operators_mean_what_pytorchs_do(void **state)
 /* ---- dropout -----------------------------------------------------------------------------------
  */
 
-#define ELEMENTS 150 /* of a sample: two whole groups of 64 words and a rest */
+#define ELEMENTS 150 /* of a sample: two groups of 64 words and a rest */
 
 static uint32_t key_of(uint32_t sample, uint32_t word)
 {
     return 0x9E3779B9u * (2 * sample + word + 1);
 }
 
-/* Drops of ones: `samples` of them, the first with the keys of sample `first`. */
+/* Applies dropout to ones. The first of `samples` samples has the keys of sample `first`. */
 static void drop(float *y, uint32_t first, uint32_t samples, float p, uint32_t layer)
 {
     machine m = {0};
@@ -240,7 +240,7 @@ static void drop(float *y, uint32_t first, uint32_t samples, float p, uint32_t l
     stop(&m);
 }
 
-/* By the rule on top of backend/drop.h, with the one-block cipher; `place` in plain order. */
+/* The rule of backend/drop.h, with the one-block cipher; `place` is in plain order. */
 static bool is_kept(uint32_t sample, uint32_t place, double p, uint32_t layer)
 {
     const uint32_t element = place % 10 * (ELEMENTS / 10) + place / 10;
@@ -286,8 +286,7 @@ static size_t kept_of(const float *y, size_t count)
     return kept;
 }
 
-/* Of n elements about n (1 - p) stay; 4 deviations of sqrt(n p (1 - p)) are 71 here. Layers and
- * samples differ. */
+/* About n (1 - p) of n elements are kept; 4 deviations of sqrt(n p (1 - p)) are 71. */
 static void dropout_keeps_as_many_as_it_should(void **state)
 {
     (void)state;
@@ -307,13 +306,13 @@ static void dropout_keeps_as_many_as_it_should(void **state)
 /* ---- sums ---------------------------------------------------------------------------------------
  */
 
-/* Element i of what the sums are taken over: far from zero, and wandering. */
+/* Element i of values that vary, far from zero. */
 static float wandering(size_t i, size_t count)
 {
     return 1000.0f + (float)i / (float)count + (float)(i * 2654435761u >> 8 & 1023) / 512.0f;
 }
 
-/* Planes longer and shorter than what is added in one go, and none of them a multiple of it. */
+/* Planes longer and shorter than a block of the sum, and no multiple of it. */
 static void moments_are_exact_far_from_zero(void **state)
 {
     (void)state;
