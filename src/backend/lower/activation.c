@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Activations (graph/op_activation.c), by the kernels of kernel/maps.h. */
+/* Activations (graph/op_activation.c). */
 #include "backend/lower/lowering.h"
 
-/* The gradient is called by the operator that it belongs to. */
+/* The operator in the graph calls the gradient. */
 #define ACTIVATION(name)                                                                           \
     static void name##_forward(const sh_call *call)                                                \
     {                                                                                              \

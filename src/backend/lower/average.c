@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Average pooling of channels-last images: the mean of each window. */
+/* Average pooling of channels-last images. */
 #include <string.h>
 
 #include "backend/lower/lowering.h"
@@ -11,7 +11,7 @@ typedef struct average {
     const sh_attributes *of; /* borrowed */
 } average;
 
-/* A window along one axis: positions [first, end) of the image, and how many are divided by. */
+/* A window along one axis: positions [first, end) of the image, and the divisor. */
 typedef struct range {
     size_t first, end, divisor;
 } range;
@@ -20,7 +20,7 @@ static range covered(const average *a, int axis, size_t output)
 {
     const size_t begin = output * a->of->stride[axis], end = begin + a->of->kernel[axis];
     const size_t padding = a->of->padding[axis], behind = padding + a->in[axis];
-    const size_t last = behind + a->of->end_padding[axis]; /* that counts */
+    const size_t last = behind + a->of->end_padding[axis]; /* counted in the divisor */
     range r = {
         .first = begin < padding ? 0 : begin - padding,
         .end = end < behind ? end - padding : a->in[axis],
@@ -41,7 +41,7 @@ static void divide(float *y, float divisor, size_t count)
         y[c] /= divisor;
 }
 
-/* One window: y = mean of x. */
+/* y = mean of one window of x. */
 static void gather_window(const average *a, const float *image, range rows, range columns, float *y)
 {
     memset(y, 0, a->channels * sizeof *y);
@@ -74,7 +74,7 @@ static void forward(const sh_call *call)
 
 const sh_lowering sh_lower_avg_pool = {.run = forward, .layout = SH_LAYOUT_CHANNELS_LAST};
 
-/* One window: adds its part of dy to dx. `part` is memory for it. */
+/* Adds a window's part of dy to dx. `part`: memory for it. */
 static void spread_window(const average *a, float *image, range rows, range columns,
                           const float *dy, float *part)
 {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batch normalisation of channels-last activations, by the kernels of norm_rows.h. */
 #include "backend/lower/lowering.h"
 #include "backend/lower/norm_rows.h"
 

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gradients of biases: the sum of dy over all but its channels, which lie side by side: db [C] is
- * the sum of the rows of dy [rows, C].
+ * Gradients of biases: db [C] is the sum of the rows of channels-last dy [rows, C].
  *
- * As many rows as fit are taken for one long row, so that vectors are full whatever C is, and each
- * channel is summed in several chains, which also rounds less.
+ * Several rows form one long row, so that vectors are full for any C. Each channel has several
+ * chains, which also reduces rounding errors.
  */
 #include <string.h>
 
 #include "backend/lower/lowering.h"
 #include "base/variant.h"
 
-#define LONG_ROW 256 /* floats: fits the first-level cache together with what is read */
+#define LONG_ROW 256 /* floats: fits the first-level cache with the input */
 
 static inline SH_INLINE void add_to(float *restrict total, const float *restrict in, size_t count)
 {

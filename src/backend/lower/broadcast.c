@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions of two values whose dimensions of 1 are repeated (graph/op_broadcast.c). Each row of
- * the result is computed a part at a time from two rows of that length. What is repeated or does
- * not lie side by side is copied to make one, so that each function is one loop.
+ * Functions of two values whose dimensions of 1 are repeated (graph/op_broadcast.c). Computes each
+ * row of the result in parts. Operands that are repeated or strided are copied to a contiguous row
+ * first, so each function is one loop.
  */
 #include "backend/lower/lowering.h"
 #include "backend/lower/walk.h"
@@ -10,8 +10,8 @@
 
 #define PART 256 /* elements */
 
-/* `length` elements that lie `step` apart, side by side; `room` has the last ones of the same row,
- * which need no copy where they are all one. */
+/* Returns `length` elements that are `step` apart as a contiguous row, copied to `room` if needed.
+ * If `again`, room has the previous part, which is the same for step 0. */
 static const float *side_by_side(float *room, const float *from, size_t step, size_t length,
                                  bool again)
 {

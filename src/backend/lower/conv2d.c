@@ -1,36 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Convolution and its gradients on channels-last images: x [N, H, W, G C], y [N, P, Q, G O], G
- * groups. Each is a sum of products (kernel/product.h) over
+ * groups. Each is a sum of products (kernel/product.h), in ascending order, over
  *
- *     y    row, column and channel of the window, ascending
- *     dx   row, column and channel of dy, ascending: those whose window contains the position
- *     dw   sample, row and column of dy, ascending
+ *     y    row, column and channel of the window
+ *     dx   row, column and channel of dy whose window contains the position
+ *     dw   sample, row and column of dy
  *
- * Positions outside of the image are skipped, with one exception: in dw, columns outside take part
- * as +0. There an image is copied into a *frame* with zeros left and right, so that one product has
- * all columns of a window.
+ * Positions outside of the image are skipped. Only in dw, columns outside count as +0: the image is
+ * copied to a *frame* with zeros left and right, so one product covers all columns of a window.
  *
- * y and dx are computed alike: an output is a sum over image positions times weights, and outputs
- * with the same weights are computed together. In dx these are positions that differ by multiples
- * of the stride. Each such class is a convolution of its own with a part of the weights.
+ * y and dx share code: outputs with the same weights are computed together. In dx, these are
+ * positions that differ by multiples of the stride. Each such class is a convolution with a part of
+ * the weights.
  *
- * Weights are packed once a step in the order of use. dx of 1x1 windows reads them unpacked. If
- * each channel is a group of its own, the kernels of kernel/depthwise.h are used.
+ * Weights are packed in the order of use, except for dx of 1x1 windows. If each channel is a group,
+ * small windows use kernel/depthwise.h.
  */
 #include <string.h>
 
 #include "backend/lower/lowering.h"
 
-/* Positions in a block of a gradient of weights: few enough for the cache, and enough to pay for
- * loading the partial sum that a chain continues. */
+/* Positions in a block of dw: it fits the cache, and pays for loading the partial sum. */
 #define BLOCK_FLOATS ((size_t)32768)
 #define LEAST_BLOCK ((size_t)64)
 
-/* Floats of the image and of dy in a band of its rows. */
+/* Floats of the image and dy in a band of rows. */
 #define BAND_FLOATS ((size_t)8192)
 
-/* Columns that make a tile of their own. */
+/* Fewer columns do not make a tile. */
 #define NEIGHBOURS 8
 
 /* Pairs are height, width. */
@@ -56,7 +54,6 @@ static conv conv_of(const sh_attributes *a, const sh_type *x, const sh_type *w, 
     };
 }
 
-/* Which operands are x, w and y depends on the operator. */
 static conv forward_of(const sh_attributes *a, const sh_type *in, const sh_type *out)
 {
     return conv_of(a, &in[0], &in[1], &out[0]);
@@ -92,7 +89,7 @@ static sh_depthwise depthwise_of(const conv *g)
     return d;
 }
 
-/* Does each output see one position, that of the same number? Then images are one long row. */
+/* Whether output i sees only position i; images are then one long row. */
 static bool is_pointwise(const conv *g)
 {
     return g->kernel[0] * g->kernel[1] == 1 && g->in[0] == g->out[0] && g->in[1] == g->out[1] &&
@@ -101,7 +98,7 @@ static bool is_pointwise(const conv *g)
 
 /* --- Frames -------------------------------------------------------------------------------- */
 
-/* An image with zeros beside it, as far as windows reach; in columns. */
+/* An image with zeros left and right, as far as windows reach; in columns. */
 typedef struct frame {
     size_t channels, rows, image; /* image: its columns */
     size_t before, columns;
@@ -126,13 +123,11 @@ static size_t frame_floats(const frame *f)
     return f->none ? 0 : (f->rows * f->columns * f->channels + 15) / 16 * 16;
 }
 
-/* Clears a frame, whose zeros then stay. */
 static void frame_clear(const frame *f, float *framed)
 {
     memset(framed, 0, frame_floats(f) * sizeof *framed);
 }
 
-/* One image in its frame. */
 static const float *frame_put(const frame *f, const float *image, float *framed)
 {
     if (f->none)
@@ -144,8 +139,8 @@ static const float *frame_put(const frame *f, const float *image, float *framed)
     return framed;
 }
 
-/* range[0] .. range[1] - 1: which of `count` rows, `step` apart from `first` on, are in an image of
- * `rows` rows. */
+/* Sets range to [first, end) of `count` rows, `step` apart from `first` on, in an image of `rows`
+ * rows. */
 static void rows_inside(ptrdiff_t first, ptrdiff_t step, size_t count, size_t rows, size_t range[2])
 {
     range[0] = 0;
@@ -159,16 +154,15 @@ static void rows_inside(ptrdiff_t first, ptrdiff_t step, size_t count, size_t ro
 /* --- Windows: y and dx --------------------------------------------------------------------- */
 
 /*
- * Outputs along one axis, and what they see: output number i lies at first + i step and sees,
- * through weight number t, position origin + i advance + t pitch of the other image, if that is in
- * it.
+ * Outputs along one axis: output i is at first + i step, and through weight t sees position origin
+ * + i advance + t pitch of the other image, if that exists.
  */
 typedef struct axis {
     size_t outputs, first, step, taps, extent;
     ptrdiff_t origin, advance, pitch;
 } axis;
 
-/* The work: `to` from `from`, through packed weights. Channels are those of a group. */
+/* Computes `to` from `from` and the packed weights; channels are per group. */
 typedef struct windows {
     axis axes[2];
     size_t images, groups, from_channels, to_channels;
@@ -177,7 +171,7 @@ typedef struct windows {
     float *to;
 } windows;
 
-/* Behind each other in scratch: where segments start, and each line's range of them. */
+/* In scratch: starts of segments, and each line's range of them. */
 typedef struct segments {
     sh_segment *starts;
     size_t (*ranges)[2];
@@ -197,14 +191,13 @@ static segments segments_of(const conv *g, void *scratch)
     return (segments){.ranges = ranges, .starts = (sh_segment *)(ranges + lines)};
 }
 
-/* The weights [0], [1] through which an output sees the image. */
 static void see(const axis *along, size_t output, size_t range[2])
 {
     rows_inside(along->origin + (ptrdiff_t)output * along->advance, along->pitch, along->taps,
                 along->extent, range);
 }
 
-/* Columns [first, end) of outputs, which all see through columns `taps` of the weights. */
+/* Computes output columns [first, end), which all see weight columns `taps`. */
 static void run_columns(const sh_kernels *kernels, const windows *w, const segments *seg,
                         size_t first, size_t end, const size_t taps[2])
 {
@@ -243,7 +236,7 @@ static void run_columns(const sh_kernels *kernels, const windows *w, const segme
         .rows = end - first,
         .columns = w->to_channels,
     };
-    /* A tile's rows are neighbours, or, where these are few, the same column of all images. */
+    /* A tile has neighbours, or if these are few, the same column of all images. */
     const bool by_image = end - first < NEIGHBOURS && w->images > end - first;
     const size_t turns = by_image ? end - first : w->images;
     if (by_image) {
@@ -280,8 +273,7 @@ static void run_windows(const sh_kernels *kernels, const windows *w, const segme
     }
 }
 
-/* Windows of one position, a stride of one: images are one long row. Weights are packed, or plain:
- * [from_channels, to_channels] of each group. */
+/* 1x1 windows of stride 1. Weights are packed, or plain [from_channels, to_channels] by group. */
 static void run_pointwise(const sh_kernels *kernels, const windows *w, bool packed)
 {
     const size_t C = w->from_channels, O = w->to_channels;
@@ -308,7 +300,6 @@ static void run_pointwise(const sh_kernels *kernels, const windows *w, bool pack
 
 /* --- Forward ------------------------------------------------------------------------------- */
 
-/* Appends a matrix of weights whose rows are i, j, k. */
 static void pack_matrix(sh_packing *packing, sh_matrix *at, size_t columns)
 {
     at->columns = columns;
@@ -317,7 +308,7 @@ static void pack_matrix(sh_packing *packing, sh_matrix *at, size_t columns)
     packing->floats += sh_panel_floats(at->count[0] * at->count[1] * at->count[2], columns);
 }
 
-/* Weights [C, 1, R, S] of depthwise convolutions as [R, S, C]. */
+/* Depthwise weights [C, 1, R, S] as [R, S, C]. */
 static sh_matrix depthwise_matrix(const conv *g)
 {
     return (sh_matrix){
@@ -329,7 +320,7 @@ static sh_matrix depthwise_matrix(const conv *g)
     };
 }
 
-/* Weights [O, C, R, S] of group `group` as [R, S, C, O]. */
+/* A group's weights [O, C, R, S] as [R, S, C, O]. */
 static sh_matrix forward_matrix(const conv *g, size_t group)
 {
     const size_t taps = g->kernel[0] * g->kernel[1];
@@ -429,8 +420,8 @@ const sh_lowering sh_lower_conv2d = {
 /* --- The gradient of the input -------------------------------------------------------------- */
 
 /*
- * The weights along one axis that positions h with (h + padding) mod stride = residue are seen
- * through: last, last - step, ... `count` of them. Descending, so positions of dy ascend.
+ * The weights along one axis that positions h with (h + padding) mod stride = residue see: last,
+ * last - step, ... (`count` of them). Descending, so that positions of dy ascend.
  */
 typedef struct taps {
     size_t count, last, step;
@@ -449,7 +440,7 @@ static taps taps_of(const conv *g, int i, size_t residue)
     return t;
 }
 
-/* Weights [O, C, R, S] of a group as [R, S, O, C], of one class alone. */
+/* One class of a group's weights [O, C, R, S] as [R, S, O, C]. */
 static sh_matrix class_matrix(const conv *g, size_t group, const taps *rows, const taps *columns)
 {
     const size_t S = g->kernel[1], positions = g->kernel[0] * S;
@@ -496,8 +487,7 @@ static size_t grad_input_scratch(const sh_attributes *a, const sh_type *in, cons
     return is_depthwise(&g) || is_pointwise(&g) ? 0 : segments_bytes(&g);
 }
 
-/* The positions of x on one axis that are `residue`, together with the padding, modulo the stride.
- */
+/* The positions h of x on one axis with (h + padding) mod stride = residue. */
 static axis class_axis(const conv *g, int i, size_t residue)
 {
     const size_t stride = g->a->stride[i], padding = g->a->padding[i];
@@ -582,15 +572,14 @@ static size_t grad_weight_scratch(const sh_attributes *a, const sh_type *in, con
     return is_pointwise(&g) ? 0 : frame_floats(&f) * sizeof(float) + segments_bytes(&g) + sums;
 }
 
-/* Columns of the window that a product has together: elements next to each other in a frame. */
+/* The window columns in one product: adjacent elements of a frame. */
 static size_t joined_columns(const conv *g)
 {
     return g->groups == 1 && g->a->dilation[1] == 1 ? g->kernel[1] : 1;
 }
 
-/* Vectors run across the outputs, or, where fewer vectors have them all, across what a window has
- * in a row: with equally many a tile of several vectors is the faster one. There, rows of the image
- * have to be whole steps of a chain apart. */
+/* Whether vectors run across the outputs: if that takes fewer than across the joined columns. The
+ * latter needs image rows a whole number of chain steps apart. */
 static bool runs_across_outputs(const conv *g)
 {
     const size_t seen = joined_columns(g) * g->C;
@@ -599,7 +588,7 @@ static bool runs_across_outputs(const conv *g)
     return seen * ((g->O + 15) / 16) < g->O * ((seen + 15) / 16);
 }
 
-/* Weights [O, C, R, S] of a group as sums have them: [R, S, C, O], or [R, S, O, C] where columns
+/* A group's weights [O, C, R, S] in the order of the sums: [R, S, C, O], or [R, S, O, C] if columns
  * are not joined, or [R, O, S, C]. */
 static sh_matrix sums_matrix(const conv *g, size_t group)
 {
@@ -617,20 +606,20 @@ static sh_matrix sums_matrix(const conv *g, size_t group)
     return m;
 }
 
-/* Rows [first, end) of dy, in one image: part of a chain. */
+/* Rows [first, end) of dy in one image. */
 typedef struct band {
-    const float *image, *dy; /* in its frame; the whole of both */
+    const float *image, *dy; /* of the framed image, and of dy */
     size_t first, end;
-    bool continues; /* there was a band before, of this image or another */
+    bool continues; /* not the first band of all images */
 } band;
 
-/* The sums of row r of the window go on along the rows of a band; sums begin with group and row. */
+/* Continues the sums of a group and window row along a band. */
 static void add_window_row(const sh_kernels *kernels, const conv *g, const frame *f, const band *of,
                            sh_segment *starts, size_t group, size_t r, float *sums)
 {
     const size_t C = g->groups * g->C, O = g->groups * g->O, joined = joined_columns(g);
     const size_t seen = joined * g->C, stride = g->a->stride[0];
-    /* The rows of dy whose window has row r in the image, and the first row that they see. */
+    /* The rows of dy that see row r of the window in the image, and the first row that they see. */
     const ptrdiff_t above =
         (ptrdiff_t)(of->first * stride + r * g->a->dilation[0]) - (ptrdiff_t)g->a->padding[0];
     size_t range[2];
@@ -639,7 +628,7 @@ static void add_window_row(const sh_kernels *kernels, const conv *g, const frame
     const float *const x = of->image + row * f->columns * C + group * g->C;
     const float *const dy = of->dy + (of->first + range[0]) * g->out[1] * O + group * g->O;
     const bool across = runs_across_outputs(g);
-    /* From one row of dy to the next: in dy, and in the image, in steps of a chain. */
+    /* Steps of a chain between rows of dy, in dy and in the image. */
     const size_t dy_line = g->out[1], x_line = f->columns * stride / g->a->stride[1];
     for (size_t p = 0; p < range[1] - range[0]; p++)
         starts[p] = across ? (sh_segment){(ptrdiff_t)(p * stride * f->columns * C), p * dy_line}
@@ -672,7 +661,7 @@ static void add_band(const sh_kernels *kernels, const conv *g, const frame *f, c
             add_window_row(kernels, g, f, of, starts, group, r, sums);
 }
 
-/* The sums of one image, in bands that stay in the first-level cache for all rows of the window. */
+/* Adds an image in bands, which stay in the first-level cache for all rows of the window. */
 static void add_image(const sh_kernels *kernels, const conv *g, const frame *f, const float *image,
                       const float *dy, sh_segment *starts, bool continues, float *sums)
 {
@@ -685,8 +674,7 @@ static void add_image(const sh_kernels *kernels, const conv *g, const frame *f, 
     }
 }
 
-/* Windows of one position: the products are those of matrices, [O, C] as weights lie. Positions
- * come in blocks that stay in the cache while all outputs take their part of them. */
+/* 1x1 windows: matrix products to [O, C]. Blocks of positions stay in the cache for all outputs. */
 static void grad_weight_pointwise(const sh_kernels *kernels, const conv *g, const float *x,
                                   const float *dy, bool continues, float *dw)
 {

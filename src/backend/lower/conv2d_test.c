@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolutions of random geometry against the definition (docs/arithmetic.md), to the bit, in every
- * variant: chains of fmaf() on plain tensors, in the stated order.
+ * Compares convolutions of random geometry with their definition (docs/arithmetic.md), bit by bit,
+ * in every variant: chains of fmaf() on plain tensors.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -95,8 +95,8 @@ static void release(problem *p)
     free(p->dy);
 }
 
-/* The number at row h, column w of a plane [rows, columns], as a window sees it there. *seen is
- * false beside the plane; `framed` columns there count, as +0. */
+/* The value at (h, w) of a plane [rows, columns]. *seen is false outside, except in columns outside
+ * of a `framed` plane, which are +0. */
 static float at(const float *plane, size_t rows, size_t columns, size_t h, size_t w, bool framed,
                 bool *seen)
 {
@@ -130,7 +130,7 @@ static void expect_y(const problem *p, float *y)
             }
 }
 
-/* Row or column `tap` is how far from the end of the window? Then positions of dy ascend. */
+/* Taps descend, so that positions of dy ascend. */
 static void expect_dx(const problem *p, float *dx)
 {
     const sh_attributes *a = &p->a;
@@ -146,7 +146,7 @@ static void expect_dx(const problem *p, float *dx)
                             const size_t back_w = w - s * a->dilation[1];
                             const size_t o = channel / p->C * p->O + k;
                             bool seen;
-                            /* Below zero wraps to above; a multiple of the stride stays one. */
+                            /* Negative numbers wrap, so adds multiples of the stride. */
                             if ((h + a->stride[0] * p->kernel[0] * 2 - r * a->dilation[0]) %
                                         a->stride[0] !=
                                     0 ||
@@ -195,7 +195,7 @@ static void expect_dw(const problem *p, float *dw)
             }
 }
 
-/* What the program of one variant makes of it: y, dx, dw. */
+/* Computes y, dx and dw with one variant. */
 static void compute(const problem *p, const char *variant, float *result[3])
 {
     sh_graph *graph;

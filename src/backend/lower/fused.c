@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of the operators that fusion makes (graph/op_fused.c). */
+/* Operators that fusion makes (graph/op_fused.c). */
 #include "backend/lower/lowering.h"
 
 typedef struct relu_sum {
@@ -14,7 +14,7 @@ static inline SH_INLINE void add_passing(const relu_sum *s, bool bounded)
     const float *const y = s->y, *const a = s->a, *const b = s->b;
     float *const dx = s->dx;
     SH_EACH_ELEMENT (i, s->count) {
-        const float sum = a[i] + b[i]; /* always: a choice instead of a branch */
+        const float sum = a[i] + b[i]; /* unconditional, so that no branch is needed */
         const bool passes = (y[i] > 0.0f) & (!bounded | (y[i] < 6.0f));
         dx[i] = passes ? sum : 0.0f;
     }

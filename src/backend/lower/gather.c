@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places of x [outer, K, inner] along K by their indices (graph/op_gather.c). */
+/* Gathers x [outer, K, inner] along K by indices (graph/op_gather.c). */
 #include <string.h>
 
 #include "backend/lower/lowering.h"
 #include "backend/lower/walk.h"
 
-/* Index number i; K where it is beyond either end. */
+/* Index number i, or K if it is out of range. */
 static size_t place_of(const sh_call *call, size_t i, size_t K)
 {
     double index =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Normalisation within samples (graph/op_group_norm.c has the formulas): x [N, G, D, P], where D P
- * elements share a mean and G D weights w [G, D] each scale P elements. A layer norm has G = 1 and
- * P = 1. Sums in double, in parts as those of kernel/maps.h.
+ * Normalisation within samples (formulas: graph/op_group_norm.c): x [N, G, D, P]. D P elements
+ * share a mean; weights w [G, D] each scale P elements. A layer norm has G = 1 and P = 1. Sums are
+ * in double, in parts like those of kernel/maps.h.
  */
 #include <math.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static extent measure_input(const sh_call *call)
     return (extent){N, G, C / G, sh_shape_count(x) / (N * C)};
 }
 
-/* Mean and 1 / sqrt(variance + epsilon) of n elements. */
+/* Mean and 1 / sqrt(variance + epsilon). */
 static void measure(const sh_kernels *kernels, const float *x, size_t n, float epsilon, float *mean,
                     float *inverse)
 {
@@ -53,7 +53,7 @@ static void forward(const sh_call *call)
     }
 }
 
-/* The sums of dy and of dy (x - mean) over the P elements of one weight. */
+/* Sums dy and dy (x - mean) over the P elements of a weight. */
 static void sum_weight(const sh_kernels *kernels, size_t P, const float *dy, const float *x,
                        float mean, double sums[2])
 {
@@ -66,7 +66,7 @@ static void sum_weight(const sh_kernels *kernels, size_t P, const float *dy, con
     }
 }
 
-/* One group of one sample: adds to dw and db of its D weights and gives dx. */
+/* One group of one sample: computes dx, and adds to its dw and db. */
 static void backward_group(const sh_kernels *kernels, const extent *e, const float *dy,
                            const float *x, const float *w, float epsilon, float *dx, float *dw,
                            float *db)

@@ -10,7 +10,7 @@ static const sh_lowering *const lowerings[SH_OP_COUNT] = {
 #undef SH_OP
 };
 
-/* A node as compiled: operands are inputs, outputs, scratch, in this order. */
+/* A compiled node; operands are inputs, outputs, scratch, in this order. */
 typedef struct node_state {
     const sh_lowering *how;
     sh_op op;
@@ -22,7 +22,7 @@ typedef struct node_state {
     sh_type out_type[SH_MAX_OUTPUTS];
 } node_state;
 
-/* The types of operands for a slab: by-sample operands have `samples` samples. */
+/* The types for a slab: by-sample operands have `samples` samples. */
 static void slab_types(sh_type *types, const sh_type *whole, uint32_t count, uint32_t by_sample,
                        size_t samples)
 {
@@ -64,7 +64,7 @@ static void run_node(const void *opaque, void *const *operands, const sh_slab *s
 
 static const sh_kernel node_kernel = {.run = run_node, .release = free};
 
-/* The node's operands in the layouts that its lowering wants. */
+/* Gets the operands in the layouts that the lowering requests. */
 static sh_status gather_operands(sh_compiler *compiler, const sh_node *node, node_state *state,
                                  sh_buffer_id *operands)
 {

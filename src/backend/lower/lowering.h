@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How each operator is computed: the layouts of its operands, and the function that runs on them.
+ * How each operator is computed: the layouts of its operands, and the function that runs.
  *
  *     static void run(const sh_call *call) { ... call->in[0] ... call->out[0] ... }
  *     const sh_lowering sh_lower_relu = {.run = run, .layout = SH_LAYOUT_OF_FIRST};
  *
- * One `const sh_lowering sh_lower_<name>` an operator; the operator list makes a forgotten one a
- * link error. docs/arithmetic.md says what each computes, operation by operation.
+ * Each operator has a `const sh_lowering sh_lower_<name>`; a missing one is a link error.
+ * docs/arithmetic.md specifies the arithmetic of each.
  *
  * Threads: any; `run` allocates nothing and takes no lock.
  */
@@ -17,7 +17,7 @@
 #include "backend/kernel/kernels.h"
 #include "base/variant.h"
 
-/* One execution of one node: its settings, types and operands. */
+/* One execution of a node. */
 typedef struct sh_call {
     sh_op op;
     const sh_attributes *attributes;
@@ -30,10 +30,10 @@ typedef struct sh_call {
     size_t elements;    /* of input 0 */
     bool channels_last; /* the layout of input 0 */
     const sh_kernels *kernels;
-    sh_slab slab; /* the types of by-sample operands are those of the slab */
+    sh_slab slab; /* types of by-sample operands are for this slab */
 } sh_call;
 
-/* By-sample operands. */
+/* Bits for by-sample operands. */
 #define SH_IN(i) (UINT32_C(1) << (i))
 #define SH_OUT(i) (UINT32_C(1) << (SH_MAX_INPUTS + (i)))
 
@@ -41,37 +41,37 @@ typedef struct sh_lowering {
     /* Required, except for aliases. */
     void (*run)(const sh_call *call);
 
-    /* Optional: bytes of scratch for these types. */
+    /* Optional: bytes of scratch. */
     size_t (*scratch_bytes)(const sh_attributes *attributes, const sh_type *in, const sh_type *out);
 
-    /* The layout of operands of three dimensions and more; others are plain. */
+    /* The layout of operands with three or more dimensions; others are plain. */
     enum {
         SH_LAYOUT_PLAIN,
         SH_LAYOUT_CHANNELS_LAST,
-        SH_LAYOUT_OF_FIRST, /* that of input 0, whichever it is: works element by element */
+        SH_LAYOUT_OF_FIRST, /* that of input 0; for element-wise operators */
     } layout;
 
-    bool plain_outputs; /* whatever the layout of inputs: weights' gradients */
+    bool plain_outputs; /* outputs are plain anyway: gradients of weights */
 
-    /* Optional: overrules `layout`: are such operands channels-last? */
+    /* Optional, overrides `layout`: whether these operands are channels-last. */
     bool (*channels_last)(const sh_compiler *compiler, const sh_node *node);
 
-    /* Optional: changes the layout of input `input`, for example to packed weights, whose packing
-     * is taken from the compiler's memory. */
+    /* Optional: changes the layout of input `input`, for example to packed. Packings are in the
+     * compiler's memory. */
     sh_status (*input_layout)(sh_compiler *compiler, const sh_node *node, uint32_t input,
                               sh_layout *layout);
 
-    /* Optional: operands that it reads and writes sample by sample, so that it may run for some of
-     * them at a time (sh_samples). Not where it sums up the gradient of a bias. */
+    /* Optional: operands accessed sample by sample, so that a run may have some of the samples
+     * (sh_samples). Not if it sums the gradient of a bias. */
     uint32_t by_sample;
 
-    /* It makes output 0 row by row: a call makes the rows of call->slab. */
+    /* Output 0 is made by row: a call makes the rows of call->slab. */
     bool by_row;
 
-    /* Optional: how many samples the first run needs. */
+    /* Optional: the minimum of samples for the first run. */
     size_t (*least_samples)(const sh_attributes *attributes, const sh_type *in);
 
-    /* The output is the input's bytes: no work at all. */
+    /* The output is the input's bytes; nothing runs. */
     bool alias;
 } sh_lowering;
 
@@ -79,7 +79,7 @@ typedef struct sh_lowering {
 #include "graph/ops.def"
 #undef SH_OP
 
-/* Whether this is the first, or the last, of the runs that cover all samples. */
+/* Whether this is the first run, or the last, of all samples. */
 static inline bool sh_call_begins(const sh_call *call)
 {
     return call->slab.first == 0;
@@ -93,13 +93,13 @@ static inline bool sh_call_ends(const sh_call *call)
 /* Emits the instructions that compute `node`. */
 sh_status sh_lower_node(sh_compiler *compiler, const sh_node *node) SHOAL_CHECKED;
 
-/* For the member channels_last: whether any input is an image in channels-last layout. */
+/* For `channels_last`: whether any input is a channels-last image. */
 bool sh_any_channels_last(const sh_compiler *compiler, const sh_node *node);
 
-/* Makes a packing of `count` zeroed matrices in the compiler's memory. */
+/* Adds a packing of `count` zeroed matrices to the compiler's memory. */
 sh_status sh_packing_new(sh_packing **packing, sh_compiler *compiler, size_t count) SHOAL_CHECKED;
 
-/* db [columns]: the sum of the rows of dy [rows, columns]. */
+/* db [columns] is the sum of the rows of dy [rows, columns]. */
 void sh_sum_rows(sh_variant variant, size_t rows, size_t columns, const float *dy, float *db);
 
 #endif

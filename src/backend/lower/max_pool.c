@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Max pooling of channels-last activations, x [N, H, W, C] -> y and choice [N, P, Q, C], choice
- * being window-row * window-width + column; of equals the first, and so the first NaN.
+ * Max pooling of channels-last activations: x [N, H, W, C] -> y and choice [N, P, Q, C]; choice is
+ * window-row * window-width + column. Of equal elements the first wins, and so does the first NaN.
  *
- * Windows that lie whole in the image take BAND channels through the registers at once, all taps of
- * them. The last band ends with the last channel and may overlap the one before, which stores the
- * same once more: LeNet's 20 and 50 channels fill no vectors. Backward does so too where windows
- * do not overlap, and clears only what no window sees. What a band found leaves in whole vectors,
- * not one element after the other.
+ * A window inside the image keeps BAND channels in registers for all taps. The last band may
+ * overlap the band before and store the same values again, so that LeNet's 20 and 50 channels fill
+ * vectors. Backward does the same if windows do not overlap, and clears only elements outside of
+ * all windows.
  */
 #include <string.h>
 
@@ -15,25 +14,25 @@
 #include "base/variant.h"
 
 #define BAND ((size_t)16) /* channels */
-#define MAX_TAPS 64       /* of windows that go through registers */
+#define MAX_TAPS 64       /* limit for windows in registers */
 
-/* A kernel's state. Pairs are height, width, as in the attributes. */
+/* Pairs are height, width. */
 typedef struct pooling {
     sh_attributes a;
     size_t images, channels;
     size_t in[2], out[2]; /* extent */
 } pooling;
 
-/* The taps of a window that lie in the image along one axis: [first, end). */
+/* The taps inside the image along one axis: [first, end). */
 typedef struct taps {
     size_t first, end;
-    size_t origin; /* position of tap 0; below zero wraps to above */
+    size_t origin; /* of tap 0; may wrap below zero */
 } taps;
 
 static taps taps_of(const pooling *g, int axis, size_t output)
 {
     const size_t begin = output * g->a.stride[axis], padding = g->a.padding[axis];
-    const size_t left = g->in[axis] + padding - begin; /* of the image, from tap 0 on */
+    const size_t left = g->in[axis] + padding - begin; /* in the image, from tap 0 on */
     return (taps){
         .first = begin < padding ? padding - begin : 0,
         .end = left < g->a.kernel[axis] ? left : g->a.kernel[axis],
@@ -41,7 +40,7 @@ static taps taps_of(const pooling *g, int axis, size_t output)
     };
 }
 
-/* Where the mask is all ones a, where it is zero b: without a branch, which would be a guess. */
+/* The mask (all ones or zero) chooses a or b; a branch would be mispredicted. */
 static inline SH_INLINE float select_float(uint32_t mask, float a, float b)
 {
     uint32_t a_bits, b_bits;
@@ -53,7 +52,7 @@ static inline SH_INLINE float select_float(uint32_t mask, float a, float b)
     return selected;
 }
 
-/* Takes x where it is larger; of equals the first stays, and so does the first NaN. */
+/* Takes x where it is larger. The first of equals stays, and so does the first NaN. */
 static inline SH_INLINE void take_larger(const float *restrict x, float *restrict y,
                                          uint8_t *restrict choice, size_t channels, uint8_t tap)
 {
@@ -106,15 +105,15 @@ static inline SH_INLINE void spread_window(const pooling *g, float *image, taps 
 /* ---- windows that lie whole in the image --------------------------------------------------------
  */
 
-/* Where the taps of a window are, in floats from its first one; R and S: its extent. */
+/* Offset of a tap from the first, in floats. R and S below: extent of the window. */
 static inline SH_INLINE size_t tap_offset(const pooling *g, size_t r, size_t s)
 {
     return (r * g->in[1] + s) * g->channels;
 }
 
 /*
- * x at the window's first tap; the same choices as take_larger, one tap after the other. A copy at
- * the end stores vectors, where GCC 12 makes a loop one element after the other.
+ * x is at the first tap. Chooses like take_larger. The final copies store vectors; GCC 12 compiles
+ * a loop to single stores.
  */
 static inline SH_INLINE void pool_band(const pooling *g, const float *restrict x, float *restrict y,
                                        uint8_t *restrict choice, size_t R, size_t S)
@@ -143,7 +142,7 @@ static inline SH_INLINE void pool_band(const pooling *g, const float *restrict x
     memcpy(choice, narrow, sizeof narrow);
 }
 
-/* The sum of zero and one summand: minus zero becomes zero, as in add_chosen. */
+/* 0 + dy turns -0 into +0, as add_chosen does. */
 static inline SH_INLINE void spread_band(const pooling *g, const float *restrict dy,
                                          const uint8_t *restrict choice, float *restrict dx,
                                          size_t R, size_t S)
@@ -164,7 +163,6 @@ static inline SH_INLINE void spread_band(const pooling *g, const float *restrict
         }
 }
 
-/* Where the band that begins at channel c, or would pass the end, begins. */
 static inline SH_INLINE size_t band_at(const pooling *g, size_t c)
 {
     return c + BAND <= g->channels ? c : g->channels - BAND;
@@ -227,7 +225,7 @@ static inline SH_INLINE void forward_body(const pooling *g, const float *x, floa
         }
 }
 
-/* Does each element of x lie in at most one window? In exactly one, where `tiles` is true. */
+/* Whether each element of x is in at most one window; `tiles`: in exactly one. */
 static bool are_apart(const pooling *g)
 {
     return g->a.kernel[0] <= g->a.stride[0] && g->a.kernel[1] <= g->a.stride[1];

@@ -8,8 +8,7 @@ typedef struct extent {
     size_t outer, R, inner;
 } extent;
 
-/* The mean of images, over height and width? These lie channels-last, as convolutions leave them.
- */
+/* Whether it is over the height and width of images, which are then channels-last. */
 static bool is_of_images(const sh_attributes *a, const sh_shape *x)
 {
     return x->rank == 4 && a->axis == 2 && a->axes == 2;

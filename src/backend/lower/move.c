@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators that move elements; of expand, which copies them, the mean's divides too. */
+/* Operators that move elements; expand also divides for the gradient of mean. */
 #include <string.h>
 
 #include "backend/lower/lowering.h"

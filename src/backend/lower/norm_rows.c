@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory sets the pace here, so all is in as few passes over it as the dependencies allow: one for
- * the moments, one forward, two backward. Measured with AVX-512 in ResNet-20 at a grain of 16,
- * where memcpy of 1 MiB reads and writes 75 GB/s: 45, 75 and 70 GB/s. Working from the end to the
- * beginning, where the caches still hold what was used last, taking several long rows through the
- * registers together, and prefetching by hand gained nothing.
+ * Memory bandwidth is the limit, so passes are as few as dependencies allow: one for the moments,
+ * one forward, two backward. Measured with AVX-512 in ResNet-20 at a grain of 16: 45, 75 and 70
+ * GB/s; memcpy of 1 MiB reads and writes 75 GB/s. Working backwards (for the caches), several long
+ * rows at once, and prefetching gained nothing.
  *
- * As many rows as fit are taken for one *long row*, so that vectors are full whatever the channels
- * are; what belongs to channels (scale, shift, ...) is repeated to its length and stays in the
- * first-level cache. The last long row may be shorter: it still begins with channel 0.
+ * Several rows form one *long row*, so vectors are full for any number of channels. Values per
+ * channel (scale, shift, ...) are repeated to its length and stay in the first-level cache. The
+ * last long row may be shorter.
  *
- * Sums run in float, one chain for each element of a long row. After a *block* of CHAIN long rows
- * they are folded into one double a channel, so that a float never has more than CHAIN summands and
- * the error does not grow with the grain. The order is the same for every variant, and so are the
- * bits.
+ * Sums are float chains, one per element of a long row. After a *block* of CHAIN long rows, chains
+ * are added to one double per channel, so the error does not grow with the grain. All variants use
+ * the same order and give the same bits.
  *
- * Moments in one pass: a block measures its elements from the mean of the blocks before it, and the
- * mean and sum of squares that follow are joined as in Chan, Golub, LeVeque, "Updating formulae and
- * a pairwise algorithm for computing sample variances" (1979). What is subtracted there,
- * sum(x - shift)^2 / n, is at most about as large as what the distance of the two means adds to the
- * result, so nothing cancels; the first block, while it is in the cache, is read for its own mean.
+ * Moments in one pass: a block measures its elements from the mean of the blocks before it. Results
+ * are joined as in Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing
+ * sample variances" (1979). The subtracted term, sum(x - shift)^2 / n, is at most about as large as
+ * the contribution of the distance of the two means, so nothing cancels. The first block is read
+ * twice, to get its own mean first.
  */
 #include "backend/lower/norm_rows.h"
 
@@ -27,12 +25,12 @@
 #include <math.h>
 #include <string.h>
 
-#define LONG_ROW 512 /* floats at most, unless one row is longer: 5 of them fit the cache */
+#define LONG_ROW 512 /* in floats, unless one row is longer: 5 fit the cache */
 #define CHAIN 32     /* long rows in a block */
 #define FLOAT_ROWS 5
 #define DOUBLE_ROWS 4
 
-/* What goes over channels, not over elements, is not worth a copy for each instruction set. */
+/* For loops over channels, not worth a copy for each instruction set. */
 #define ONCE __attribute__((noinline))
 
 sh_norm sh_norm_of(size_t rows, size_t channels)
@@ -54,7 +52,7 @@ size_t sh_norm_scratch(const sh_norm *norm)
     return DOUBLE_ROWS * norm->channels * sizeof(double) + FLOAT_ROWS * norm->width * sizeof(float);
 }
 
-/* Scratch as rows; what they hold is each function's. */
+/* Scratch as rows; functions define their contents. */
 typedef struct rows {
     double *by_channel[DOUBLE_ROWS]; /* [channels] */
     float *wide[FLOAT_ROWS];         /* [width] */
@@ -72,14 +70,13 @@ static inline SH_INLINE rows divide(const sh_norm *norm, void *scratch)
     return r;
 }
 
-/* Its first `channels` elements over and over. */
+/* Repeats the first `channels` elements. */
 static ONCE void repeat(const sh_norm *norm, float *row)
 {
     for (size_t i = norm->channels; i < norm->width; i += norm->channels)
         memcpy(row + i, row, norm->channels * sizeof *row);
 }
 
-/* total += the sum of each channel's chains. */
 static ONCE void fold(const sh_norm *norm, double *restrict total, const float *restrict chains)
 {
     for (size_t i = 0; i < norm->width; i += norm->channels)
@@ -104,8 +101,8 @@ static inline SH_INLINE void measure_row(const float *restrict x, const float *r
     }
 }
 
-/* Joins a block of `count` rows with the `seen` before it. sum and squares: of the block, about
- * shift; mean and around: of all until now, `around` the sum of squares about mean. */
+/* Joins a block of `count` rows (sum, squares: about shift) with `seen` rows before it (mean,
+ * around: the sum of squares about it). */
 static ONCE void join(size_t channels, double seen, double count, const float *restrict shift,
                       const double *restrict sum, const double *restrict squares,
                       double *restrict mean, double *restrict around)
@@ -120,7 +117,7 @@ static ONCE void join(size_t channels, double seen, double count, const float *r
     }
 }
 
-/* A block begins: its elements are measured from `center`. */
+/* Begins a block that measures from `center`. */
 static ONCE void begin_measuring(const sh_norm *norm, const double *center, float *shift,
                                  float *sum, float *squares)
 {
@@ -131,7 +128,7 @@ static ONCE void begin_measuring(const sh_norm *norm, const double *center, floa
     memset(squares, 0, norm->width * sizeof *squares);
 }
 
-/* Rows `first` to `end` of all are a block whose elements were measured. */
+/* Ends a block of rows `first` to `end`. */
 static ONCE void end_measuring(const sh_norm *norm, const rows *r, size_t first, size_t end)
 {
     double *const sum = r->by_channel[0], *const squares = r->by_channel[1];
@@ -154,7 +151,7 @@ static inline SH_INLINE void moments_body(const sh_norm *norm, const float *x, f
     double *const center = r.by_channel[2], *const around = r.by_channel[3];
     float *const shift = r.wide[0], *const sum = r.wide[1], *const squares = r.wide[2];
 
-    if (begin == 0) { /* the first block's own mean */
+    if (begin == 0) { /* the mean of the first block */
         const size_t beginning = least(total, block), first_rows = beginning / channels;
         memset(around, 0, channels * sizeof *around);
         memset(center, 0, channels * sizeof *center);
@@ -229,7 +226,7 @@ static inline SH_INLINE void forward_body(const sh_norm *norm, const float *x,
     float *const scale = r.wide[0], *const shift = r.wide[1];
     if (norm->first == 0)
         scale_and_shift(norm, of, scale, shift);
-    if (norm->activation == SH_ACTIVATION_NONE) /* a loop for each */
+    if (norm->activation == SH_ACTIVATION_NONE) /* a separate loop */
         apply(norm, false, 0, x, scale, shift, residual, y);
     else
         apply(norm, true, sh_activation_limit(norm->activation), x, scale, shift, residual, y);
@@ -237,13 +234,13 @@ static inline SH_INLINE void forward_body(const sh_norm *norm, const float *x,
 
 /* ---- backward -------------------------------------------------------------------------------- */
 
-/* Does the activation hand the gradient through at this result of its? */
+/* Whether the activation passes the gradient on for result y. */
 static inline SH_INLINE bool passes(bool rectifies, float limit, float y)
 {
     return !rectifies || ((y > 0.0f) & !(y >= limit));
 }
 
-/* x, or 0 where it does not pass: by its bits, which makes shorter vector code than a choice. */
+/* x or 0. Masking bits gives shorter vector code than a choice. */
 static inline SH_INLINE float where(bool passes_it, float x)
 {
     uint32_t bits;
@@ -253,13 +250,13 @@ static inline SH_INLINE float where(bool passes_it, float x)
     return x;
 }
 
-/* What both passes of the backward direction have: [width] each. */
+/* For both backward passes; [width] each. */
 typedef struct slopes {
     float *scale, *shift, *mean;
-    float *sum, *product; /* chains in the first pass; in the second parts of dx, times scale */
+    float *sum, *product; /* first pass: chains; second: parts of dx, times scale */
 } slopes;
 
-/* Those of scratch, filled with the first rows. */
+/* In scratch; the first rows fill them. */
 static inline SH_INLINE slopes slopes_of(const sh_norm *norm, const sh_norm_channels *of,
                                          const rows *r)
 {
@@ -272,7 +269,7 @@ static inline SH_INLINE slopes slopes_of(const sh_norm *norm, const sh_norm_chan
     return s;
 }
 
-/* `count` elements, from place `from` of a long row on. */
+/* `count` elements from index `from` of a long row. */
 static inline SH_INLINE void sum_row(bool rectifies, float limit, const float *restrict dy,
                                      const float *restrict x, const slopes *s, size_t from,
                                      size_t count)
@@ -314,7 +311,7 @@ static inline SH_INLINE void sum_all(const sh_norm *norm, bool rectifies, float 
     }
 }
 
-/* The sums of all rows as gradients, and as what belongs to dx. */
+/* Turns the sums into gradients and parts of dx. */
 static ONCE void conclude(const sh_norm *norm, const sh_norm_channels *of, const float *scale,
                           const double *sum, const double *product, float *dw, float *db,
                           float *parts)

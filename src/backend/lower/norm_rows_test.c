@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernels against the formulas in double, for many shapes; every variant gives the same bits;
- * results may take the place of operands.
+ * Compares the kernels with the formulas in double for many shapes. All variants give the same
+ * bits. Results may overwrite operands.
  */
 #include "backend/lower/norm_rows.h"
 
@@ -24,7 +24,7 @@ static const struct size {
 
 #define SIZES (sizeof sizes / sizeof *sizes)
 
-/* All operands of a size; x and dy around `offset`. */
+/* The operands for a size; x and dy are around `offset`. */
 typedef struct subject {
     sh_norm norm;
     size_t elements;
@@ -76,7 +76,6 @@ static void stop(subject *s)
         free(blocks[i]);
 }
 
-/* Both passes. */
 static void backward(sh_variant variant, const subject *s, const float *dy, const float *x,
                      float *dx)
 {
@@ -90,7 +89,7 @@ static sh_norm_channels channels_of(const subject *s)
     return (sh_norm_channels){s->mean, s->variance, s->w, s->b};
 }
 
-/* Mean and variance of a channel in double, in two passes. */
+/* In double, in two passes. */
 static void reference_moments(const subject *s, size_t c, double *mean, double *variance)
 {
     const size_t C = s->norm.channels, rows = s->norm.rows;
@@ -127,8 +126,8 @@ static void moments_are_those_of_two_passes_in_double(void **state)
     }
 }
 
-/* What sums of squares about a fixed point would lose: a mean far from zero, and one that wanders.
- */
+/* Sums of squares about a fixed point would be inaccurate for a mean far from zero, or one that
+ * drifts. */
 static void variance_survives_a_distant_mean(void **state)
 {
     (void)state;
@@ -138,7 +137,7 @@ static void variance_survives_a_distant_mean(void **state)
         subject far = start(sizes[i], 1000.0f), drift = start(sizes[i], 0.0f);
         sh_norm_moments(sh_variant_chosen(), &far.norm, far.x, far.mean, far.variance, far.scratch);
         check_moments(&far, 1e-6);
-        for (size_t j = 0; j < drift.elements; j++) /* the first long rows: another world */
+        for (size_t j = 0; j < drift.elements; j++) /* the first long rows differ much */
             drift.x[j] += j < 2048 ? -300.0f : (float)j / (float)drift.elements;
         sh_norm_moments(sh_variant_chosen(), &drift.norm, drift.x, drift.mean, drift.variance,
                         drift.scratch);
@@ -199,7 +198,7 @@ static void forward_has_the_bits_of_its_expression(void **state)
                 subject s = start(sizes[i], 0);
                 s.norm.activation = (sh_activation)activation;
                 for (size_t j = 0; j < s.elements; j += 3)
-                    s.x[j] *= 16; /* so that some are above 6 */
+                    s.x[j] *= 16; /* some above 6 */
                 s.x[s.elements / 2] = NAN;
                 const sh_norm_channels of = channels_of(&s);
                 sh_norm_forward(sh_variant_chosen(), &s.norm, s.x, &of,
@@ -275,8 +274,7 @@ static void backward_follows_the_formulas(void **state)
             }
 }
 
-/* Where the activation hands nothing through, nothing is added, not even NaN.
- */
+/* If the activation blocks an element, nothing is added, not even NaN. */
 static void what_is_masked_adds_nothing(void **state)
 {
     (void)state;
@@ -299,7 +297,7 @@ static void every_variant_gives_the_same_bits(void **state)
     for (size_t i = 0; i < SIZES; i++) {
         subject first = start(sizes[i], 0.5f);
         const size_t channel_bytes = first.norm.channels * sizeof(float);
-        for (unsigned variant = SH_VARIANT_COUNT; variant-- > 0;) { /* plain begins */
+        for (unsigned variant = SH_VARIANT_COUNT; variant-- > 0;) { /* begins with plain */
             if (!sh_variant_runs((sh_variant)variant))
                 continue;
             subject s = start(sizes[i], 0.5f);
@@ -326,7 +324,7 @@ static void every_variant_gives_the_same_bits(void **state)
     }
 }
 
-/* The rows of one call of several: `norm` with other first and count. */
+/* `norm` for a call with some of the rows. */
 static sh_norm some_rows(const sh_norm *norm, size_t first, size_t most)
 {
     sh_norm some = *norm;
@@ -335,7 +333,7 @@ static sh_norm some_rows(const sh_norm *norm, size_t first, size_t most)
     return some;
 }
 
-/* All of it for some rows at a time; moments begin with a whole block. */
+/* Runs all functions with some rows at a time; the first moments get a whole block. */
 static void run_in_parts(const subject *s, size_t most)
 {
     const sh_variant v = sh_variant_chosen();

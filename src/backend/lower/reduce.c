@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums, means and the largest over some dimensions (graph/op_reduce.c), in the order of x. */
+/* Sums, means and maxima over some dimensions (graph/op_reduce.c), in the order of x. */
 #include <string.h>
 
 #include "backend/lower/lowering.h"
 #include "backend/lower/walk.h"
 #include "graph/formulas.h"
 
-/* Over x, with y as the second operand. */
+/* Walks over x, with y as the second operand. */
 static sh_walk walk_over(const sh_shape *x, const sh_shape *y)
 {
     size_t x_stride[SH_MAX_RANK], y_stride[SH_MAX_RANK];
@@ -41,7 +41,7 @@ static void reduce(const sh_call *call)
             for (size_t i = 0; i < w.length; i++)
                 to[i] = sums ? to[i] + x[i] : x[i] > to[i] ? x[i] : to[i];
     } while (sh_walk_next(&w));
-    const size_t each = count > 0 ? call->elements / count : 0; /* elements that make one */
+    const size_t each = count > 0 ? call->elements / count : 0; /* elements of x for one of y */
     const float copies = (float)each;
     for (size_t i = 0; i < count && call->attributes->function == SH_REDUCE_MEAN; i++)
         y[i] /= copies;
@@ -49,7 +49,7 @@ static void reduce(const sh_call *call)
 
 const sh_lowering sh_lower_reduce = {.run = reduce};
 
-/* A flag for each element of y: has its gradient been given away? */
+/* A flag for each element of y: its gradient is assigned. */
 static size_t flag_bytes(const sh_attributes *a, const sh_type *in, const sh_type *out)
 {
     (void)a;

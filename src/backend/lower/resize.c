@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Resizing of channels-last images. What each row and each column of the output is made of is
- * written to tables first: `taps` positions of the input with their weights.
+ * Resizing of channels-last images. Tables contain, for each row and column of the output, `taps`
+ * positions of the input with their weights.
  */
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,7 @@ typedef struct tap {
     float weight;
 } tap;
 
-/* x is the image that y is made from; of each axis the taps of all outputs. */
+/* x: input image, y: output. */
 typedef struct resizing {
     const sh_attributes *a; /* borrowed */
     size_t images, channels, taps;
@@ -48,7 +48,7 @@ static float position(const resizing *r, int axis, size_t output)
     return (i + 0.5f) / scale - 0.5f;
 }
 
-/* The position of the input that is nearest to a whole number. */
+/* The position nearest to `whole`. */
 static size_t inside(float whole, size_t extent)
 {
     if (!(whole > 0))
@@ -57,17 +57,17 @@ static size_t inside(float whole, size_t extent)
 }
 
 /* Keys: "Cubic convolution interpolation for digital image processing", 1981. */
-static float cubic_near(float a, float t) /* of distances up to 1 */
+static float cubic_near(float a, float t) /* distance up to 1 */
 {
     return ((a + 2.0f) * t - (a + 3.0f)) * t * t + 1.0f;
 }
 
-static float cubic_far(float a, float t) /* and up to 2 */
+static float cubic_far(float a, float t) /* distance 1 to 2 */
 {
     return ((a * t - 5.0f * a) * t + 8.0f * a) * t - 4.0f * a;
 }
 
-/* Four around p = low + d; with `inside` those beside the image weigh nothing. */
+/* Four taps around p = low + d; with `inside`, those outside of the image have weight 0. */
 static void fill_cubic(const resizing *r, size_t extent, float low, float d, tap *taps)
 {
     const float a = r->a->number == 0 ? SH_RESIZE_COEFFICIENT : r->a->number;
@@ -90,7 +90,7 @@ static void fill_taps(const resizing *r, int axis, size_t output, tap *taps)
 {
     const size_t extent = r->x[axis];
     const float p = position(r, axis, output), low = floorf(p), d = p - low;
-    if (r->a->method == SH_RESIZE_LINEAR) { /* beside the image its edge, exactly */
+    if (r->a->method == SH_RESIZE_LINEAR) { /* outside: exactly the edge */
         const bool beside = p < 0 || p > (float)(extent - 1);
         taps[0] = (tap){inside(low, extent), beside ? 1 : 1.0f - d};
         taps[1] = (tap){inside(low + 1, extent), beside ? 0 : d};
@@ -140,7 +140,7 @@ static size_t backward_scratch(const sh_attributes *a, const sh_type *in, const 
     return table_bytes(a, &in[0]);
 }
 
-/* to = or += from * factor */
+/* to = from * factor; adds if `adds`. */
 static inline SH_INLINE void weigh(float *restrict to, const float *restrict from, float factor,
                                    size_t count, bool adds)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax of x [outer, K, inner] along K and its logarithm, shifted by the largest: no overflow.
- * Rows whose elements do not lie side by side are gathered first. */
+/* Softmax of x [outer, K, inner] along K, and its logarithm. Subtracts the largest element, which
+ * avoids overflow. Gathers rows that are not contiguous. */
 #include "backend/lower/lowering.h"
 #include "backend/lower/walk.h"
 
-/* Two rows. */
+/* For two rows. */
 static size_t scratch_bytes(const sh_attributes *a, const sh_type *in, const sh_type *out)
 {
     const sh_sides e = sh_around(a->axis, &in[0].shape);

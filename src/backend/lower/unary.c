@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of each element that are chosen by their number (graph/op_unary.c). */
+/* Functions of each element (graph/op_unary.c). */
 #include "backend/lower/lowering.h"
 
 static void forward(const sh_call *call)

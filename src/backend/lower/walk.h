@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A walk over two operands, row by row. Strides are in elements, by dimension of a shape.
+ * Walks over two operands row by row. Strides are in elements, by dimension.
  *
  *     sh_walk walk = sh_walk_over(shape, channels_last, to_stride, from_stride);
  *     do
@@ -16,9 +16,9 @@
 
 typedef struct sh_walk {
     size_t length;    /* elements of a row */
-    size_t step[2];   /* from one element of it to the next, in each operand */
-    size_t offset[2]; /* where this row begins */
-    size_t rank;      /* dimensions but the row's, outermost first */
+    size_t step[2];   /* from one element to the next, by operand */
+    size_t offset[2]; /* of the row, by operand */
+    size_t rank;      /* number of dimensions without the row's, outermost first */
     size_t dim[SH_MAX_RANK], stride[2][SH_MAX_RANK], at[SH_MAX_RANK];
 } sh_walk;
 
@@ -28,20 +28,20 @@ typedef struct sh_sides {
 } sh_sides;
 sh_sides sh_around(size_t axis, const sh_shape *shape);
 
-/* How a value of this shape lies, whichever way. */
+/* The strides of a value in this layout. */
 void sh_strides(size_t stride[SH_MAX_RANK], const sh_shape *shape, bool channels_last);
 
-/* By dimension of `whole`, at whose end `shape` is aligned: 0 where it has one element or none. */
+/* By dimension of `whole`, whose last dimensions are those of `shape`; 0 for size 1 or missing. */
 void sh_strides_repeated(size_t stride[SH_MAX_RANK], const sh_shape *shape, bool channels_last,
                          const sh_shape *whole);
 
 /*
- * Over all elements of `shape` in the order in which they lie (channels_last: a value of more than
- * two dimensions). Rows are as long as the strides of both operands allow.
+ * Covers all elements of `shape` in memory order (channels_last: with more than two dimensions).
+ * Rows are as long as the strides of both operands allow.
  */
 sh_walk sh_walk_over(const sh_shape *shape, bool channels_last, const size_t *a, const size_t *b);
 
-/* Goes on to the next row; false after the last. */
+/* Advances to the next row; false after the last. */
 bool sh_walk_next(sh_walk *walk);
 
 #endif
