@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolutions whose channels are groups of their own, on channels-last images: x [N, H, W, C],
- * w [R, S, C], y [N, P, Q, C]. Each output is one chain of fused multiply-adds from +0 on, over the
- * positions of its window that lie in the image:
+ * Convolutions in which each channel is a group, on channels-last images: x [N, H, W, C], w [R, S,
+ * C], y [N, P, Q, C]. Each output is a chain of fused multiply-adds from +0, over the positions of
+ * its window inside the image, ascending:
  *
- *     forward    y[n][p][q][c]:  rows, columns of the window, ascending; then the bias is added
- *     input     dx[n][h][w][c]:  p, q, ascending
- *     weight        dw[r][s][c]:  n, p, q, ascending
+ *     forward    y[n][p][q][c]:  rows, columns of the window; then the bias is added
+ *     input     dx[n][h][w][c]:  p, q
+ *     weight        dw[r][s][c]:  n, p, q
  *
  * Threads: any; operands are borrowed for the call.
  */
@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Rows and columns of a window, at most. */
+/* Limit for rows and for columns of a window. */
 #define SH_DEPTHWISE_MAX 64
 
 /* Pairs are height, width. */
@@ -30,7 +30,7 @@ typedef struct sh_depthwise {
 typedef void sh_depthwise_forward(const sh_depthwise *of, const float *x, const float *w,
                                   const float *bias, float *y);
 typedef void sh_depthwise_input(const sh_depthwise *of, const float *dy, const float *w, float *dx);
-/* `continues`: dw goes on from what stands there. */
+/* `continues`: dw continues from its current values. */
 typedef void sh_depthwise_weight(const sh_depthwise *of, const float *x, const float *dy,
                                  bool continues, float *dw);
 

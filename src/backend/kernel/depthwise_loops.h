@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernels of kernel/depthwise.h, for the variant that includes them.
+ * The kernels of kernel/depthwise.h, for the variant that includes this.
  *
- * Forward and the gradient of the input both gather: an output sees some positions of the other
- * image, each through one weight. A *run* of outputs in a row sees alike: the same weights, one
- * step on. Outputs of a run are computed together, or, where a run is short, the same output of
- * several images, so that a weight is loaded once for all of them.
+ * Forward and the gradient of the input both gather: an output is a sum over positions of the other
+ * image, each times one weight. A *run* of outputs in a row uses the same weights, at positions
+ * that advance by a constant step. Outputs of a run are computed together; if the run is short, the
+ * same output of several images. So a weight is loaded once for all of them.
  */
 #include "backend/kernel/depthwise.h"
 #include "backend/kernel/vector_part.h"
@@ -15,16 +15,15 @@
 
 /* Floats at multiples of this distance share a set of the first-level cache, which holds few. */
 #define SAME_PLACE ((size_t)1024)
-/* Most floats of a row if the cache must hold four rows. */
+/* Limit in floats for a row if the cache must hold four rows. */
 #define IN_CACHE ((size_t)2048)
 
-/* The gradients of WINDOW rows and columns of weights are computed together if there are at least
- * LEAST outputs; with fewer it is slower. */
+/* The gradients of WINDOW rows and columns of weights are computed together for LEAST or more
+ * outputs; with fewer it is slower. */
 #define WINDOW 3
 #define LEAST ((size_t)8)
 
-/* The number of channels to process together, so few that their rows are still in the cache when
- * the next row of outputs needs them. */
+/* The number of channels per block: their rows stay in the cache for the next row of outputs. */
 static size_t channels_of_block(const sh_depthwise *of)
 {
     const size_t fit = IN_CACHE / of->in[1] < 32 ? 32 : IN_CACHE / of->in[1];
@@ -33,8 +32,7 @@ static size_t channels_of_block(const sh_depthwise *of)
     return (even + 15) / 16 * 16; /* whole vectors */
 }
 
-/* What an output sees along one axis: position at[i] through weight tap[i]. Or, scaled, elements.
- */
+/* What an output sees along one axis: position at[i] through weight tap[i], scaled or not. */
 typedef struct seen {
     size_t count;
     size_t at[SH_DEPTHWISE_MAX], tap[SH_DEPTHWISE_MAX]; /* each in equal steps */
@@ -65,7 +63,7 @@ static void see_backward(seen *s, const sh_depthwise *of, int axis, size_t input
     }
 }
 
-/* `later` is `steps` on from `first`, through the same weights. */
+/* Whether `later` sees the same weights as `first`, `steps` further on. */
 static bool see_alike(const seen *first, const seen *later, size_t steps)
 {
     if (first->count != later->count)
@@ -84,7 +82,7 @@ static void scale(seen *s, size_t at, size_t tap)
     }
 }
 
-/* Outputs that see alike, to_step apart; what they see is from_step apart. */
+/* Outputs that see alike, to_step apart; the positions that they see are from_step apart. */
 typedef struct gathering {
     const float *from, *w, *bias;
     float *to;
@@ -93,7 +91,7 @@ typedef struct gathering {
     size_t from_step, to_step;
 } gathering;
 
-/* The taps of one row, for outputs side by side that may share what they see. */
+/* Adds the taps of one row, for neighbouring outputs. */
 VEC_INLINE void gather_row(vec_held sum[NEIGHBOURS], const gathering *g, const float *x,
                            const float *w, const size_t neighbours, size_t width, const bool part)
 {
@@ -116,8 +114,7 @@ VEC_INLINE void gather_row(vec_held sum[NEIGHBOURS], const gathering *g, const f
     }
 }
 
-/* The same for three taps, where each output sees what its neighbours do, one step on: all is
- * loaded once. */
+/* The same for three taps if neighbours see positions one step apart: loads each position once. */
 VEC_INLINE void gather_three(vec_held sum[NEIGHBOURS], const gathering *g, const float *x,
                              const float *w, const size_t neighbours)
 {
@@ -174,7 +171,7 @@ VEC_INLINE void gather_pixels(const gathering *g, const size_t neighbours, bool 
         gather_band(g, c, g->channels - c, neighbours, true, false);
 }
 
-/* Do outputs from_step apart see three columns that are as far apart? */
+/* Whether outputs from_step apart see three columns with the same distance. */
 static bool sees_three(const gathering *g)
 {
     const seen *const columns = g->columns;
@@ -182,7 +179,7 @@ static bool sees_three(const gathering *g)
            columns->at[1] + g->from_step == columns->at[2];
 }
 
-/* `count` outputs, a few at a time. */
+/* Computes `count` outputs, at most `most` at a time. */
 static void gather_outputs(gathering g, size_t count, size_t most)
 {
     const bool three = sees_three(&g);
@@ -204,16 +201,14 @@ static void gather_outputs(gathering g, size_t count, size_t most)
     }
 }
 
-/* From images of these extents to images of those. */
 typedef struct direction {
     const sh_depthwise *of;
     void (*see)(seen *s, const sh_depthwise *of, int axis, size_t output);
     const size_t *from, *to;       /* extents */
-    size_t from_stride, to_stride; /* neighbours that see alike are to_stride apart, and see what is
-                                      from_stride apart */
+    size_t from_stride, to_stride; /* neighbours are to_stride apart, and see from_stride apart */
 } direction;
 
-/* A run of `count` outputs in all rows: from output `first` on in each of the images. */
+/* A run of `count` outputs from `first` on, in all rows of all images. */
 static void gather_run(const direction *d, gathering g, size_t first, size_t count)
 {
     const size_t C = d->of->channels, from_row = d->from[1] * C, to_row = d->to[1] * C;
@@ -282,7 +277,7 @@ static void depthwise_input(const sh_depthwise *of, const float *dy, const float
     gather(&d, &(gathering){.from = dy, .w = w, .to = dx});
 }
 
-/* dw [width] goes on along `count` positions of a row: x and dy step from one to the next. */
+/* Continues dw [width] along `count` positions of a row, x_step and dy_step apart. */
 VEC_INLINE void add_products(float *dw, const float *x, size_t x_step, const float *dy,
                              size_t dy_step, size_t count, const size_t vectors, size_t width)
 {
@@ -305,7 +300,7 @@ VEC_INLINE void add_products(float *dw, const float *x, size_t x_step, const flo
             vec_store(dw + v * VEC, vec_of(sum[v]));
 }
 
-/* One weight of each channel, along `count` outputs of a row. */
+/* Adds to one weight of each channel along `count` outputs of a row. */
 static void add_row(const sh_depthwise *of, float *dw, const float *x, const float *dy,
                     size_t channels, size_t count)
 {
@@ -319,8 +314,7 @@ static void add_row(const sh_depthwise *of, float *dw, const float *x, const flo
         add_products(dw + c, x + c, step, dy + c, C, count, 1, channels - c);
 }
 
-/* A range of outputs of a row, for each column of the window: those that see the image through it.
- */
+/* By window column: the range of outputs in a row that see the image through it. */
 typedef size_t ranges[SH_DEPTHWISE_MAX][2];
 
 static void outputs_of(ranges by_column, const sh_depthwise *of)
@@ -334,17 +328,17 @@ static void outputs_of(ranges by_column, const sh_depthwise *of)
     }
 }
 
-/* Where gradients of weights are made: some channels of a row of outputs. */
+/* Some channels of a row of outputs, for the gradient of weights. */
 typedef struct row_of_outputs {
     const sh_depthwise *of;
     const ranges *by_column;
     const seen *rows; /* of the window */
     float *dw;
-    const float *x, *dy; /* of the image, of the row */
+    const float *x, *dy; /* of the image, and of the row */
     size_t channels;
 } row_of_outputs;
 
-/* Outputs [first, end), one weight after the other. */
+/* Outputs [first, end), one weight at a time. */
 static void add_each(const row_of_outputs *to, size_t first, size_t end)
 {
     const sh_depthwise *const of = to->of;
@@ -363,8 +357,8 @@ static void add_each(const row_of_outputs *to, size_t first, size_t end)
         }
 }
 
-/* All weights of `rows` rows of the window and VEC channels, along `count` outputs that see all
- * columns: dy is loaded once for them. x, dy, dw: of the first of them. */
+/* All weights of `rows` window rows and VEC channels, along `count` outputs that see all columns.
+ * Loads dy once. x, dy, dw are at the first of them. */
 VEC_INLINE void add_together(const sh_depthwise *of, float *dw, const float *x, const float *dy,
                              size_t count, const size_t rows)
 {
@@ -392,8 +386,8 @@ VEC_INLINE void add_together(const sh_depthwise *of, float *dw, const float *x, 
             vec_store(dw + (r * WINDOW + s) * C, vec_of(sum[r][s]));
 }
 
-/* Those in the middle see all columns of a window: where they are many, all of its weights go on
- * together. */
+/* Outputs in the middle see all columns of a window; if they are many, adds to all weights at
+ * once. */
 static void add_outputs(const row_of_outputs *to)
 {
     const sh_depthwise *const of = to->of;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A fused multiply-add for processors without an instruction for it; part of kernel/vector.h, whose
- * vectors it works on.
+ * A fused multiply-add for processors without the instruction; included by kernel/vector.h.
  *
- * The product of two floats is exact in double. Their sum is rounded to odd: to the neighbour whose
- * last bit is set wherever it is not exact. Rounding that to float gives what rounding the exact
- * sum once would (Boldo, Melquiond 2008), since double has more than twice the bits and two.
+ * The product of two floats is exact in double. The sum is rounded to odd: if inexact, to the
+ * neighbour whose last bit is set. Rounding that to float equals rounding the exact sum once
+ * (Boldo, Melquiond 2008), since double has more than twice the bits plus two.
  *
  * Threads: any.
  */
@@ -23,7 +22,7 @@ static __attribute__((noinline)) vec vec_fma(vec a, vec b, vec c)
     const wide error = (product - (sum - part)) + (addend - part);
     const wide_int bits = (wide_int)sum;
     const wide_int rounded = (error < 0) | (error > 0), even = (bits & 1) - 1;
-    const wide_int away = ((wide_int)error ^ bits) >> 63; /* -1 where the error has another sign */
+    const wide_int away = ((wide_int)error ^ bits) >> 63; /* -1: the error has the other sign */
     return __builtin_convertvector((wide)(bits + (rounded & even & (away | 1))), vec);
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Elementary functions of each element of a vector, made of operations that IEEE 754 defines to the
- * last bit (multiply-adds, + - * /, comparisons) and of integers, so every variant gives the same
- * bits. docs/arithmetic.md repeats the formulas; scripts/function_coefficients.py makes the
- * coefficients.
+ * Elementary functions of each element of a vector. They use only operations that IEEE 754 defines
+ * exactly (multiply-adds, + - * /, comparisons) and integers, so all variants give the same bits.
+ * docs/arithmetic.md repeats the formulas; scripts/function_coefficients.py makes the coefficients.
  *
  *     vec_store(y, vec_exp(vec_load(x) - vec_all(largest)));
  *
@@ -13,9 +12,8 @@
  *     vec_tanh      1.37 ulp        odd, -0 for -0, +-1 from about 9.01 on
  *     vec_erf       1.04 ulp        odd, -0 for -0, +-1 from about 3.92 on
  *
- * The errors are those of all floats, against functions in double precision.
- * Results that are denormal are kept and as exact as others. A NaN gives the NaN 0x7fc00000,
- * whatever its sign and payload are.
+ * Errors are over all floats, compared with double precision. Denormal results are kept, and
+ * equally exact. Every NaN gives the NaN 0x7fc00000.
  *
  * Threads: any.
  */
@@ -28,7 +26,7 @@
 
 typedef uint32_t vec_bits __attribute__((vector_size(VEC * 4)));
 
-/* Not inlined: a call is little beside what they do, and they are used in many loops. */
+/* Not inlined: a call costs little here, and many loops use them. */
 #define VEC_FUNCTION static __attribute__((noinline, unused))
 
 #define VEC_NAN 0x7fc00000u
@@ -41,7 +39,7 @@ VEC_INLINE vec_bits vec_all_bits(uint32_t bits)
     return (vec_bits){0} + bits;
 }
 
-/* y, but the NaN where x is one. */
+/* y, or NaN if x is NaN. */
 VEC_INLINE vec vec_keep_nan(vec x, vec y)
 {
     return vec_choose(x == x, y, (vec)vec_all_bits(VEC_NAN));
@@ -52,13 +50,13 @@ VEC_INLINE vec vec_abs(vec x)
     return (vec)((vec_bits)x & ~VEC_SIGN);
 }
 
-/* y, which is not negative, with the sign of x. */
+/* y >= 0 with the sign of x. */
 VEC_INLINE vec vec_sign_of(vec x, vec y)
 {
     return (vec)((vec_bits)y | ((vec_bits)x & VEC_SIGN));
 }
 
-/* c[0] + c[1] x + ... by Horner's rule, in multiply-adds. */
+/* c[0] + c[1] x + ... by Horner's rule. */
 VEC_INLINE vec vec_polynomial(vec x, const float *c, const size_t degree)
 {
     vec sum = vec_all(c[degree]);
@@ -69,10 +67,10 @@ VEC_INLINE vec vec_polynomial(vec x, const float *c, const size_t degree)
 }
 
 /*
- * e^x = 2^k e^r, where x = k ln 2 + r and |r| is at most about ln 2 / 2. Adding 1.5 2^23 rounds
- * x / ln 2 to the integer k, which the last bits of that sum hold. A float cannot hold every 2^k,
- * so the code multiplies by two powers of two, and only the second product can round. x is limited
- * first: beyond the limits the result is infinite or 0.
+ * e^x = 2^k e^r, where x = k ln 2 + r and |r| is at most about ln 2 / 2. Adding 1.5 2^23 rounds x /
+ * ln 2 to the integer k, in the last bits of that sum. A float cannot hold every 2^k, so the code
+ * multiplies by two powers of two; only the second product can round. x is limited first: beyond
+ * the limits the result is infinite or 0.
  */
 VEC_FUNCTION vec vec_exp(vec x)
 {
@@ -110,7 +108,7 @@ VEC_FUNCTION vec vec_log(vec x)
     return vec_keep_nan(x, y);
 }
 
-/* a + a^3 P(a^2), a = |x|, below 0.625; else 1 - 2 / (e^2a + 1). */
+/* a + a^3 P(a^2) for a = |x| < 0.625, else 1 - 2 / (e^2a + 1). */
 VEC_FUNCTION vec vec_tanh(vec x)
 {
     static const float c[] = {-0x1.555532p-2f, 0x1.110726p-3f, -0x1.b83c5ap-5f, 0x1.52269ep-6f,
@@ -121,7 +119,7 @@ VEC_FUNCTION vec vec_tanh(vec x)
     return vec_keep_nan(x, vec_sign_of(x, vec_choose(a < 0.625f, near, far)));
 }
 
-/* a + a P(a^2), a = |x|, below 1; else 1 - Q(a - 2.5), where beyond 3.92 the result is 1. */
+/* a + a P(a^2) for a = |x| < 1, else 1 - Q(a - 2.5); 1 from 3.92 on. */
 VEC_FUNCTION vec vec_erf(vec x)
 {
     static const float p[] = {0x1.06eba8p-3f, -0x1.81273ep-2f,  0x1.ce2cf8p-4f, -0x1.b7f90cp-6f,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The elementary functions against the C library's in double precision, over floats of every sign
- * and exponent, and each variant against the others, to the bit. SHOAL_TEST_STEP=1 tests all
- * floats.
+ * Compares the functions with the C library's in double precision, over floats of every sign and
+ * exponent, and the bits of all variants with each other. SHOAL_TEST_STEP=1 tests all floats.
  */
 #include "backend/kernel/functions.h"
 
@@ -18,7 +17,7 @@ typedef struct subject {
     sh_function f;
     const char *name;
     double (*exact)(double);
-    double limit; /* of the error, in units in the last place */
+    double limit; /* of the error, in ulp */
 } subject;
 
 static const subject subjects[] = {
@@ -42,13 +41,13 @@ static float float_of(uint32_t bits)
     return x;
 }
 
-/* How far `y` is from `exact`, in units in the last place of a float there. */
+/* The distance of `y` from `exact` in ulp. */
 static double error_of(float y, double exact)
 {
     int exponent;
     if (isnan(exact))
         return bits_of(y) == 0x7fc00000u ? 0 : INFINITY;
-    if (isinf(y) || isinf(exact)) /* halfway to the next float would be the first that is */
+    if (isinf(y) || isinf(exact)) /* infinite from halfway to the next float on */
         return fabs(exact) >= 0x1.ffffffp+127 && isinf(y) && (y > 0) == (exact > 0) ? 0 : INFINITY;
     frexp(exact, &exponent);
     return fabs((double)y - exact) / ldexp(1, exponent < -125 ? -149 : exponent - 24);
@@ -103,10 +102,10 @@ static void special_values_are_as_stated(void **state)
         {SH_EXP, 0x00000001, 0x3f800000},  /* denormal */
         {SH_EXP, 0x7f800000, 0x7f800000},  /* infinite */
         {SH_EXP, 0xff800000, 0x00000000},  /* -infinite */
-        {SH_EXP, 0x42b17217, 0x7f7fff84},  /* 88.722832: the last that is finite */
+        {SH_EXP, 0x42b17217, 0x7f7fff84},  /* 88.722832: the last finite one */
         {SH_EXP, 0x42b17218, 0x7f800000},  /* 88.722839 */
         {SH_EXP, 0x7f7fffff, 0x7f800000},  /* the largest */
-        {SH_EXP, 0xc2cff1b4, 0x00000001},  /* -103.97208: the last that is not 0 */
+        {SH_EXP, 0xc2cff1b4, 0x00000001},  /* -103.97208: the last one above 0 */
         {SH_EXP, 0xc2cff1b5, 0x00000000},  /* -103.97208 */
         {SH_EXP, 0xff7fffff, 0x00000000},  /* the largest negative */
         {SH_LOG, 0x3f800000, 0x00000000},  /* 1: +0 */
@@ -116,10 +115,10 @@ static void special_values_are_as_stated(void **state)
         {SH_LOG, 0xff800000, 0x7fc00000},  /* -infinite: NaN */
         {SH_LOG, 0x80000001, 0x7fc00000},  /* negative and denormal */
         {SH_LOG, 0xbf800000, 0x7fc00000},  /* -1 */
-        {SH_LOG, 0x00000001, 0xc2ce8ed0},  /* the least denormal: -103.27893 */
+        {SH_LOG, 0x00000001, 0xc2ce8ed0},  /* the least denormal */
         {SH_TANH, 0x00000000, 0x00000000}, /* 0 */
         {SH_TANH, 0x80000000, 0x80000000}, /* -0 */
-        {SH_TANH, 0x00000001, 0x00000001}, /* denormals are their own images */
+        {SH_TANH, 0x00000001, 0x00000001}, /* denormals map to themselves */
         {SH_TANH, 0x807fffff, 0x807fffff}, {SH_TANH, 0x7f800000, 0x3f800000},
         {SH_TANH, 0xff800000, 0xbf800000}, {SH_TANH, 0x7f7fffff, 0x3f800000},
         {SH_ERF, 0x00000000, 0x00000000},  {SH_ERF, 0x80000000, 0x80000000},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loops that training spends its time in, once for each instruction set: a variant. All
- * variants give the same bits (docs/arithmetic.md).
+ * The inner loops of training, compiled once for each instruction set (variant). All variants give
+ * the same bits (docs/arithmetic.md).
  *
  *     SH_TRY(sh_kernels_choose(&kernels, NULL));
  *     kernels->product(&job);
@@ -22,7 +22,7 @@
 typedef struct sh_kernels {
     sh_variant variant; /* its place in the list */
     const char *name;
-    bool emulates; /* without an instruction for multiply-adds: the same bits, very slowly */
+    bool emulates; /* has no multiply-add instruction: the same bits, very slowly */
     void (*product)(const sh_matrix_product *product);
     float (*multiply_adds)(void); /* SH_MULTIPLY_ADDS in registers: the processor's peak rate */
     sh_transpose *transpose;
@@ -43,7 +43,7 @@ typedef struct sh_kernels {
 /* The variants of this build, by sh_variant; NULL at the end. Not all run on this processor. */
 const sh_kernels *const *sh_kernels_all(void);
 
-/* Those of the variant that sh_variant_find() finds by this name; NULL: of the chosen one. */
+/* The kernels of the variant that sh_variant_find() finds by `name`; NULL: of the chosen one. */
 sh_status sh_kernels_choose(const sh_kernels **kernels, const char *name) SHOAL_CHECKED;
 
 #endif

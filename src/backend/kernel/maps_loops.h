@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernels of kernel/maps.h, for the variant that includes them. Activations are loops over
- * whole vectors; what is left over is made one in a buffer, so that each loop is there once.
+ * The kernels of kernel/maps.h, for the variant that includes this. Activations are loops over
+ * whole vectors; the rest is copied to a padded buffer, so that each loop exists once.
  */
 #include "backend/kernel/functions.h"
 #include "backend/kernel/maps.h"
 #include "backend/kernel/vector_part.h"
 
 #define PARTS 16
-#define ROW (PARTS / VEC) /* vectors that hold the parts of a sum */
+#define ROW (PARTS / VEC) /* vectors for the parts of a sum */
 
 /* ---- activations ----------------------------------------------------------------------------- */
 
@@ -43,7 +43,7 @@ VEC_INLINE vec gelu_slope(vec x)
            x * INVERSE_SQRT_TAU * vec_exp(-0.5f * x * x);
 }
 
-/* y from x, in loops over whole vectors. */
+/* y from x, over whole vectors. */
 #define FORWARD(op, expression)                                                                    \
     case SH_OP_##op:                                                                               \
         for (size_t i = 0; i < count; i += VEC) {                                                  \
@@ -56,7 +56,7 @@ static void activate_whole(sh_op op, float number, size_t count, const float *in
 {
     const vec zero = vec_all(0.0f);
     switch (op) {
-        FORWARD(relu, vec_choose(x < 0.0f, zero, x)) /* NaN stays NaN */
+        FORWARD(relu, vec_choose(x < 0.0f, zero, x)) /* keeps NaN */
         FORWARD(relu6, clamp6(x))
         FORWARD(leaky_relu, vec_choose(x > 0.0f, x, x * number))
         FORWARD(sigmoid, sigmoid(x))
@@ -70,7 +70,7 @@ static void activate_whole(sh_op op, float number, size_t count, const float *in
     }
 }
 
-/* dx from d = dy and v, which is x or y. */
+/* dx from d = dy and v = x or y. */
 #define BACKWARD(op, expression)                                                                   \
     case SH_OP_##op:                                                                               \
         for (size_t i = 0; i < count; i += VEC) {                                                  \
@@ -125,7 +125,7 @@ static void activate_grad(sh_op op, float number, size_t count, const float *dy,
     vec_store_part(dx + whole, vec_load(rest[0]), left);
 }
 
-/* For single numbers and tests: not as fast as loops of one function. */
+/* For single numbers and tests; slower than a loop for each function. */
 static void map(sh_function f, size_t count, const float *x, float *y)
 {
     for (size_t i = 0; i < count; i += VEC) {
@@ -180,8 +180,8 @@ VEC_INLINE float combine(const vec part[ROW])
 
 typedef enum terms { EXP, ABOVE, PRODUCTS } terms;
 
-/* The next `left` elements, at most VEC, of a sum: a part with terms added. What is beyond them
- * adds +0, which changes no part, as none is ever -0. */
+/* Adds the next `left` elements, at most VEC, to a part. Missing elements add +0, which changes
+ * nothing, because no part is ever -0. */
 VEC_INLINE vec add_terms(const terms kind, vec part, size_t left, float shift, const float *a,
                          const float *b, float *y)
 {
@@ -248,7 +248,6 @@ VEC_INLINE double wide_term(const sh_wide kind, double a, double b, double cente
     }
 }
 
-/* All whole rows of parts. */
 VEC_INLINE void wide_rows(const sh_wide kind, double part[PARTS], size_t count, const float *a,
                           const float *b, double center)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions of one number that an operator chooses by its number (graph/formulas.h), for the
- * variant that includes them: one loop for all, since most of them take longer than the choice.
+ * Functions of one number (graph/formulas.h), for the variant that includes this. One loop for all:
+ * most functions take longer than choosing them.
  */
 #include "backend/kernel/functions.h"
 #include "backend/kernel/maps.h"
@@ -17,7 +17,7 @@ VEC_INLINE vec vec_sqrt(vec x)
     return x;
 }
 
-/* x^p; for small whole p by products, else by exp and log. */
+/* x^p: by products for small whole p, else by exp and log. */
 VEC_FUNCTION vec unary_power(vec x, float p)
 {
     const float most = p < 0 ? -p : p;

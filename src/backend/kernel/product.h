@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products that are summed: what dense layers, products of matrices, convolutions and their
- * gradients are made of. Each output is one chain of fused multiply-adds,
+ * Sums of products: the core of dense layers, matrix products, convolutions and their gradients.
+ * Each output is a chain of fused multiply-adds,
  *
  *     c[i][j] = fma(a[i][K-1], b[K-1][j], ... fma(a[i][1], b[1][j], fma(a[i][0], b[0][j], start)))
  *
- * from +0 on, or from what stands in c: a chain may be continued through memory, so how the work is
- * divided does not show. Vectors run across the columns j, never along a chain.
+ * which starts from +0 or from the value in c. A chain can continue through memory, so the division
+ * of the work does not change the bits. Vectors run across the columns j, never along a chain.
  *
  *     kernels->product(&(sh_matrix_product){.a = x, .a_row = K, .a_step = 1, ...});
  *
@@ -18,18 +18,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Columns of b that lie together in a panel. */
+/* Columns of b in a panel. */
 #define SH_PANEL ((size_t)32)
 
-/* Where a segment of chains begins: the element of a, the row of b. */
+/* The start of a segment: the element of a, the row of b. */
 typedef struct sh_segment {
     ptrdiff_t a;
     size_t b;
 } sh_segment;
 
 /*
- * c [lines, rows, columns] from a [lines, rows, K] and b [K, columns]. K falls into `segments` of
- * `length` each: element k of segment s of row i in line l is
+ * c [lines, rows, columns] from a [lines, rows, K] and b [K, columns]. K has `segments` of `length`
+ * each. Element k of segment s of row i in line l is
  *
  *     a[starts[s].a + l * a_line + i * a_row + k * a_step] * b[starts[s].b + k]
  *
@@ -38,29 +38,29 @@ typedef struct sh_segment {
 typedef struct sh_matrix_product {
     const float *a;
     size_t a_line, a_row, a_step;
-    const sh_segment *starts; /* [segments]; NULL where there is one, at 0 */
+    const sh_segment *starts; /* [segments]; NULL: one, at 0 */
     size_t segments, length;
-    const size_t (*ranges)[2]; /* [lines]: the segments [first, end) of each alone; NULL: all */
+    const size_t (*ranges)[2]; /* [lines]: its segments [first, end); NULL: all */
 
     const float *b;
-    size_t b_row;   /* from one row to the next */
-    size_t b_panel; /* from one panel of SH_PANEL columns to the next */
-    bool b_padded;  /* rows may be read up to whole panels, or to 16 columns where b_row is 16 */
+    size_t b_row;   /* distance of rows */
+    size_t b_panel; /* distance of panels of SH_PANEL columns */
+    bool b_padded;  /* whole panels may be read, or 16 columns if b_row is 16 */
 
     float *c;
     size_t c_line, c_row;
     size_t lines, rows, columns;
-    bool continues;    /* chains start from the values in c instead of +0 */
-    const float *bias; /* [columns], added to the ends of chains; or NULL */
+    bool continues;    /* chains start from c instead of +0 */
+    const float *bias; /* [columns], added to finished chains; or NULL */
 } sh_matrix_product;
 
-/* Floats of a row of a packed panel of a matrix with `columns` columns: the value of b_row. */
+/* Floats of a row in a packed panel of a matrix with `columns` columns: its b_row. */
 static inline size_t sh_panel_width(size_t columns)
 {
     return columns <= SH_PANEL / 2 ? SH_PANEL / 2 : SH_PANEL;
 }
 
-/* Floats of b [rows, columns], packed in panels. */
+/* Floats of packed b [rows, columns]. */
 static inline size_t sh_panel_floats(size_t rows, size_t columns)
 {
     return rows * sh_panel_width(columns) * ((columns + SH_PANEL - 1) / SH_PANEL);

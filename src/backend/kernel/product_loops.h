@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel of kernel/product.h, for the variant that includes it.
+ * The kernel of kernel/product.h, for the variant that includes this.
  *
- * A tile of rows by vectors of c stays in registers while its chains run: each step of them loads
- * one vector of b for each vector of the tile and one number of a for each row. Blocks of rows are
- * the outermost loop: what a block reads of a and writes to c stays in the cache for all columns.
+ * A tile of rows by vectors of c stays in registers for whole chains. Each step loads one vector of
+ * b for each vector of the tile, and one number of a for each row. Blocks of rows are the outermost
+ * loop: the parts of a and c that a block uses stay in the cache for all columns.
  */
 #include "backend/kernel/product.h"
 #include "backend/kernel/vector_part.h"
 
-/* Rows of the largest tile of one vector and of two: a tile, b and a number of a fill the
+/* Rows of the largest tile with one vector, and with two: a tile, b and a number of a fill the
  * registers. */
 #if VEC == 8
 #define TALL 12
@@ -35,7 +35,6 @@
 #define SAME_SET ((size_t)1024)
 #define FEW ((size_t)8)
 
-/* The position of a tile. */
 typedef struct tile {
     const sh_matrix_product *of;
     const float *a, *b;
@@ -44,12 +43,12 @@ typedef struct tile {
     size_t line, lines, rows; /* of the block */
     size_t first, end;        /* segments */
     size_t count;             /* columns of the last vector */
-    bool masks;               /* b has no more than these: loads must not go beyond */
+    bool masks;               /* b has no more: loads must not go beyond */
 } tile;
 
 /*
- * The last vector of a tile may have columns beyond those of c. Where a mask costs nothing, or
- * little beside the rest, every tile is made so, and there are half as many of them.
+ * The last vector of a tile may be partial. If masks cost little, all tiles are compiled with them,
+ * which halves the number of tiles.
  */
 #if VEC == 16 || defined(VEC_EMULATES)
 #define ALWAYS_PART 1
@@ -62,12 +61,12 @@ VEC_INLINE vec load_columns(const float *from, bool part, size_t count)
     return part ? vec_load_part(from, count) : vec_load(from);
 }
 
-/* `rows`, `vectors`, `along` (a_step is 1) and `part` (the last vector is not full) are constants
- * in each call, so loops over them become registers. */
+/* `rows`, `vectors`, `along` (a_step is 1) and `part` (the last vector is partial) are constants in
+ * each call, so that loops over them become registers. */
 #if defined(VEC_NEON)
 /*
- * VEC steps. A multiply-add may take its number from an element of a vector, so numbers of a are
- * loaded by vectors: along, one of each row for all steps; across, one of VEC rows for each step.
+ * VEC steps. A multiply-add can use one element of a vector, so a is loaded by vectors: along, one
+ * for each row and all steps; across, one for VEC rows and each step.
  */
 VEC_INLINE void run_steps(const tile *t, vec sum[TALL][2], const float *a, const float *b,
                           const size_t rows, const size_t vectors, const bool along,
@@ -132,8 +131,8 @@ VEC_INLINE void run_tile(const tile *t, const size_t rows, const size_t vectors,
         for (; k + VEC <= length; k += VEC, a += VEC * a_step, b += VEC * b_row)
             run_steps(t, sum, a, b, rows, vectors, along, part);
 #endif
-        /* Of every third row, from where two more are in reach: an address for each row would not
-         * fit the registers. */
+        /* Addresses of every third row reach two more each; one per row would not fit the
+         * registers. */
         const float *third[(TALL + 2) / 3];
 #pragma GCC unroll 6
         for (size_t i = 0; i < rows; i += 3)
@@ -172,8 +171,8 @@ VEC_INLINE void run_tile(const tile *t, const size_t rows, const size_t vectors,
         }
 }
 
-/* Returns the number of rows of the next tile, one that a tile exists for. The last two tiles share
- * their rows evenly, because a small tile is slow. */
+/* The rows of the next tile, which must be a size that exists. The last two tiles have about equal
+ * rows, because a small tile is slow. */
 static size_t tile_rows(size_t left, size_t most)
 {
     if (left >= 2 * most || left == most)
@@ -214,7 +213,7 @@ VEC_INLINE void run_line(tile *t, const size_t most, const size_t vectors, const
     }
 }
 
-/* The lines of a block, and some of their columns. */
+/* The lines of a block, for some columns. */
 VEC_INLINE void run_lines(const tile *first, const size_t most, const size_t vectors,
                           const bool along, const bool part)
 {
@@ -250,7 +249,7 @@ static size_t least_of(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* All columns of a block: `rows` of the lines' rows, from `row` on, in `lines` lines. */
+/* All columns for `rows` rows from `row` on, in each of `lines` lines. */
 static void run_columns(const sh_matrix_product *p, size_t line, size_t lines, size_t row,
                         size_t rows)
 {
@@ -284,8 +283,8 @@ static void run_columns(const sh_matrix_product *p, size_t line, size_t lines, s
 }
 
 /*
- * A block. Where b is not packed, each of its rows lies in another page, and chains along all of
- * them are slow. There they are made in parts, along a few rows of b, each part for all columns.
+ * A block. If b is not packed, each of its rows is in another page, so whole chains are slow. They
+ * are then computed in parts: a few rows of b for all columns.
  */
 static void run_block(const sh_matrix_product *p, size_t line, size_t lines, size_t row,
                       size_t rows)
@@ -307,9 +306,8 @@ static void run_block(const sh_matrix_product *p, size_t line, size_t lines, siz
 }
 
 /*
- * Blocks have BLOCK rows or more, in whole lines where there are several: enough for what is loaded
- * of b to be used often, and few enough for what is read of a and written to c to stay in the cache
- * until all columns are done.
+ * Blocks have BLOCK rows or more (whole lines if there are several): enough to use loaded parts of
+ * b often, and few enough for a and c to stay in the cache for all columns.
  */
 static void product(const sh_matrix_product *p)
 {
@@ -317,7 +315,7 @@ static void product(const sh_matrix_product *p)
     for (size_t l = 0; l < p->lines; l += lines)
         for (size_t i = 0, now; i < p->rows; i += now) {
             const size_t left = p->rows - i;
-            now = p->lines > 1 || left < 2 * BLOCK ? left : BLOCK; /* no small one at the end */
+            now = p->lines > 1 || left < 2 * BLOCK ? left : BLOCK; /* no small rest */
             run_block(p, l, least_of(lines, p->lines - l), i, now);
         }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every variant against the definition, to the bit: one chain of fmaf() for each output. Numbers
- * span many exponents, so that sums cancel, underflow and give denormal results, and some are zero.
+ * Compares every variant with the definition, bit by bit: a chain of fmaf() for each output.
+ * Numbers span many exponents, so sums cancel, underflow and give denormal results; some are zero.
  */
 #include "backend/kernel/kernels.h"
 
@@ -32,7 +32,7 @@ static float *some_numbers(size_t count)
     return values;
 }
 
-/* What the header says, word for word. */
+/* The definition in the header. */
 static void reference(const sh_matrix_product *p)
 {
     for (size_t l = 0; l < p->lines; l++)
@@ -54,7 +54,7 @@ static void reference(const sh_matrix_product *p)
             }
 }
 
-/* A product of any shape: rows of a beside or below each other, b plain or packed. */
+/* A product of a random shape: a along or across, b plain or packed. */
 static void check(const sh_kernels *kernels)
 {
     const bool along = below(2) == 0, packed = below(2) == 0;
@@ -124,8 +124,8 @@ static void every_variant_follows_the_definition(void **state)
 }
 
 /*
- * Where rounding twice, or to a denormal number twice, would show: the exact sum lies so close to
- * the middle of two floats that its rounding to double lies on it.
+ * Rounding twice, also to a denormal number, would change the results: the exact sum is so close to
+ * the middle of two floats that its rounding to double is the middle.
  */
 static void a_chain_is_rounded_once_a_step(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrices turned over: what packs weights and brings images to another layout.
+ * Transposes matrices, to pack weights and to change the layout of images.
  *
  *     kernels->transpose(O, K, w, K, packed, SH_PANEL);
  *
@@ -11,8 +11,8 @@
 
 #include <stddef.h>
 
-/* to [columns, rows] = from [rows, columns]; from_row and to_row are the distances between rows, in
- * elements. The two do not overlap. */
+/* to [columns, rows] = from [rows, columns]. from_row and to_row are distances between rows, in
+ * elements. No overlap. */
 typedef void sh_transpose(size_t rows, size_t columns, const float *from, size_t from_row,
                           float *to, size_t to_row);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel of kernel/transpose.h, for the variant that includes it.
+ * The kernel of kernel/transpose.h, for the variant that includes this.
  *
- * A square of VEC by VEC elements is turned over in registers: each round exchanges blocks of half
+ * A square of VEC by VEC elements is transposed in registers. Each round exchanges blocks of half
  * the size across the diagonal, between pairs of rows.
  */
 #include "backend/kernel/transpose.h"
 #include "backend/kernel/vector.h"
 
-/* Rows a and b, `half` apart: element i of the new a and of the new b, as numbers into a and b
- * together. */
+/* For rows a and b, `half` apart: the source of element i of the new a, and of the new b, as an
+ * index into a and b together. */
 #define OF_UPPER(i, half) (((i) & (half)) == 0 ? (i) : VEC + (i) - (half))
 #define OF_LOWER(i, half) (((i) & (half)) == 0 ? (i) + (half) : VEC + (i))
 
@@ -55,7 +55,7 @@ static void transpose_square(const float *from, size_t from_row, float *to, size
         vec_store(to + i * to_row, row[i]);
 }
 
-/* What is beyond the last whole square. */
+/* Transposes the part beyond the last whole square. */
 static void transpose_rest(size_t rows, size_t columns, const float *from, size_t from_row,
                            float *to, size_t to_row)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices of all sizes up to some vectors, with and without gaps between rows, in every variant.
- */
+/* Matrices of all sizes up to a few vectors, with and without gaps between rows, in every
+ * variant. */
 #include "backend/kernel/transpose.h"
 
 #include "backend/kernel/kernels.h"

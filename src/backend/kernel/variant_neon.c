@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NEON of 64-bit Arm, which every such processor has. */
+/* NEON, which all 64-bit Arm processors have. */
 #define VARIANT neon
 #include "backend/kernel/variant_table.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every processor of this architecture has. */
+/* For every processor of this architecture. */
 #define VARIANT plain
 #define VEC_EMULATES
 #include "backend/kernel/variant_table.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of one variant. Its file says VARIANT, a name of base/variant.h's list, and includes
- * this. */
+/* The table of one variant. The including file defines VARIANT, a name of base/variant.h. */
 #include "backend/kernel/depthwise_loops.h"
 #include "backend/kernel/kernels.h"
 #include "backend/kernel/maps_loops.h"
@@ -13,7 +12,7 @@
 #define TEXT(a) #a
 #define TEXT_OF(a) TEXT(a)
 
-/* Twelve chains, as many as keep two units busy; the sum only keeps them from being left out. */
+/* Twelve chains keep two units busy. The sum prevents the compiler from removing them. */
 static float multiply_adds(void)
 {
     const vec x = vec_all(0.5f), y = vec_all(0.25f);

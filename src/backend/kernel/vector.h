@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The vectors of one variant. The kernels are written once, in terms of these; each variant's file
- * is compiled for its instruction set and includes them.
+ * The vectors of one variant. Kernels are written once in these terms; each variant's file includes
+ * them, compiled for its instruction set.
  *
  *     vec sum = vec_all(0.0f);
  *     for (size_t i = 0; i + VEC <= count; i += VEC)
  *         sum = vec_fma(vec_load(x + i), vec_load(y + i), sum);
  *
- * A vec is a vector of the compiler's: + - * / and comparisons work on each element, are rounded
- * once (-ffp-contract=off) and mean the same on every processor. vec_fma is rounded once, too, so
- * that a chain of them has the same bits however wide vectors are.
+ * A vec is a vector type of the compiler: + - * / and comparisons work on each element, round once
+ * (-ffp-contract=off) and are the same on every processor. vec_fma also rounds once, so a chain has
+ * the same bits for any vector width.
  *
  *     AVX-512   16 floats
- *     AVX2       8, where the processor also has FMA
- *     NEON       4, of 64-bit Arm: that of 32-bit Arm takes denormal numbers for 0
- *     VFPv4      1, of 32-bit Arm
- *     plain      4 as the compiler makes them; VEC_EMULATES asks for it
+ *     AVX2       8, with FMA
+ *     NEON       4, 64-bit Arm only: on 32-bit Arm it flushes denormal numbers to 0
+ *     VFPv4      1, 32-bit Arm
+ *     plain      4, by the compiler; requested by VEC_EMULATES
  *
  * Threads: any.
  */
@@ -60,7 +60,6 @@ VEC_INLINE void vec_store(float *to, vec x)
     *(vec_anywhere *)to = x;
 }
 
-/* The same number in each element. */
 VEC_INLINE vec vec_all(float x)
 {
 #if VEC == 16
@@ -74,7 +73,7 @@ VEC_INLINE vec vec_all(float x)
 #endif
 }
 
-/* What a loop keeps from one turn to the next: the compiler has vectors of one in memory. */
+/* A vector that is kept between iterations: the compiler keeps vectors of one in memory. */
 #if VEC == 1
 typedef float vec_held;
 #define vec_hold(x) ((x)[0])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first elements of a vector, where memory has no more of them.
+ * Loads and stores the first elements of a vector.
  *
  *     vec_store_part(y + i, vec_load_part(x + i, count - i), count - i);
  *
@@ -12,7 +12,7 @@
 #include "backend/kernel/vector.h"
 
 #if VEC == 16
-/* Of the first `count` elements; in a register, where gcc 12 would load it anew in each turn. */
+/* The asm keeps the mask in a register; GCC 12 would load it in each iteration. */
 VEC_INLINE __mmask16 vec_part(size_t count)
 {
     __mmask16 mask = (__mmask16)((1u << count) - 1);
@@ -21,7 +21,7 @@ VEC_INLINE __mmask16 vec_part(size_t count)
 }
 #endif
 
-/* The first `count` elements, at most VEC; the others are +0. */
+/* The first `count` elements, at most VEC; others are +0. */
 VEC_INLINE vec vec_load_part(const float *from, size_t count)
 {
 #if VEC == 16
@@ -42,7 +42,7 @@ VEC_INLINE void vec_store_part(float *to, vec x, size_t count)
 #if VEC == 16
     _mm512_mask_storeu_ps(to, vec_part(count), (__m512)x);
 #elif VEC == 8
-    /* AMD's processors take a dozen cycles and more for a store with a mask. */
+    /* On AMD processors, a masked store takes a dozen cycles or more. */
     if (count >= VEC) {
         vec_store(to, x);
         return;
