@@ -5,7 +5,8 @@
  *     sh_buffer_id x, y;
  *     SH_TRY(sh_compiler_input(compiler, &x, node->in[0], NULL));      // plain
  *     SH_TRY(sh_compiler_output(compiler, &y, node->out[0], NULL));
- *     return sh_compiler_emit(compiler, &kernel, state, (sh_buffer_id[]){x, y}, 2);
+ *     return sh_compiler_emit(compiler, &kernel, state, (sh_buffer_id[]){x, y}, 2,
+ *                             (sh_samples){0});
  *
  * A value may exist in several layouts. Its node writes the first one; others are conversions, each
  * made once. What depends on weights alone is computed once a step instead of once a grain.

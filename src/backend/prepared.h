@@ -4,8 +4,8 @@
  * programs of a model share one block of memory, with one place for each parameter and layout.
  *
  *     SH_TRY(sh_prepared_new(&prepared, false));
- *     SH_TRY(sh_program_compile_with(&train, train_graph, prepared));
- *     SH_TRY(sh_program_compile_with(&evaluate, evaluate_graph, prepared));
+ *     SH_TRY(sh_program_compile_with(&train, train_graph, kernels, prepared));
+ *     SH_TRY(sh_program_compile_with(&evaluate, evaluate_graph, kernels, prepared));
  *     SH_TRY(sh_block_new(&shared, sh_prepared_bytes(prepared), "prepared weights"));
  *     sh_prepared_free(prepared);                        // once everything is compiled
  *

@@ -2,7 +2,7 @@
 /*
  * A compiled graph, and its execution on a lane.
  *
- *     SH_TRY(sh_program_compile(&program, graph));
+ *     SH_TRY(sh_program_compile(&program, graph, kernels));
  *     SH_TRY(sh_execution_new(&execution, program, lane_memory, shared_memory, weights));
  *     fill(sh_execution_input(execution, 0));
  *     SH_TRY(sh_execution_prepare(execution));             // once after the weights have changed

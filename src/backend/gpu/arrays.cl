@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators on arrays whose dimensions are repeated, reduced or indexed; each walks with steps,
- * last dimension first. */
+/* Operators on arrays with repeated, reduced or indexed dimensions. Steps are last dimension
+ * first. */
 
-/* Where element `left` lies of an array with these steps. */
+/* Adds the offset of element `left` in an array with these steps. */
 #define OFFSET_OF(steps, left, offset)                                                             \
     {                                                                                              \
         uint rest = left;                                                                          \
@@ -63,7 +63,7 @@ KERNEL(broadcast)(WORK, GLOBAL const float *first, GLOBAL const float *second, G
     out[at] = y;
 }
 
-/* Repeats elements; for the mean (`middle` copies) divides each. */
+/* Repeats elements; for the mean of `middle` copies also divides. */
 KERNEL(expand)(WORK, GLOBAL const float *in, GLOBAL float *out)
 {
     GRAIN_AND_ELEMENT
@@ -72,8 +72,7 @@ KERNEL(expand)(WORK, GLOBAL const float *in, GLOBAL float *out)
     out[at] = w->function == SH_REDUCE_MEAN ? DIVIDE(in[from], (float)w->middle) : in[from];
 }
 
-/* The place of element i of what is reduced, runs of `middle` elements apart: dimensions `extent`,
- * steps `before`. */
+/* The offset of reduced element i, in runs of `middle`: dimensions `extent`, steps `before`. */
 INLINE uint reduced_offset(const sh_gpu_work *w, uint i)
 {
     uint offset = 0;
@@ -101,7 +100,7 @@ KERNEL(reduce)(WORK, GLOBAL const float *in, GLOBAL float *out)
     out[at] = w->function == SH_REDUCE_MEAN ? DIVIDE(made, (float)(w->outer * w->middle)) : made;
 }
 
-/* Of the largest, to the first that is it. An item an element of y. */
+/* The gradient of a maximum, to the first element that equals it. An item per element of y. */
 KERNEL(reduce_grad)
 (WORK, GLOBAL const float *dy, GLOBAL const float *x, GLOBAL const float *y, GLOBAL float *dx)
 {
@@ -122,8 +121,7 @@ KERNEL(reduce_grad)
     }
 }
 
-/* Index number i, an int or (function 1) a float cut towards 0; `middle` where it is beyond either
- * end. */
+/* Index i: an int, or if function is 1, a truncated float; `middle` if out of range. */
 INLINE uint place_of(const sh_gpu_work *w, GLOBAL const int *indices, uint i)
 {
     const int bits = indices[i];

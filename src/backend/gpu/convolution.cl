@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolutions and their gradients as products, without images of windows: what a tile of a factor
- * has is read from where it lies. A chain goes over window places, then channels.
+ * Convolutions and their gradients as products without copies of windows: tiles are read from the
+ * image. A chain goes over window places, then channels.
  *
- * A place that lies outside of the image is to be skipped. In tiles it has zeros, and a product
- * with 0 leaves a sum as it is but in two cases: -0 becomes +0, and a factor that is not finite
- * makes a NaN. A sum that is not 0 does not remember the sign of a 0 before it. So where a result
- * is 0 or NaN and a place was outside, the element is computed once more, exactly. Of the zeros
- * only those need it that may have been -0. A sum becomes -0 only where a product has bits below
- * 2^-149, which no float has: one of at least 2^-100 ends above 2^-148.
- * So each group knows the smallest of each factor that are not 0.
+ * Places outside of the image must be skipped, but tiles have zeros there. A product with 0 changes
+ * a sum in only two cases: -0 becomes +0, and a factor that is not finite gives NaN. A nonzero sum
+ * does not depend on the sign of an earlier 0. So an element with a place outside is computed
+ * again, exactly, if its result is NaN, or 0 that may have been -0. A sum becomes -0 only if a
+ * product has bits below 2^-149, which no float has; a product of at least 2^-100 ends above
+ * 2^-148. So each group finds the smallest nonzero magnitude of each factor.
  *
- * The gradient of the input is the same product from dy: the places run backwards, which visits
- * rows and columns of dy in ascending order, and with strides most places meet no position.
+ * The gradient of the input is the same product from dy. Places run backwards, so that rows and
+ * columns of dy ascend. With strides, most places meet no position.
  */
 #define CHANNELS 8 /* of a block */
 
 #define HARMLESS 0x1p-100f
 
-/* The smaller of `least_bits` and the magnitude of x, as bits less 1: a 0 is the largest of all. */
+/* The smaller of `least_bits` and the bits of |x| less 1, so that 0 is the largest. */
 INLINE uint smaller(uint least_bits, float x)
 {
     return least(least_bits, (AS_UINT(x) & 0x7fffffffu) - 1);
 }
 
-/* Of all items; smallest [2] was filled with ones. Tells whether a zero may hide a -0. */
+/* Joins all items; smallest [2] must contain ones. Returns whether a zero may have been -0. */
 INLINE bool may_hide_signs(GROUP_MEMORY uint *smallest, uint a, uint b)
 {
     lower_in_group(&smallest[0], a);
@@ -34,19 +33,19 @@ INLINE bool may_hide_signs(GROUP_MEMORY uint *smallest, uint a, uint b)
            !(AS_FLOAT(smallest[0] + 1) * AS_FLOAT(smallest[1] + 1) >= HARMLESS);
 }
 
-/* Is an element computed once more, of which a place was outside? */
+/* Whether to compute an element with a place outside again. */
 INLINE bool is_doubtful(float made, bool may_hide)
 {
     return made != made || (may_hide && made == 0.0f);
 }
 
-/* The position of the other image that place (r, s) meets from `position` along one axis; false
- * where none. */
+/* Finds the position of the other image that place meets from `position` along one axis; false:
+ * none. */
 INLINE bool meets(const bool backward, uint position, uint place, uint stride, uint dilation,
                   uint padding, uint extent, uint *other)
 {
     if (!backward) {
-        *other = position * stride + place * dilation - padding; /* below zero wraps to above */
+        *other = position * stride + place * dilation - padding; /* may wrap below zero */
         return *other < extent;
     }
     const uint reach = position + padding - place * dilation;
@@ -54,7 +53,7 @@ INLINE bool meets(const bool backward, uint position, uint place, uint stride, u
     return position + padding >= place * dilation && *other * stride == reach && *other < extent;
 }
 
-/* Both axes: an element of the other image, from (line, column) of this one. */
+/* The same for both axes: finds a pixel of the other image from (line, column). */
 INLINE bool meets_pixel(const bool backward, const sh_gpu_work *w, uint line, uint column,
                         uint place, uint *pixel)
 {
@@ -70,7 +69,7 @@ INLINE bool meets_pixel(const bool backward, const sh_gpu_work *w, uint line, ui
     return both;
 }
 
-/* One element, as it is defined. x [K, area], weights of its output channel. */
+/* One element by definition: x [K, area], weights of its output channel. */
 INLINE float convolve_exactly(const bool backward, const sh_gpu_work *w, GLOBAL const float *x,
                               GLOBAL const float *weights, uint line, uint column)
 {
@@ -87,13 +86,12 @@ INLINE float convolve_exactly(const bool backward, const sh_gpu_work *w, GLOBAL 
     return sum;
 }
 
-/* Where a position of the image that is made is. */
 typedef struct position {
     uint sample, line, column;
 } position;
 
-/* Of number `rank` among `extent` lines that are sorted by their remainder by `stride`: the
- * remainder, how many lines have it, and how many have smaller ones. */
+/* Lines are sorted by remainder modulo `stride`. For line number `rank`: its remainder, the number
+ * of lines with the same one (alike), and with smaller ones (before). */
 INLINE uint remainder_of(uint rank, uint extent, uint stride, uint *alike, uint *before)
 {
     const uint each = extent / stride, longer = extent % stride, in_longer = longer * (each + 1);
@@ -105,9 +103,9 @@ INLINE uint remainder_of(uint rank, uint extent, uint stride, uint *alike, uint 
 }
 
 /*
- * Position number `at` of all samples. With strides, a pixel of the gradient of the input meets
- * only the places that fit its remainders by the strides. There positions are sorted by remainders
- * first, so that most tiles have pixels of one kind and pass over all other places.
+ * Position number `at` of all samples. With strides, a pixel of dx meets only the places that fit
+ * its remainders modulo the strides. So these positions are sorted by remainders: most tiles then
+ * have one kind of pixels and skip all other places.
  */
 INLINE position position_of(const bool backward, const sh_gpu_work *w, uint at)
 {
@@ -133,7 +131,7 @@ INLINE position position_of(const bool backward, const sh_gpu_work *w, uint at)
     return found;
 }
 
-/* Whether pixels with these remainders meet the place at all. */
+/* Whether pixels with these remainders meet the place. */
 INLINE bool fits(const sh_gpu_work *w, position remainder, uint place)
 {
     return (remainder.line + w->padding[0]) % w->stride[0] ==
@@ -142,7 +140,7 @@ INLINE bool fits(const sh_gpu_work *w, position remainder, uint place)
                place % w->taps[1] * w->dilation[1] % w->stride[1];
 }
 
-/* One channel of the block at k. */
+/* One channel of a block, number k. */
 #define CONVOLVE_STEP(k)                                                                           \
     {                                                                                              \
         float4 a_now[2], b_now[2];                                                                 \
@@ -158,9 +156,9 @@ INLINE bool fits(const sh_gpu_work *w, position remainder, uint place)
     }
 
 /*
- * A tile has tm channels and items / (tm / em) * en positions, an item em and en of them: of 8, the
- * second four are half a tile further. Groups: tiles of positions, tiles of channels, and groups of
- * channels of each grain that is computed apart. x is read: the image, or dy. y is written.
+ * A tile has tm channels and items / (tm / em) * en positions; an item has em by en of them (the
+ * second four of 8 are half a tile further). Groups: tiles of positions, tiles of channels, channel
+ * groups of each separate grain. x is the image or dy.
  */
 INLINE void convolve(const uint items, const uint tm, const uint em, const uint en,
                      const bool backward, const sh_gpu_work *w, GLOBAL const float *x,
@@ -267,7 +265,7 @@ INLINE void convolve(const uint items, const uint tm, const uint em, const uint 
         offsets[ITEM] = my.sample * out_channels * positions + my.line * width + my.column;
     }
     const bool may_hide = may_hide_signs(smallest, a_smallest, b_smallest);
-    ulong again = 0; /* which elements are computed once more */
+    ulong again = 0; /* elements to compute again */
     UP_TO (j, 8, en) {
         const uint in_tile = column * 4 + j % 4 + j / 4 * (tn / 2);
         GLOBAL float *const to = y + offsets[in_tile];
@@ -294,9 +292,8 @@ INLINE void convolve(const uint items, const uint tm, const uint em, const uint 
     }
 }
 
-/* `name` says how many channels and positions a tile has. One kernel for both directions, which
- * `function` tells apart; the largest tile has one for each, because an item has no register to
- * spare there. */
+/* The name gives the channels and positions of a tile. `function` selects the direction; the
+ * largest tile has a kernel for each direction, because it has no spare registers. */
 #define CONVOLUTION(name, items, tm, em, en, backward)                                             \
     KERNEL(name)                                                                                   \
     (WORK, GLOBAL const float *x, GLOBAL const float *weights, GLOBAL const float *bias,           \
@@ -319,20 +316,18 @@ CONVOLUTION(conv2d_32x64, 128, 32, 4, 4, work.function != 0)
 CONVOLUTION(conv2d_64x64, 256, 64, 4, 4, work.function != 0)
 
 /*
- * dw [outputs, channels of a group * places] of a grain: chains over positions of dy, samples
- * first. Rows of the image that lie outside are skipped, as above: what is 0 or NaN is computed
- * once more. Columns that lie outside count as 0. Groups: tiles of columns of dw, tiles of rows,
- * groups of channels of each grain.
- *
- * Tiles are those of product.cl: chains are long and few, so small ones are often the best.
+ * dw [outputs, channels of a group * places] of a grain: chains over samples, then positions of dy.
+ * Rows outside of the image are skipped, as above; columns outside count as 0. Groups: tiles of
+ * columns of dw, tiles of rows, channel groups of each grain. Tiles are those of product.cl: chains
+ * are long and few, so small tiles are often best.
  */
 
-/* What a column of dw reads: its channel's image, and where the window lies from place 0. */
+/* What a column of dw reads: the image of its channel, from window place 0. */
 typedef struct weight_column {
     uint image, row, column;
 } weight_column;
 
-/* One element, as it is defined: dy [samples, outputs, positions] of its channel, x likewise. */
+/* One element by definition: dy [samples, outputs, positions] of its channel, x likewise. */
 INLINE float grad_weight_exactly(const sh_gpu_work *w, GLOBAL const float *x,
                                  GLOBAL const float *dy, uint row, uint column)
 {
@@ -443,10 +438,10 @@ GRAD_WEIGHT(16)
 GRAD_WEIGHT(32)
 
 /*
- * The same for larger tiles, tm rows by tn columns, em by en of them an item. A block
- * has `deep` elements of the chains, and lines of group memory are across the tile. An item reads
- * one element of each block for several rows and columns, so it computes only once where these are,
- * and goes from block to block without a division.
+ * The same for larger tiles: tm rows by tn columns, em by en of them per item. A block has `deep`
+ * elements of the chains; group memory stores lines across the tile. An item reads one element of
+ * each block for several rows and columns, so it computes their addresses only once and needs no
+ * divisions between blocks.
  */
 INLINE void grad_weight_wide(const uint deep, const uint tm, const uint tn, const uint em,
                              const uint en, const sh_gpu_work *w, GLOBAL const float *x,
@@ -463,7 +458,7 @@ INLINE void grad_weight_wide(const uint deep, const uint tm, const uint tn, cons
     const uint row = row_of_item(tm / em, across), column = column_of_item(tm / em, across);
     const uint my_element = ITEM % deep, my_line = ITEM / deep;
     float sum[8][8], a_next[8], b_next[8];
-    uint from[8], down[8], right[8]; /* of the columns of dw that this item reads for */
+    uint from[8], down[8], right[8]; /* columns of dw that this item reads for */
     uint a_smallest = 0xffffffffu, b_smallest = 0xffffffffu;
     if (ITEM < 2)
         smallest[ITEM] = 0xffffffffu;
@@ -561,7 +556,7 @@ INLINE void grad_weight_wide(const uint deep, const uint tm, const uint tn, cons
 GRAD_WEIGHT_WIDE(64, 16, 64, 64, 8, 4)
 GRAD_WEIGHT_WIDE(128, 8, 128, 128, 8, 8)
 
-/* Depthwise: an item an element; rows and columns that lie outside are skipped. */
+/* Depthwise, one item per element. Skips rows and columns outside. */
 INLINE void convolve_depthwise(const bool backward, const sh_gpu_work *w, GLOBAL const float *x,
                                GLOBAL const float *weights, GLOBAL const float *bias,
                                GLOBAL float *y)
@@ -620,7 +615,7 @@ KERNEL(depthwise_grad_weight)
     const uint all = w->samples * positions;
     uint p = 0, q = 0;
     float sum = 0.0f;
-    for (uint first = 0; first < all; first += 16) { /* sixteen loads are on their way at once */
+    for (uint first = 0; first < all; first += 16) { /* sixteen loads in flight */
         float a[16], b[16];
         uint inside = 0;
         UP_TO (d, 16, 16) {
@@ -645,9 +640,9 @@ KERNEL(depthwise_grad_weight)
 }
 
 /*
- * The same where chains are long. A group has one channel of a grain, and up to LONG_TAPS window
- * places: its items read LONG_BLOCK positions, an item one of them for all places, and LONG_TAPS of
- * the items continue their chains through these while the next ones are on their way.
+ * The same for long chains. A group has one channel of a grain and up to LONG_TAPS window places.
+ * Its items read LONG_BLOCK positions, one per item for all places. LONG_TAPS items continue their
+ * chains while the next positions are loaded.
  */
 #define LONG_TAPS 16
 #define LONG_BLOCK 128
@@ -716,8 +711,7 @@ KERNEL(depthwise_grad_weight_long)
         dw[GROUP_X * places + place + ITEM] = sum;
 }
 
-/* The sum of each channel of dy [samples, channels, inner], in chains. A group a channel of a
- * grain. */
+/* Sums each channel of dy [samples, channels, inner] in chains. A group per channel of a grain. */
 #define SUM_ITEMS 64
 
 KERNEL(bias_grad)(WORK, GLOBAL const float *dy, GLOBAL float *db)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators that make each element of the result from the same element of each input. */
+/* Element-wise operators. */
 #define OF_ONE(name, expression)                                                                   \
     __kernel void gpu_##name(WORK, GLOBAL const float *in, GLOBAL float *out)                      \
     {                                                                                              \
@@ -69,7 +69,7 @@ KERNEL(scale)(WORK, GLOBAL const float *x, GLOBAL const float *b, GLOBAL float *
     y[at] = x[grain * w->step[0] + element] * b[grain * w->step[1] + element / w->inner];
 }
 
-/* What a grain has measured, times its part of the batch. */
+/* A grain's measured value times the grain's part of the batch. */
 KERNEL(statistic)
 (WORK, GLOBAL const float *measured, GLOBAL const float *weights, GLOBAL float *out)
 {
@@ -80,7 +80,7 @@ KERNEL(statistic)
     out[at] = measured[grain * w->step[0] + element] * (part * w->number);
 }
 
-/* Moves elements: place (i, j, ...) of the result is from a_step of input 0. */
+/* Moves elements: element (i, j, ...) of the result comes from a_step of input 0. */
 KERNEL(move)(WORK, GLOBAL const float *in, GLOBAL float *out)
 {
     GRAIN_AND_ELEMENT
@@ -92,15 +92,14 @@ KERNEL(move)(WORK, GLOBAL const float *in, GLOBAL float *out)
     out[at] = in[from];
 }
 
-/* The same with zeros around: the input has `extent` elements a dimension, from place `before` on.
- */
+/* The same with zeros around: by dimension, the input's `extent` elements begin at `before`. */
 KERNEL(pad)(WORK, GLOBAL const float *in, GLOBAL float *out)
 {
     GRAIN_AND_ELEMENT
     uint left = element, from = grain * w->step[0];
     bool inside = true;
     for (uint d = 0; d < w->rank; d++) {
-        const uint place = left % w->dim[d] - w->before[d]; /* below zero wraps to above */
+        const uint place = left % w->dim[d] - w->before[d]; /* may wrap below zero */
         inside = inside && place < w->extent[d];
         from += place * w->a_step[d];
         left /= w->dim[d];
@@ -108,8 +107,8 @@ KERNEL(pad)(WORK, GLOBAL const float *in, GLOBAL float *out)
     out[at] = inside ? in[from] : 0.0f;
 }
 
-/* Puts x [outer, K, inner] into y [outer, middle, inner], from place `offset` of the middle on; K *
- * inner elements are `K`. */
+/* Copies x [outer, K', inner] to y [outer, middle, inner], from `offset` of the middle on; K = K'
+ * inner. */
 KERNEL(join)(WORK, GLOBAL const float *x, GLOBAL float *y)
 {
     GRAIN_AND_ELEMENT
@@ -118,14 +117,13 @@ KERNEL(join)(WORK, GLOBAL const float *x, GLOBAL float *y)
         x[grain * w->step[0] + element];
 }
 
-/* Dropout of x [samples, channels, inner] by Philox (backend/drop.h): keys [samples, 2]; numbers[0]
- * scales what is kept. */
+/* Dropout of x [samples, channels, inner] (backend/drop.h): keys [samples, 2], scale numbers[0]. */
 KERNEL(dropout)(WORK, GLOBAL const float *x, GLOBAL const uint *keys, GLOBAL float *y)
 {
     GRAIN_AND_ELEMENT
     const uint each = w->channels * w->inner, sample = element / each, place = element % each;
     const uint order =
-        place % w->inner * w->channels + place / w->inner; /* channels are the fastest */
+        place % w->inner * w->channels + place / w->inner; /* channels are fastest */
     keys += grain * w->step[1] + 2 * sample;
     uint k0 = keys[0], k1 = keys[1];
     uint c0 = order / 64 * 16 + order % 16, c1 = w->layer, c2 = 0, c3 = 0;
@@ -143,7 +141,7 @@ KERNEL(dropout)(WORK, GLOBAL const float *x, GLOBAL const uint *keys, GLOBAL flo
     y[at] = x[grain * w->step[0] + element] * (word >= w->threshold ? w->numbers[0] : 0.0f);
 }
 
-/* unary and its slope: graph/formulas.h has the functions, docs/arithmetic.md what they are. */
+/* unary and its slope: functions of graph/formulas.h, defined in docs/arithmetic.md. */
 static float power_of(float x, float p)
 {
     const float most = p < 0.0f ? -p : p;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Elementary functions and sums in 16 parts, as docs/arithmetic.md defines them and
- * backend/kernel/functions.h and maps_loops.h compute them.
+ * Elementary functions and sums in 16 parts, defined in docs/arithmetic.md. On processors:
+ * backend/kernel/functions.h and maps_loops.h.
  */
 #define LN2_HIGH 0x1.62e43p-1f
 #define LN2_LOW (-0x1.05c61p-29f)
@@ -121,7 +121,7 @@ INLINE float clamp6(float x)
     return above > 6.0f ? 6.0f : above;
 }
 
-/* What an activation makes of y: 1 relu, 2 relu6, else nothing. */
+/* Applies an activation to y: 1: relu, 2: relu6, others: none. */
 INLINE float activated(uint activation, float y)
 {
     if (activation == 1)
@@ -134,7 +134,6 @@ INLINE bool passes(uint activation, float y)
     return activation == 0 || (y > 0.0f && !(activation == 2 && y >= 6.0f));
 }
 
-/* Joins the parts of a sum. */
 INLINE float sum_of_parts(float *part)
 {
     for (uint h = 8; h > 0; h /= 2)
@@ -143,7 +142,7 @@ INLINE float sum_of_parts(float *part)
     return part[0];
 }
 
-/* The sum in 16 parts of x[i * step] - shift, or of exp of it. */
+/* Sums x[i * step] - shift, or exp of it, in 16 parts. */
 #define SUM_IN_PARTS(name, term)                                                                   \
     static float name(GLOBAL const float *x, uint count, uint step, float shift)                   \
     {                                                                                              \
@@ -176,7 +175,7 @@ INLINE double sum_of_wide_parts(double *part)
     return part[0];
 }
 
-/* Double sums in 16 parts, of a, (a - center)^2, a (b - center) or (a - b)^2. */
+/* Double sums in 16 parts: of a, (a - center)^2, a (b - center) or (a - b)^2. */
 #define WIDE_SUM 0
 #define WIDE_SQUARES 1
 #define WIDE_PRODUCTS 2

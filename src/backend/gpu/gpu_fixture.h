@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A GPU for tests: the first usable one. Without a real GPU that is PoCL.
+ * A GPU for tests: the first usable one; without a real one, PoCL.
  *
  *     GPU_FIXTURE                               // before the tests
  *     need_gpu();                               // in each test: skips it without a GPU

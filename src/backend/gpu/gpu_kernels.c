@@ -6,7 +6,7 @@
 
 #include <zlib.h>
 
-#define GZIP 16 /* added to the window's bits: the format of gzip */
+#define GZIP 16 /* for inflateInit2: the gzip format */
 
 struct sh_gpu_kernels {
     sh_gpu *gpu;
@@ -14,12 +14,12 @@ struct sh_gpu_kernels {
     uint32_t tile;
 };
 
-/* `*text` is owned and ends with a zero byte. */
+/* `*text` is owned and zero-terminated. */
 static sh_status unpack(char **text, const sh_gpu_packed *packed)
 {
     const unsigned char *end = packed->data + packed->bytes;
     const size_t bytes =
-        end[-4] | (size_t)end[-3] << 8 | (size_t)end[-2] << 16; /* gzip's last word */
+        end[-4] | (size_t)end[-3] << 8 | (size_t)end[-2] << 16; /* the size, at the end */
     z_stream stream = {.next_in = (unsigned char *)(uintptr_t)packed->data,
                        .avail_in = (uInt)packed->bytes};
     char *made = malloc(bytes + 1);
@@ -41,7 +41,7 @@ static sh_status unpack(char **text, const sh_gpu_packed *packed)
     return SH_OK;
 }
 
-/* The texts are not needed once the driver has compiled them. */
+/* Frees the texts after the driver has compiled them. */
 static sh_status compile(sh_gpu_module **module, sh_gpu *gpu)
 {
     char *opencl, *ptx;
@@ -85,8 +85,7 @@ void sh_gpu_kernels_free(sh_gpu_kernels *kernels)
 sh_status sh_gpu_kernels_find(sh_gpu_kernel **kernel, sh_gpu_kernels *kernels, const char *name)
 {
     char symbol[64];
-    const int length = snprintf(symbol, sizeof symbol, "gpu_%s",
-                                name); /* OpenCL has functions of some of the names */
+    const int length = snprintf(symbol, sizeof symbol, "gpu_%s", name); /* not OpenCL's names */
     if (length < 0 || (size_t)length >= sizeof symbol)
         return sh_fail(SH_INVALID, "the kernel '%s': its name is too long", name);
     return sh_gpu_kernel_get(kernel, kernels->module, symbol);

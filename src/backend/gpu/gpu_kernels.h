@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernels' source, which cmake has put into the program, and the module that is made of it.
+ * The source of the kernels, embedded by cmake, and the module compiled from it.
  *
  *     SH_TRY(sh_gpu_kernels_find(&kernel, kernels, "relu"));
  *
@@ -11,8 +11,7 @@
 
 #include "backend/gpu/gpu_program.h"
 
-/* A text that gzip has packed. sh_gpu_kernels_ptx is empty where the build had no clang that makes
- * PTX. */
+/* A gzip-compressed text. sh_gpu_kernels_ptx is empty if the build had no clang for PTX. */
 typedef struct sh_gpu_packed {
     const unsigned char *data;
     size_t bytes;
@@ -25,8 +24,8 @@ sh_status sh_gpu_kernels_find(sh_gpu_kernel **kernel, sh_gpu_kernels *kernels,
                               const char *name) SHOAL_CHECKED;
 sh_gpu *sh_gpu_kernels_device(const sh_gpu_kernels *kernels);
 
-/* For tests: from now on, products and convolutions of new programs use this entry of their list of
- * tiles (gpu_products.c), if it exists. */
+/* For tests: products and convolutions of new programs use this entry of their list of tiles
+ * (gpu_products.c), if it exists. */
 #define SH_GPU_TILES 5
 #define SH_GPU_BEST_TILE UINT32_MAX
 void sh_gpu_kernels_force_tile(sh_gpu_kernels *kernels, uint32_t tile);

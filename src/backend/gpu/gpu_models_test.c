@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whole models, forward and backward, several grains at once: losses, answers and gradients as
- * integers are those that the processor and the exact sum make of the same grains one after the
- * other.
+ * Whole models, forward and backward, with several grains at once: losses, answers and integer
+ * gradients equal those of the processor and the exact sum, which take one grain at a time.
  */
 #include "backend/gpu/gpu_fixture.h"
 #include "backend/program.h"
@@ -10,8 +9,8 @@
 #include "model/model.h"
 #include "train/exact_sum.h"
 
-#define MOST 3    /* grains that a program is made for */
-#define OUTPUTS 2 /* of a model, that are compared: losses and answers */
+#define MOST 3    /* limit in grains of a program */
+#define OUTPUTS 2 /* compared outputs: losses and answers */
 
 typedef struct subject {
     const char *spec;
@@ -19,7 +18,7 @@ typedef struct subject {
     size_t samples; /* of a grain */
 } subject;
 
-/* Every family, with images so small that PoCL is done soon. */
+/* Every family, with small images for PoCL. */
 static const subject subjects[] = {
     {"mlp:784-40-10", {1, 28, 28, 10, SH_TARGET_CLASS}, 5},
     {"lenet", {1, 28, 28, 10, SH_TARGET_CLASS}, 3},
@@ -42,13 +41,13 @@ typedef struct trial {
     sh_graph *graph;
     float *weights;
     sh_sum *sum;
-    uint32_t *sum_index;             /* by parameter: its place in the sum */
-    sh_gpu_facts *facts;             /* [parameters, MOST]: what the processor's gradients say */
+    uint32_t *sum_index;             /* by parameter: its index in the sum */
+    sh_gpu_facts *facts;             /* [parameters, MOST]: of the processor's gradients */
     unsigned char *outputs[OUTPUTS]; /* the processor's, of all grains */
-    uint32_t grain;                  /* that the processor is at */
+    uint32_t grain;                  /* current one of the processor */
 } trial;
 
-/* What grain number `grain` gets for an input of a training graph. */
+/* Fills an input of a training graph for grain number `grain`. */
 static void fill_input(const trial *t, size_t index, uint32_t grain, void *place)
 {
     const sh_type *type = sh_graph_type(t->graph, t->graph->inputs[index]);
@@ -107,7 +106,7 @@ static void end(trial *t)
     sh_graph_free(t->graph);
 }
 
-/* Of the processor: a part of a gradient exists. */
+/* The processor's sink. */
 static void take_gradient(void *context, uint32_t parameter, const sh_gradient *gradient)
 {
     static sh_sum_parts parts;
@@ -123,7 +122,7 @@ static void take_gradient(void *context, uint32_t parameter, const sh_gradient *
     }
 }
 
-/* Where each parameter's weights lie. */
+/* The weights of each parameter. */
 static float **pointers_to(const trial *t)
 {
     float **pointers = calloc(t->graph->parameter_count, sizeof *pointers), *at = t->weights;
@@ -215,7 +214,7 @@ static void compare(const subject *of, uint32_t grains)
     float *units = calloc(t.graph->parameter_count, sizeof *units);
     for (size_t p = 0; p < t.graph->parameter_count; p++)
         units[p] = 1.0f / sh_sum_scale(t.sum, t.sum_index[p]);
-    assert_ok(sh_gpu_program_run(program, grains, units)); /* inputs stay for a second run */
+    assert_ok(sh_gpu_program_run(program, grains, units)); /* inputs are kept for a second run */
     assert_ok(sh_gpu_program_clear_sums(program));
     assert_ok(sh_gpu_program_run(program, grains, units));
     for (size_t i = 0; i < OUTPUTS; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operators, each as launches of kernels; gpu_products.c has products and images. */
+/* Launches of the operators; gpu_products.c has products and images. */
 #include <string.h>
 
 #include "backend/drop.h"
@@ -51,7 +51,7 @@ static sh_status dropout(const sh_gpu_call *call)
     return sh_gpu_append_each(call, "dropout", &work, 2);
 }
 
-/* Work that goes over a shape, with the steps of input 0 by its dimensions. */
+/* Work over a shape, with the steps of input 0 by dimension. */
 static sh_gpu_work walk_of(const sh_gpu_call *call, const sh_shape *shape, const size_t *steps)
 {
     sh_gpu_work work = sh_gpu_work_of(call);
@@ -143,7 +143,7 @@ static sh_gpu_work norm_work(const sh_gpu_call *call, const sh_shape *x)
     return work;
 }
 
-/* Channels that share a group, so that each has an item for every chain, or all items. */
+/* The number of channels that share a group, so that each has an item per chain, or all items. */
 static uint32_t channels_together(uint32_t items, uint32_t chains)
 {
     uint32_t together = 1;
@@ -162,7 +162,7 @@ static sh_status moments(const sh_gpu_call *call)
         (sh_value_id[]){call->node->in[0], call->node->out[0], call->node->out[1]}, 3);
 }
 
-/* Items make four elements each where four are in one channel. */
+/* Items make four elements each if the four are in one channel. */
 static sh_gpu_work norm_work_by_four(const sh_gpu_call *call)
 {
     sh_gpu_work work = norm_work(call, &call->in[0].shape);
@@ -204,7 +204,7 @@ static sh_status batch_norm_grad(const sh_gpu_call *call)
 
 /* ---- losses ---------------------------------------------------------------------------------- */
 
-/* An item a sample of logits [N, K]. */
+/* An item per sample of logits [N, K]. */
 static sh_status loss(const sh_gpu_call *call)
 {
     sh_gpu_work work = sh_gpu_work_of(call);
@@ -215,7 +215,7 @@ static sh_status loss(const sh_gpu_call *call)
                               call->node->input_count);
 }
 
-/* The same of a prediction of any shape; gradients have an item an element. */
+/* Predictions have any shape; gradients have an item per element. */
 static sh_status loss_of_all(const sh_gpu_call *call)
 {
     sh_gpu_work work = sh_gpu_work_of(call);
@@ -240,7 +240,7 @@ static sh_status softmax(const sh_gpu_call *call)
                               call->node->input_count);
 }
 
-/* An item a row; a layer norm has one group, whose weights have an element each. */
+/* An item per row. A layer norm has one group, whose weights scale one element each. */
 static sh_gpu_work row_norm_work(const sh_gpu_call *call, const sh_shape *x, bool layer)
 {
     sh_gpu_work work = sh_gpu_work_of(call);
@@ -276,7 +276,7 @@ static sh_status row_norm_grad(const sh_gpu_call *call)
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-/* Steps of a value by the dimensions of `whole`, at whose end it is aligned: 0 where it repeats. */
+/* Steps of a value by dimension of `whole`, whose last dimensions are the value's; 0: repeated. */
 static void repeated_steps(size_t steps[SH_MAX_RANK], const sh_shape *shape, const sh_shape *whole)
 {
     size_t strides[SH_MAX_RANK];
@@ -308,8 +308,8 @@ static sh_status expand(const sh_gpu_call *call)
     return sh_gpu_append_each(call, "expand", &work, 1);
 }
 
-/* Splits the dimensions of x into those that y keeps, those that a run of `middle` elements has,
- * with nothing kept behind it, and the others: of these there are `outer` runs. */
+/* Splits the dimensions of x: those that y keeps, innermost reduced ones as a run of `middle`, and
+ * the other reduced ones as `outer` runs. */
 static sh_gpu_work reduce_work(const sh_gpu_call *call, const sh_shape *x, const sh_shape *y)
 {
     sh_gpu_work work = sh_gpu_work_of(call);
@@ -355,7 +355,7 @@ static sh_status reduce_grad(const sh_gpu_call *call)
     return sh_gpu_append_each(call, "reduce_grad", &work, 3);
 }
 
-/* x is [outer, middle, inner] around the dimension that is indexed. */
+/* x is [outer, middle, inner] around the indexed dimension. */
 static sh_status gather_of(const sh_gpu_call *call, const sh_shape *x)
 {
     const size_t axis = attributes_of(call)->axis;

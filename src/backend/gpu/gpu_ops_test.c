@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each case of op_cases.h on several grains at once: the bits of the processor. */
+/* Each case of op_cases.h with several grains at once gives the processor's bits. */
 #include "backend/gpu/gpu_call.h"
 #include "backend/gpu/gpu_fixture.h"
 #include "backend/gpu/gpu_kernels.h"
 #include "backend/op_subject.h"
 #include "backend/program.h"
 
-#define GRAINS 3 /* that a program is made for */
+#define GRAINS 3 /* limit in grains of a program */
 
 /* Writes input number `index` of a grain. */
 typedef void filler(const subject *s, size_t index, uint32_t grain, void *data);
 
-/* What the processor makes of one grain's inputs: all outputs one behind the other. */
+/* Computes one grain on the processor; all outputs consecutively. */
 static void compute(const subject *s, filler *fill_one, uint32_t grain,
                     unsigned char *const *outputs)
 {
@@ -43,7 +43,7 @@ static unsigned char *room_for(const subject *s, sh_value_id value)
     return calloc(GRAINS, sh_type_bytes(sh_graph_type(s->graph, value)));
 }
 
-/* The same bits, or two NaN: which of them an operation gives is not defined. */
+/* The same bits, or both NaN, whose bits are undefined. */
 static bool are_equal(const unsigned char *a, const unsigned char *b)
 {
     float x, y;
@@ -108,9 +108,9 @@ static void each_operator_has_the_bits_of_the_processor(void **state)
 }
 
 /*
- * x, w and dy of a convolution so small that each product is a 0 with a sign: in each grain other
- * signs. A place beside the image changes none. The third grain has a weight that is infinite, and
- * a gradient: places beside the image must not make a NaN of them.
+ * x, w and dy of a convolution so small that each product is a signed 0; signs differ between
+ * grains. The third grain has an infinite weight and gradient. Places outside of the image must
+ * neither change a sign nor make a NaN.
  */
 static void fill_tiny(const subject *s, size_t index, uint32_t grain, void *data)
 {
@@ -143,7 +143,7 @@ static void what_lies_beside_an_image_has_no_influence(void **state)
     }
 }
 
-/* Products and convolutions with several tiles both ways, and chains of many blocks. */
+/* Products and convolutions with several tiles on both axes, and chains of many blocks. */
 static void every_tile_has_the_bits_of_the_processor(void **state)
 {
     (void)state;
@@ -167,7 +167,7 @@ static void every_tile_has_the_bits_of_the_processor(void **state)
     sh_gpu_kernels_force_tile(gpu_kernels, SH_GPU_BEST_TILE);
 }
 
-/* Weights of few channels, of which each has a chain over thousands of positions. */
+/* Few channels, each with a chain over thousands of positions. */
 static void long_depthwise_chains_have_the_bits_of_the_processor(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products, convolutions and what else goes over images, as launches of kernels. Products and
- * convolutions are merged over grains where these share their weights: then all samples are those
- * of one grain. Gradients of weights, which go by grain, never are.
+ * Launches of products, convolutions and other operators on images. Products and convolutions are
+ * merged over grains that share weights: all samples count as those of one grain. Gradients of
+ * weights are by grain, so they are never merged.
  */
 #include "backend/gpu/gpu_products.h"
 
@@ -11,23 +11,21 @@
 #define LONG_ITEMS 128    /* of depthwise_grad_weight_long */
 #define LONG_TAPS 16
 #define LONG_CHAIN 512
-#define FEW_ITEMS 128 /* of a unit */
-#define DEPTHWISE_MAX                                                                              \
-    64 /* taps each way: beyond, weights' gradients are as of other convolutions */
+#define FEW_ITEMS 128    /* per unit */
+#define DEPTHWISE_MAX 64 /* taps on each axis; more: as other convolutions */
 
 /* ---- products -------------------------------------------------------------------------------- */
 
 /*
- * A tile, its kernels, and about how many cycles of a multiprocessor an element of its chains
- * takes: `alone` when it is the only one there, and `busy` beside others. Seen on an NVIDIA H200.
+ * A tile, its kernels, and the approximate cycles of a multiprocessor per element of its chains:
+ * `alone` without other tiles there, `busy` with others. Measured on an NVIDIA H200.
  */
 typedef struct gpu_tile {
     const char *kernel, *backward;
     uint32_t rows, columns, items, alone, busy;
 } gpu_tile;
 
-/* Of `count` tiles the one by which `products` of them are done soonest, unless a test wants
- * another. */
+/* The tile that completes `products` products first, or the one forced by a test. */
 static const gpu_tile *tile_for(const sh_gpu_call *call, const gpu_tile *all, size_t count,
                                 const sh_gpu_work *work, uint32_t products)
 {
@@ -63,7 +61,7 @@ static sh_status product(const sh_gpu_call *call, sh_gpu_work *work, const sh_va
     return sh_gpu_append(call, tile->kernel, work, grid, tile->items, values, 4);
 }
 
-/* Takes all samples for those of one grain where only input 0 is not shared. */
+/* Merges all samples into one grain if only input 0 differs between grains. */
 static void merge(sh_gpu_work *work, uint32_t *samples)
 {
     if (work->step[0] == 0 || work->step[1] != 0 || work->step[2] != 0)
@@ -103,7 +101,7 @@ sh_status sh_gpu_lower_linear_grad_input(const sh_gpu_call *call)
                    (sh_value_id[]){node->in[0], node->in[1], SH_NO_VALUE, node->out[0]});
 }
 
-/* The sum of each channel of dy [samples, channels, inner], which is input `input`, into `out`. */
+/* Sums each channel of dy [samples, channels, inner], input `input`, into `out`. */
 static sh_status sum_channels(const sh_gpu_call *call, uint32_t input, sh_value_id out)
 {
     const sh_shape *dy = &call->in[input].shape;
@@ -138,7 +136,7 @@ sh_status sh_gpu_lower_linear_grad_weight(const sh_gpu_call *call)
     return attributes_of(call)->no_bias ? SH_OK : sum_channels(call, 1, node->out[1]);
 }
 
-/* a [batch, m, k] b [batch, k, n], either of them transposed. */
+/* a [batch, m, k] b [batch, k, n]; either may be transposed. */
 sh_status sh_gpu_lower_matmul(const sh_gpu_call *call)
 {
     const sh_node *node = call->node;
@@ -159,7 +157,7 @@ sh_status sh_gpu_lower_matmul(const sh_gpu_call *call)
 
 /* ---- images ---------------------------------------------------------------------------------- */
 
-/* x and y are the images before and behind the windows, taps the extent of a window. */
+/* x and y are the images that windows read and make; taps: the extent of a window. */
 static sh_gpu_work image_work(const sh_gpu_call *call, const sh_type *x, const sh_type *y,
                               const size_t *taps)
 {
@@ -183,8 +181,7 @@ static sh_gpu_work image_work(const sh_gpu_call *call, const sh_type *x, const s
     return work;
 }
 
-/* As the processor's kernels choose it (backend/lower/conv2d.c): it decides what lies outside of
- * the image. */
+/* The same choice as in backend/lower/conv2d.c, because it decides which places are outside. */
 static bool is_depthwise(const sh_gpu_work *work)
 {
     return work->groups > 1 && work->channels == work->groups && work->outputs == work->groups &&
@@ -199,7 +196,7 @@ static const gpu_tile convolution_tiles[] = {
     {"conv2d_64x64", "conv2d_64x64", 64, 64, 256, 155, 85},
 };
 
-/* M channels are made of K in each group, at `positions` of each sample. */
+/* Makes M channels from K in each group, at the positions of each sample. */
 static sh_status convolve(const sh_gpu_call *call, bool backward, sh_gpu_work *work)
 {
     const sh_node *node = call->node;
@@ -241,7 +238,7 @@ sh_status sh_gpu_lower_conv2d_grad_input(const sh_gpu_call *call)
     return convolve(call, true, &work);
 }
 
-/* An item for each weight; where these are too few for the GPU and chains are long, a group for
+/* An item for each weight, or if these are too few for the GPU and chains are long, a group for
  * each channel. */
 static sh_status depthwise_grad_weight(const sh_gpu_call *call, const sh_gpu_work *work)
 {
@@ -328,7 +325,7 @@ sh_status sh_gpu_lower_resize_grad(const sh_gpu_call *call)
     return resize_of(call, &call->out[0], &call->in[0]);
 }
 
-/* x is [outer, middle, inner] around what the mean is over. */
+/* x is [outer, middle, inner] around the dimensions of the mean. */
 static sh_status mean_of(const sh_gpu_call *call, const sh_shape *x)
 {
     const sh_attributes *a = attributes_of(call);

@@ -2,14 +2,13 @@
 /*
  * Memory is three blocks:
  *
- *     weights   parameters, one after the other
- *     values    what inputs give and nodes make, placed by lifetime; the G grains of a value lie
- *               one behind the other
+ *     weights   parameters, consecutively
+ *     values    inputs and results of nodes, placed by lifetime; the G grains of a value are
+ *               consecutive
  *     sums      the gradients as integers, and the facts of each, by parameter
  *
- * A value that depends on parameters alone is there once. A reshape has the memory of its input.
- * Launches are made again when a run has another number of grains than the one before: only their
- * work and their grids differ.
+ * A value that depends on parameters alone exists once. A reshape shares its input's memory. If the
+ * number of grains changes, launches are made again; only their work and grids differ.
  */
 #include "backend/gpu/gpu_program.h"
 
@@ -22,19 +21,19 @@
 #include "graph/memory_plan.h"
 
 #define MAX_VALUES 12   /* of a launch */
-#define MOST_ROWS 65535 /* of a grid, along its second and third axis */
+#define MOST_ROWS 65535 /* of a grid, along axes 2 and 3 */
 
 /* The place of a value in memory. */
 typedef struct value_place {
-    sh_value_id of;   /* the value that owns the memory: itself, or the input of a reshape */
-    bool shared;      /* one copy for all grains */
-    size_t parameter; /* index of the parameter that it is; SIZE_MAX: not a parameter */
+    sh_value_id of;   /* the value with the memory: itself, or a reshape's input */
+    bool shared;      /* by all grains */
+    size_t parameter; /* its index as a parameter; SIZE_MAX: none */
     size_t bytes;     /* of a grain */
 } value_place;
 
 typedef struct gpu_launch {
     sh_gpu_kernel *kernel;
-    const char *name; /* its; static */
+    const char *name; /* static */
     uint32_t node;    /* of the graph */
     sh_gpu_work work;
     uint32_t grid[3], items;
@@ -42,20 +41,20 @@ typedef struct gpu_launch {
     uint32_t value_count;
 } gpu_launch;
 
-/* A gradient that is added to a sum. */
+/* A gradient to add to a sum. */
 typedef struct gradient_sum {
-    sh_value_id value; /* SH_NO_VALUE: the parameter has none */
-    size_t after;      /* launches that come before */
+    sh_value_id value; /* SH_NO_VALUE: no gradient */
+    size_t after;      /* launches before it */
     sh_gpu_range sum, facts;
 } gradient_sum;
 
 struct sh_gpu_program {
     sh_gpu_kernels *kernels;
-    sh_graph *graph; /* a copy of what is needed: types, nodes and lists */
+    sh_graph *graph; /* types, nodes and lists only */
     uint32_t most;   /* grains */
-    uint32_t grains; /* that the launches are for; 0: none yet */
+    uint32_t grains; /* of the launches; 0: none yet */
     value_place *places;
-    sh_block_plan *blocks; /* by value; 0 bytes where it has none of its own */
+    sh_block_plan *blocks; /* by value; 0 bytes: uses another's */
     sh_gpu_memory *weights, *values, *sums;
     sh_gpu_range *weight_ranges; /* by parameter */
     gradient_sum *gradients;     /* by parameter */
@@ -149,7 +148,6 @@ static sh_status lower_node(sh_gpu_program *program, const sh_node *node, uint32
     return sh_gpu_lower(&call);
 }
 
-/* Makes the launches for `grains` grains. */
 static sh_status make_launches(sh_gpu_program *program, uint32_t grains)
 {
     const sh_graph *graph = program->graph;
@@ -169,7 +167,7 @@ static sh_status make_launches(sh_gpu_program *program, uint32_t grains)
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* Whose memory each value is, and which are shared. */
+/* Finds which value's memory each value uses, and which are shared. */
 static void find_places(sh_gpu_program *program)
 {
     const sh_graph *graph = program->graph;
@@ -200,8 +198,7 @@ static void live_until(sh_gpu_program *program, sh_value_id value, uint32_t time
     block->last = time > block->last ? time : block->last;
 }
 
-/* From when to when each value is needed: inputs from before the run on, they and outputs to the
- * end. */
+/* Finds lifetimes: inputs live from before the run to the end, outputs to the end. */
 static sh_status place_values(sh_gpu_program *program)
 {
     const sh_graph *graph = program->graph;
@@ -235,7 +232,6 @@ static sh_status place_values(sh_gpu_program *program)
     return sh_memory_plan(&program->value_bytes, program->blocks, graph->value_count);
 }
 
-/* Places parameters, sums and facts. */
 static void place_parameters(sh_gpu_program *program)
 {
     const sh_graph *graph = program->graph;
@@ -269,7 +265,6 @@ static sh_status take_memory(sh_gpu_program *program)
     return SH_OK;
 }
 
-/* The memory of a value of `grains` grains. */
 static sh_gpu_range range_of(const sh_gpu_program *program, sh_value_id value, uint32_t grains)
 {
     const value_place *place = &program->places[value], *base = &program->places[place->of];
@@ -281,8 +276,7 @@ static sh_gpu_range range_of(const sh_gpu_program *program, sh_value_id value, u
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* A zeroed list of `count` items, and one more so that none is empty. `list` is a pointer to a
- * pointer. */
+/* Stores a zeroed list of at least one item in `list`, a pointer to a pointer. */
 static sh_status new_list(void *list, size_t count, size_t bytes)
 {
     void *made = calloc(count + 1, bytes);
@@ -302,7 +296,7 @@ static sh_status copy_list(void *copy, const void *list, size_t count, size_t by
     return SH_OK;
 }
 
-/* The lists of the graph, without names and initial values. */
+/* Copies the lists of the graph, without names and initial values. */
 static sh_status copy_graph(sh_gpu_program *program, const sh_graph *graph)
 {
     sh_graph *copy = malloc(sizeof *copy);
@@ -439,14 +433,13 @@ static sh_status add_gradient(sh_gpu_program *program, const gradient_sum *gradi
                          7);
 }
 
-/* Makes the launches anew if the number of grains has changed. */
 static sh_status take_grains(sh_gpu_program *program, uint32_t grains)
 {
     assert(grains > 0 && grains <= program->most);
     return grains == program->grains ? SH_OK : make_launches(program, grains);
 }
 
-/* Adds the gradients that are there before launch number `before`. */
+/* Adds the gradients that are complete right before launch number `before`. */
 static sh_status add_gradients(sh_gpu_program *program, size_t before, const float *units)
 {
     for (size_t p = 0; p < program->graph->parameter_count && units != NULL; p++)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The language of the kernels: OpenCL C 1.2 without its library, of which this file gives what they
- * use. A driver of OpenCL compiles it with its library, clang compiles it to PTX with instructions
- * of NVIDIA's processors.
+ * The language of the kernels: OpenCL C 1.2 without its library, plus what this file defines.
+ * OpenCL drivers compile it with their library; clang compiles it to PTX with NVIDIA's
+ * instructions.
  *
  *     KERNEL(double_all)(WORK, GLOBAL const float *x, GLOBAL float *y)
  *     {
- *         GRAIN_AND_ELEMENT                           // returns where there is nothing to do
+ *         GRAIN_AND_ELEMENT                           // returns if there is nothing to do
  *         y[at] = 2.0f * x[grain * w->step[0] + element];
  *     }
  *
- * Every operation is rounded once; only FMA fuses. `/` is not used on floats, since OpenCL lets a
- * driver round it otherwise unless it is asked not to: DIVIDE says so.
+ * Every operation rounds once; only FMA fuses. Floats use DIVIDE instead of `/`, which OpenCL
+ * drivers may round differently unless asked not to.
  */
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #pragma OPENCL FP_CONTRACT OFF
@@ -91,10 +91,10 @@ INLINE void add_to(volatile GLOBAL uint *at, uint value)
 #define INFINITE AS_FLOAT(0x7f800000u)
 #define NOT_A_NUMBER AS_FLOAT(0x7fc00000u)
 
-/* The first parameter of a kernel: what it is to do. */
+/* The first parameter of a kernel. */
 #define WORK const sh_gpu_work work
 
-/* One item's element of a grain; returns where there is nothing to do. */
+/* The item's element of a grain; returns if there is none. */
 #define FIND_ELEMENT                                                                               \
     const uint at = GROUP_X * GROUP_ITEMS + ITEM;                                                  \
     if (at >= w->total)                                                                            \
@@ -105,14 +105,14 @@ INLINE void add_to(volatile GLOBAL uint *at, uint value)
     const sh_gpu_work *const w = &work;                                                            \
     FIND_ELEMENT
 
-/* Element number `d` of four, where the compiler knows d. */
+/* Element `d` of four, for a constant d. */
 #define NTH(four, d) ((d) == 0 ? (four).x : (d) == 1 ? (four).y : (d) == 2 ? (four).z : (four).w)
 
-/* A loop that is written out, so that arrays of an item stay in registers: `most` is a number, and
- * what is behind `count` disappears where the compiler knows it. */
+/* An unrolled loop, so that arrays stay in registers. `most` is a constant; iterations from `count`
+ * on disappear if the compiler knows it. */
 #define UP_TO(i, most, count) _Pragma("unroll") for (uint i = 0; i < (most); i++) if (i < (count))
 
-/* a / b for a stride b: mostly 1 or 2, and then no division, which takes a GPU long. */
+/* a / b for a stride b, mostly 1 or 2: avoids the division, which is slow on GPUs. */
 INLINE uint by_stride(uint a, uint b)
 {
     return b == 1 ? a : b == 2 ? a >> 1 : a / b;

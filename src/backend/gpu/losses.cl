@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Losses of logits [samples, middle]; an item a sample. */
+/* Losses of logits [samples, middle]; an item per sample. */
 KERNEL(cross_entropy)
 (WORK, GLOBAL const float *logits, GLOBAL const int *labels, GLOBAL float *loss)
 {
@@ -44,7 +44,7 @@ KERNEL(argmax)(WORK, GLOBAL const float *logits, GLOBAL int *index)
     index[at] = (int)best;
 }
 
-/* Labels apart: log(1 + exp(-|x|)) without an overflow, in blocks of 256 terms. */
+/* By label: log(1 + exp(-|x|)) avoids overflow. Blocks of 256 terms. */
 KERNEL(binary_cross_entropy)
 (WORK, GLOBAL const float *logits, GLOBAL const float *targets, GLOBAL float *loss)
 {
@@ -99,7 +99,7 @@ KERNEL(mse_grad)
             dloss[grain * w->step[2] + element / w->middle];
 }
 
-/* db of scale: a double sum of dy x over `inner` elements. */
+/* db of scale: the double sum of dy x over `inner` elements. */
 KERNEL(scale_grad)(WORK, GLOBAL const float *dy, GLOBAL const float *x, GLOBAL float *db)
 {
     GRAIN_AND_ELEMENT

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batch normalisation of x [samples, channels, inner], each grain apart. Rows of a channel are
- * summed in chains; 32 elements of each chain make a block, at whose end the chains are added to a
- * double, in their order (docs/arithmetic.md). An item sums a chain of a block. A group has one
- * channel, or several where one has not enough chains for all items.
+ * Batch normalisation of x [samples, channels, inner], by grain. The rows of a channel are summed
+ * in chains. A block has 32 elements of each chain; at its end the chains are added to a double, in
+ * order (docs/arithmetic.md). An item sums one chain of a block. A group has one channel, or
+ * several if a channel has fewer chains than items.
  */
 #define NORM_ITEMS 64
 #define CHAIN_LENGTH 32
 
-/* Goes along a chain: every `chains`-th row of a channel. */
+/* Walks along a chain: every `chains`-th row of a channel. */
 typedef struct walk {
-    uint place, line;  /* of a row: in its image, and where that begins */
-    uint step, onward; /* from a row to the next: places, and images in elements */
+    uint place, line;  /* position of a row in its image; offset of the image */
+    uint step, onward; /* from row to row: positions, and offset of images */
     uint inner, image;
 } walk;
 
@@ -28,7 +28,7 @@ INLINE walk walk_from(const sh_gpu_work *w, uint row)
     return at;
 }
 
-/* Where this row lies; goes on to the next. */
+/* Returns the offset of this row, and advances. */
 INLINE uint walk_on(walk *at)
 {
     const uint here = at->line + at->place;
@@ -41,13 +41,13 @@ INLINE uint walk_on(walk *at)
     return here;
 }
 
-/* Elements of a chain in a block that begins at row `from` of the chain. */
+/* Elements of a chain in a block, which begins at row `from` of the chain. */
 INLINE uint chain_length(const sh_gpu_work *w, uint from, uint rows)
 {
     return from >= rows ? 0 : least(CHAIN_LENGTH, (rows - from + w->chains - 1) / w->chains);
 }
 
-/* total += the chains, in order. */
+/* Adds the chains to total, in order. */
 INLINE double folded(double total, GROUP_MEMORY const float *chain, uint chains)
 {
     for (uint t = 0; t < chains; t++)
@@ -57,7 +57,7 @@ INLINE double folded(double total, GROUP_MEMORY const float *chain, uint chains)
 
 #define CHAINS_MAX 512
 
-/* The chains of the block of a channel that begins at row `first`, of x - shift and its square. */
+/* Sums the chains of a channel's block from row `first` on: x - shift, and its square. */
 INLINE void measure(const sh_gpu_work *w, GLOBAL const float *x, float shift, uint first, uint rows,
                     uint begin, uint stride, GROUP_MEMORY float *sum, GROUP_MEMORY float *squares)
 {
@@ -67,7 +67,7 @@ INLINE void measure(const sh_gpu_work *w, GLOBAL const float *x, float shift, ui
         walk at = walk_from(w, first + t);
         float s = 0.0f, q = 0.0f;
         uint i = 0;
-        for (; i + 8 <= length; i += 8) { /* eight loads are on their way at once */
+        for (; i + 8 <= length; i += 8) { /* eight loads in flight */
             float now[8];
             UP_TO (k, 8, 8)
                 now[k] = x[walk_on(&at)];
@@ -88,14 +88,14 @@ INLINE void measure(const sh_gpu_work *w, GLOBAL const float *x, float shift, ui
     BARRIER();
 }
 
-/* Each block is measured from the mean of those before it, as backend/lower/norm_rows.c says. */
+/* A block measures from the mean of the blocks before it (backend/lower/norm_rows.c). */
 KERNEL(moments)(WORK, GLOBAL const float *x, GLOBAL float *mean, GLOBAL float *variance)
 {
     GROUP_MEMORY float sum[CHAINS_MAX], squares[CHAINS_MAX];
     const sh_gpu_work *const w = &work;
     const uint rows = w->samples * w->inner, block = CHAIN_LENGTH * w->chains;
     const uint together = w->together, mine = together > 1 ? ITEM / w->chains : 0;
-    const uint at = GROUP_X * together + mine; /* of all grains' channels */
+    const uint at = GROUP_X * together + mine; /* of the channels of all grains */
     const bool idle = mine >= together || at >= w->grains * w->channels;
     const uint grain = at / w->channels, channel = at % w->channels;
     const uint begin = idle ? w->chains : together > 1 ? ITEM % w->chains : ITEM;
@@ -132,8 +132,8 @@ INLINE float norm_scale(float weight, float variance, float epsilon)
 }
 
 /*
- * y = activated(x * scale + shift + residual). An item makes `each` elements that lie side by side
- * in one channel: four where a channel's image has a multiple of four, else one.
+ * y = activated(x * scale + shift + residual). An item makes `each` consecutive elements of a
+ * channel: four if the size of a channel's image is a multiple of four, else one.
  */
 KERNEL(batch_norm)
 (WORK, GLOBAL const float *x, GLOBAL const float *mean, GLOBAL const float *variance,
@@ -166,7 +166,7 @@ KERNEL(batch_norm)
     *y = activated(w->activation, now);
 }
 
-/* Chains of all blocks are independent here: an item takes one, whichever block it is of. */
+/* The chains of all blocks are independent here; an item takes any of them. */
 #define SUMS_ITEMS 128
 
 KERNEL(batch_norm_sums)
@@ -179,7 +179,7 @@ KERNEL(batch_norm_sums)
     const uint rows = w->samples * w->inner, block = CHAIN_LENGTH * w->chains;
     const uint all_chains = (rows + block - 1) / block * w->chains;
     const uint together = w->together, each = SUMS_ITEMS / together, mine = ITEM / each;
-    const uint at = GROUP_X * together + mine; /* of all grains' channels */
+    const uint at = GROUP_X * together + mine; /* of the channels of all grains */
     const bool idle = mine >= together || at >= w->grains * w->channels;
     const uint known = idle ? 0 : at, grain = known / w->channels, channel = known % w->channels;
     const float center = mean[grain * w->step[2] + channel];
@@ -190,7 +190,7 @@ KERNEL(batch_norm_sums)
     x += grain * w->step[1] + channel * w->inner;
     double all = 0.0, products = 0.0;
     for (uint first = 0; first < all_chains; first += each) {
-        const uint chain = first + ITEM % each; /* in the order in which they are added */
+        const uint chain = first + ITEM % each; /* in the order of addition */
         const uint from = chain / w->chains * block + chain % w->chains;
         const uint length = chain_length(w, from, rows);
         walk next = walk_from(w, from);
@@ -230,7 +230,7 @@ KERNEL(batch_norm_sums)
     parts[w->channels + channel] = (float)((double)scale * products * inverse * inverse / count);
 }
 
-/* `each` elements an item, as in batch_norm. */
+/* `each` as in batch_norm. */
 KERNEL(batch_norm_grad)
 (WORK, GLOBAL const float *dy, GLOBAL const float *x, GLOBAL const float *mean,
  GLOBAL const float *variance, GLOBAL const float *weight, GLOBAL const float *bias,

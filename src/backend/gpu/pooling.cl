@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pooling of images and means over dimensions. Windows count as in backend/lower/max_pool.c and
- * average.c. */
+/* Pooling, and means over dimensions. Windows are as in backend/lower/max_pool.c and average.c. */
 
-/* The taps [first, end) of a window that lie in the image along one axis; the position of tap 0 may
- * be below zero. */
+/* The taps [first, end) of a window inside the image along one axis; origin may wrap below zero. */
 INLINE void taps_of(const sh_gpu_work *w, uint axis, uint window, uint *first, uint *end,
                     uint *origin)
 {
@@ -65,7 +63,7 @@ KERNEL(max_pool_grad)(WORK, GLOBAL const float *dy, GLOBAL const uchar *choice, 
     dx[at] = sum;
 }
 
-/* Positions [first, end) of a window along one axis, and what it is divided by. */
+/* Positions [first, end) of a window along one axis; returns the divisor. */
 INLINE uint covered(const sh_gpu_work *w, uint axis, uint window, uint *first, uint *end)
 {
     const uint begin = window * w->stride[axis], behind = begin + w->taps[axis],
@@ -109,7 +107,7 @@ KERNEL(avg_pool_grad)(WORK, GLOBAL const float *dy, GLOBAL float *dx)
     dx[at] = sum;
 }
 
-/* x [outer, middle, inner] over middle: in 16 parts where nothing lies behind it, else in order. */
+/* Mean of x [outer, middle, inner] over middle: in order if `function`, else in 16 parts. */
 KERNEL(mean)(WORK, GLOBAL const float *x, GLOBAL float *y)
 {
     GRAIN_AND_ELEMENT

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of matrices. A group makes a tile of 16 `each` elements both ways, each of its items
- * `each` times `each` of them: 1, 2 or 4, whatever keeps the GPU busy. Tiles of both factors go
- * through group memory in blocks of the chains, longer ones for small tiles, so that an item always
- * has eight elements of each factor on their way while the block before is multiplied. An element's
- * chain runs through all blocks in ascending order, so blocks do not show. What is beyond the end
- * of a chain is never multiplied: a product with 0 would turn -0 to +0.
+ * Matrix products. A group makes a tile of 16 `each` by 16 `each` elements, an item `each` by
+ * `each` (1, 2 or 4, whatever keeps the GPU busy). Tiles of both factors pass through group memory
+ * in blocks of the chains. Small tiles have longer blocks, so that an item always loads eight
+ * elements of each factor while the previous block is multiplied. Chains run through all blocks in
+ * ascending order, so blocks do not change the bits. Elements beyond the end of a chain are never
+ * multiplied: a product with 0 would turn -0 to +0.
  *
- * A line of a tile has its elements along the chain side by side, and 4 more floats that keep lines
- * in different banks of the memory.
+ * A line of a tile is along the chain. 4 more floats put lines in different memory banks.
  */
 #define PRODUCT_ITEMS 256
 #define BLOCK(side) (2048 / (side))
@@ -16,8 +15,8 @@
 #define LINES_AT_ONCE(side) (PRODUCT_ITEMS / BLOCK(side))
 
 /*
- * The place of an item in a tile that `rows` by `across` items make. Those 32 that NVIDIA's
- * processors run as one make a block of 8 by 4, so together they read few different words.
+ * The place of an item in a tile of `rows` by `across` items. Each warp of 32 is a block of 8 by 4,
+ * so it reads few different words.
  */
 INLINE uint row_of_item(const uint rows, const uint across)
 {
@@ -30,7 +29,7 @@ INLINE uint column_of_item(const uint rows, const uint across)
     return ITEM / 32 % (across / wide) * wide + ITEM % wide;
 }
 
-/* `count` elements of the chains, at most four, from `at` of the block on. */
+/* `count` <= 4 elements of the chains, from `at` of the block on. */
 #define MULTIPLY_STEP(at, count)                                                                   \
     {                                                                                              \
         float4 a_now[4], b_now[4];                                                                 \
@@ -44,7 +43,7 @@ INLINE uint column_of_item(const uint rows, const uint across)
                     sum[i][j] = FMA(NTH(a_now[i], d), NTH(b_now[j], d), sum[i][j]);                \
     }
 
-/* Elements of a block that are multiplied without a question in between. */
+/* Elements of a block that are multiplied between two checks. */
 #define STRETCH(each) ((each) == 4 ? 8 : 16)
 
 /* The first `depth` elements of a block. */

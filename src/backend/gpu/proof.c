@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values: every pair of some chosen ones, each with the next of them as third operand, then random
- * bits. A NaN may be any NaN: nothing depends on its bits.
+ * Operands are every pair of chosen values with another as the third, then random bits. All NaN
+ * count as equal: nothing depends on their bits.
  *
- * Operations that are a multiply and an addition are there twice, as one rounding and as two, since
- * compilers like to make one of the other.
+ * A multiplication followed by an addition is tested with one rounding and with two, since
+ * compilers tend to turn one into the other.
  */
 #include "backend/gpu/proof.h"
 
@@ -74,7 +74,7 @@ enum {
     COUNTERS = 2,
 };
 
-/* The operands, and what the GPU has made of them; static storage for none of it. */
+/* On the heap: the operands, and the GPU's results. */
 typedef struct proof {
     float a[COUNT], b[COUNT], c[COUNT];
     uint32_t made[]; /* [operation][COUNT], then the counters */
@@ -207,7 +207,7 @@ static void choose_values(proof *at)
         at->a[i] = pair ? chosen[i / CHOSEN] : float_of(sh_random_next(&random));
         at->b[i] = pair ? chosen[i % CHOSEN] : float_of(sh_random_next(&random));
         at->c[i] = pair ? chosen[(i / CHOSEN + i) % CHOSEN] : float_of(sh_random_next(&random));
-        if (!pair && i % 2 == 0) /* what nearly cancels shows one rounding or two */
+        if (!pair && i % 2 == 0) /* near cancellation shows one rounding or two */
             at->c[i] = -(at->a[i] * at->b[i]);
     }
 }
@@ -239,7 +239,7 @@ static sh_status judge(const proof *at, const char *gpu)
                    counters[0] != sum ? "addition" : "maximum");
 }
 
-/* The parts of the GPU's memory: a, b, c, what is made, counters. */
+/* Parts of the GPU's memory: a, b, c, made, counters. */
 enum { PARTS = 5 };
 
 static size_t lay_out(sh_gpu_range parts[PARTS])
@@ -288,7 +288,7 @@ sh_status sh_gpu_prove(sh_gpu_kernels *kernels)
     if (status == SH_OK) {
         choose_values(block);
         status = compute(block, kernels, parts);
-        /* What is queued writes to the block: it is waited for in any case. */
+        /* Always wait: queued commands write to the block. */
         const sh_status finished = sh_gpu_finish(gpu);
         status = status == SH_OK ? finished : status;
         if (status == SH_OK)

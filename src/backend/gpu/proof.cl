@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What backend/gpu/proof.c asks of a GPU. a, b, c [count]; made [PROOFS, count]: the bits of each
- * operation's result, in the order of proof.c; counters [2]: the sum and the largest of the bits of
+ * The operations that backend/gpu/proof.c checks. a, b, c [count]; made [PROOFS, count]: the result
+ * bits of each operation, in the order of proof.c; counters [2]: the sum and maximum of the bits of
  * a.
  */
 KERNEL(prove)

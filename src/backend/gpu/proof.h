@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Before a GPU computes anything it proves that its arithmetic is that of docs/arithmetic.md: each
- * operation that kernels use gives the processor's bits for some thousand values, which are chosen
- * (zeros, denormals, ties, infinities) or random.
+ * A GPU must first prove that its arithmetic is that of docs/arithmetic.md: each operation that
+ * kernels use must give the processor's bits for thousands of values, chosen (zeros, denormals,
+ * ties, infinities) or random.
  *
  *     SH_TRY(sh_gpu_kernels_new(&kernels, gpu));
  *     SH_TRY(sh_gpu_prove(kernels));
@@ -14,8 +14,8 @@
 
 #include "backend/gpu/gpu_program.h"
 
-/* Waits. SH_UNSUPPORTED names the GPU, the operation and values for which it gives other bits; else
- * failures of the GPU. */
+/* Waits. SH_UNSUPPORTED names the GPU, the operation and values with other bits. Other errors are
+ * the GPU's. */
 sh_status sh_gpu_prove(sh_gpu_kernels *kernels) SHOAL_CHECKED;
 
 #endif

@@ -11,7 +11,7 @@ static void a_gpu_proves_its_arithmetic(void **state)
     assert_ok(sh_gpu_prove(gpu_kernels));
 }
 
-/* Where the next read of the results is changed; SIZE_MAX: of the counters. */
+/* Which word of the next read is changed; SIZE_MAX and below: of the counters. */
 static size_t lie_at;
 static const sh_gpu_driver *honest;
 
@@ -28,12 +28,12 @@ static sh_status read_and_lie(void *host, sh_gpu_range range)
     return SH_OK;
 }
 
-/* One bit of one result of each operation, which is 1 * 1 with 1 or 2 at first operands. */
+/* Changes one bit of a result of each operation: for the operands 1 and 1. */
 static void one_wrong_bit_is_found(void **state)
 {
     (void)state;
     static const struct {
-        size_t at; /* operation number, or SIZE_MAX - the counter's number */
+        size_t at; /* operation number, or SIZE_MAX - counter number */
         const char *part;
     } cases[] = {
         {0, "its fused multiply-add is not that of processors; of "},

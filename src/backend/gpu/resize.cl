@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images of another size (docs/arithmetic.md): each way an output is made of taps, positions with
- * weights. */
+/* Resizing of images (docs/arithmetic.md): an output is made of taps (weighted positions) on each
+ * axis. */
 typedef struct taps {
     uint count, at[4];
     float weight[4];
@@ -25,7 +25,7 @@ INLINE float resize_position(const sh_gpu_work *w, uint axis, uint output)
     }
 }
 
-/* The position of the input that is nearest to a whole number. */
+/* The position nearest to `whole`. */
 INLINE uint nearest_inside(float whole, uint extent)
 {
     if (!(whole > 0.0f))

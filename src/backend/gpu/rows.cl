@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operators on rows: softmax of x [outer, middle, inner] along the middle, and norms within
- * samples, of x [outer, groups, D, P] with D = middle weights of P = inner elements in a group. An
- * item a row.
+ * Row operators, one item per row: softmax of x [outer, middle, inner] along the middle, and norms
+ * within samples of x [outer, groups, D, P], with D = middle weights of P = inner elements each.
  */
 #define ROW_OF_SOFTMAX                                                                             \
     GRAIN_AND_ELEMENT                                                                              \
@@ -60,7 +59,7 @@ KERNEL(log_softmax_grad)(WORK, GLOBAL const float *dy, GLOBAL const float *y, GL
 
 /* ---- norms within samples -------------------------------------------------------------------- */
 
-/* Mean and 1 / sqrt(variance + epsilon) of n elements. */
+/* Mean and 1 / sqrt(variance + epsilon). */
 INLINE void measure_row_of(GLOBAL const float *x, uint n, float epsilon, float *mean,
                            float *inverse)
 {
@@ -85,7 +84,7 @@ KERNEL(group_norm)
         y[i] = (x[i] - mean) * inverse * weight[i / P] + bias[i / P];
 }
 
-/* The sums of dy and of dy (x - mean) over the P elements of one weight. */
+/* Sums dy and dy (x - mean) over the P elements of a weight. */
 INLINE void sum_weight(GLOBAL const float *dy, GLOBAL const float *x, uint P, float mean,
                        double *sum, double *product)
 {
@@ -125,7 +124,7 @@ KERNEL(group_norm_grad)
             inverse * (dy[i] * weight[i / P] - sum_part - (x[i] - mean) * inverse * product_part);
 }
 
-/* An item a weight: over the samples, ascending. Measures each row again. */
+/* An item per weight, over ascending samples. Measures each row again. */
 KERNEL(group_norm_weights)
 (WORK, GLOBAL const float *dy, GLOBAL const float *x, GLOBAL float *dw, GLOBAL float *db)
 {

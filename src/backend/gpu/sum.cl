@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The exact sum (docs/arithmetic.md, train/sum_kernels.h): a tensor's gradients of all grains, as
- * integers of 32 bits, added to `sum`. An item an element. facts [grains, 2]: the magnitude bits of
- * a grain's largest finite element, and how many are not finite. A group finds its own largest
- * first, of some grains at a time. `step` elements lie between a grain's gradient and the next
- * one's.
+ * The exact sum (docs/arithmetic.md, train/sum_kernels.h): adds a tensor's gradients of all grains,
+ * as 32-bit integers, to `sum`. One item per element. facts [grains, 2]: the magnitude bits of a
+ * grain's largest finite element, and the number of non-finite ones. A group first finds its own
+ * maxima, for some grains at a time. `step` is the distance between gradients of grains.
  */
 #define GRAINS_AT_ONCE 64
 

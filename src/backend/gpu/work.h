@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a kernel is to do: its first argument, by value. The C compiler and the compilers of the
- * kernels read this file.
+ * The first argument of a kernel, by value. The C compiler and the kernels' compilers read this
+ * file.
  *
  *     KERNEL(relu)(WORK, GLOBAL const float *x, GLOBAL float *y)      // WORK: sh_gpu_work work
  *
- * All members have 4 bytes, so that every compiler places them alike. Pairs are height, width.
- * Values of a grain are row-major, as a graph declares them; those of G grains lie one behind the
- * other.
+ * All members have 4 bytes, so that all compilers use the same layout. Pairs are height, width.
+ * Values of a grain are row-major; those of G grains are consecutive.
  *
  * Threads: any; these are values.
  */
@@ -21,7 +20,7 @@
 #define SH_GPU_INPUTS 8
 #define SH_GPU_RANK 8
 
-/* The settings of resize, in the order of graph/attributes.h. */
+/* For resize, in the order of graph/attributes.h. */
 enum {
     RESIZE_HALF_PIXEL,
     RESIZE_PYTORCH_HALF_PIXEL,
@@ -39,48 +38,43 @@ enum {
 };
 
 typedef struct sh_gpu_work {
-    uint32_t total;  /* work items that have something to do, over all grains */
-    uint32_t count;  /* of them for a grain */
-    uint32_t grains; /* that are computed apart: 1 where all are as one */
-    uint32_t
-        step[SH_GPU_INPUTS]; /* of each input: elements from a grain to the next; 0: all share it */
-    uint32_t samples;        /* of a grain */
-    uint32_t has_bias;       /* there is a bias or a residual */
+    uint32_t total;               /* items with work, of all grains */
+    uint32_t count;               /* items with work, of a grain */
+    uint32_t grains;              /* computed separately; 1: grains are merged or shared */
+    uint32_t step[SH_GPU_INPUTS]; /* by input: elements from grain to grain; 0: shared */
+    uint32_t samples;             /* of a grain */
+    uint32_t has_bias;            /* or a residual */
 
-    /* Images. x [samples, channels, image], y [samples, outputs, windows]; channels and outputs of
-     * all groups. */
+    /* x [samples, channels, image], y [samples, outputs, windows]; channels and outputs of all
+     * groups. */
     uint32_t channels, outputs, groups;
     uint32_t image[2], windows[2];
     uint32_t taps[2], stride[2], padding[2], end_padding[2], dilation[2];
-    uint32_t padded; /* some windows reach rows beside the image */
-    uint32_t inside; /* avg_pool: the mean of what lies in the image alone */
+    uint32_t padded; /* some windows reach rows outside of the image */
+    uint32_t inside; /* avg_pool: divides by elements inside only */
 
-    /* Products c [M, N] = a [M, K] b [K, N], `batch` of them in a grain: elements from one to the
-     * next. */
+    /* Products c [M, N] = a [M, K] b [K, N], `batch` in a grain. Distances are in elements. */
     uint32_t M, N, K, batch;
     uint32_t a_row, a_column, b_row, b_column;
 
-    /* Convolutions: elements of the weights from one window place, input channel and output channel
-     * to the next. */
+    /* Convolutions: distances in the weights between window places, input and output channels. */
     uint32_t w_place, w_in, w_out;
 
-    /* Dimensions around the one, or the range, at work. */
+    /* Dimensions around the current one, or range of them. */
     uint32_t outer, middle, inner;
-    uint32_t dim[SH_GPU_RANK]; /* of the result, last first; then elements of each input from one to
-                                  the next */
+    uint32_t dim[SH_GPU_RANK]; /* of the result, last first; then distances in inputs */
     uint32_t a_step[SH_GPU_RANK], b_step[SH_GPU_RANK];
     uint32_t before[SH_GPU_RANK],
-        extent[SH_GPU_RANK]; /* pad: zeros before, and elements of the input */
-    uint32_t offset;         /* of the first element in input 0 */
+        extent[SH_GPU_RANK]; /* pad: zeros before; elements of the input */
+    uint32_t offset;         /* of the first element, in input 0 */
     uint32_t rank;
 
-    uint32_t together; /* channels of a group of work items */
-    uint32_t each;     /* elements of an item, side by side */
-    uint32_t chains;   /* of the sums of a channel */
+    uint32_t together; /* channels in a group of items */
+    uint32_t each;     /* consecutive elements of an item */
+    uint32_t chains;   /* in the sum of a channel */
     uint32_t function, activation, training;
-    uint32_t layer,
-        threshold; /* dropout: its number; words below are those of elements that are dropped */
-    uint32_t position, method; /* resize: as below */
+    uint32_t layer, threshold; /* dropout: its number; smaller words drop */
+    uint32_t position, method; /* resize: as above */
     float number, numbers[2], scale[2];
 } sh_gpu_work;
 
