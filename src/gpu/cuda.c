@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVIDIA's GPUs through CUDA's driver interface. Its library comes with the driver; nothing else
- * needs to be installed.
+ * NVIDIA's GPUs through CUDA's driver interface, whose library comes with the driver.
  *
- * Each call makes the GPU's primary context current in the calling thread. One stream keeps all
- * work in order. The driver compiles the PTX kernels for its GPU and caches them
- * (~/.nv/ComputeCache).
+ * Each call makes the GPU's primary context current in the calling thread. One stream keeps work in
+ * order. The driver compiles the PTX kernels for its GPU and caches them (~/.nv/ComputeCache).
  *
- * After a kernel has failed, all calls in the context fail in the same way until the process ends.
+ * After a kernel has failed, all calls in the context fail until the process ends.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +19,7 @@
 enum {
     NVIDIA = 0x10de,
     CAPABILITY_MIN = 70, /* the PTX's target: Volta, and Xavier among the Jetsons */
-    DRIVER_MIN = 11000,  /* the first that knows the PTX's version, 7.0 */
+    DRIVER_MIN = 11000,  /* the first that knows PTX 7.0 */
 };
 
 typedef struct cuda_gpu {
@@ -61,15 +59,14 @@ static sh_status judge(const cuda_gpu *gpu, CUresult result, const char *doing)
     return sh_cuda_judge(result, whom, doing);
 }
 
-/* Every operation begins with it: the context belongs to a thread. */
+/* Every operation begins with it, because the context belongs to a thread. */
 static sh_status enter(const cuda_gpu *gpu)
 {
     return judge(gpu, gpu->cu.cuCtxSetCurrent(gpu->context), "turning to it");
 }
 
-/* Which devices there are */
+/* Devices */
 
-/* Loads and starts the driver. */
 static sh_status start_driver(cuda_calls *cu)
 {
     static const char *const files[] = {"/dev/nvidiactl", "/dev/nvidia0",    "/dev/nvidia-uvm",
@@ -84,14 +81,14 @@ static sh_status start_driver(cuda_calls *cu)
     return sh_cuda_judge(result, "NVIDIA's driver", "its start");
 }
 
-/* 0 where the device does not say. */
+/* 0 if the device does not report it. */
 static uint32_t attribute(const cuda_calls *cu, CUdevice device, int which)
 {
     int value = 0;
     return cu->cuDeviceGetAttribute(&value, which, device) == 0 && value > 0 ? (uint32_t)value : 0;
 }
 
-/* Why the device cannot be used; an empty text: it can. */
+/* Why the device is unusable, or "". */
 static void find_lack(char *text, size_t room, const cuda_calls *cu, CUdevice device,
                       int driver_version)
 {
@@ -199,7 +196,7 @@ static sh_status open_gpu(sh_gpu **out, uint32_t index)
 
 /* Modules and kernels */
 
-/* The failure with what the compiler said, in one line. */
+/* Adds the compiler's message, in one line. */
 static sh_status fail_load(const cuda_gpu *gpu, CUresult result, char *log)
 {
     for (char *c = log; *c != '\0'; c++)
@@ -278,7 +275,7 @@ static sh_status new_kernel(sh_gpu_kernel **out, sh_gpu_module *base, const char
 
 static void free_kernel(sh_gpu_kernel *kernel)
 {
-    free(kernel); /* the function is the module's */
+    free(kernel); /* its function belongs to the module */
 }
 
 /* Memory */

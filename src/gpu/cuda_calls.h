@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls of CUDA's driver interface that gpu/cuda.c makes, declared as in its manual: building
- * needs nothing of CUDA, and running only NVIDIA's driver, whose library is loaded at first use.
+ * The calls of CUDA's driver interface that gpu/cuda.c makes. Building needs nothing of CUDA;
+ * running needs only NVIDIA's driver, whose library is loaded at first use.
  *
  *     cuda_calls cu;
  *     SH_TRY(sh_cuda_load(&cu));
  *     cu.cuInit(0);
  *
- * Source: CUDA Driver API, NVIDIA; names end in _v2 where the library has an older function too.
+ * Source: CUDA Driver API, NVIDIA; names end in _v2 if the library also has an older function.
  * Threads: any.
  */
 #ifndef SHOAL_GPU_CUDA_CALLS_H

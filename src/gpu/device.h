@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Graphics processors, through NVIDIA's driver (cuda.c) or one of OpenCL (opencl.c).
+ * Graphics processors, through NVIDIA's driver (cuda.c) or an OpenCL driver (opencl.c).
  *
  *     SH_TRY(sh_gpu_open(&gpu, 0));
  *     SH_TRY(sh_gpu_module_new(&module, gpu, &(sh_gpu_source){.opencl = text, .ptx = ptx}));
@@ -13,14 +13,13 @@
  *     SH_TRY(sh_gpu_read(values, x));
  *     SH_TRY(sh_gpu_finish(gpu));                     // now the values are there
  *
- * A GPU works in order and asynchronously: writes, clears, launches and reads only queue.
- * Any later call may report their failure, sh_gpu_finish at the latest. After a failure, except
- * SH_NO_MEMORY of sh_gpu_memory_new, close the GPU. Drivers are loaded when GPUs are first counted,
- * described or opened.
+ * A GPU works in order and asynchronously: writes, clears, launches and reads only queue. Any later
+ * call may report their failure, sh_gpu_finish at the latest. After a failure, except SH_NO_MEMORY
+ * of sh_gpu_memory_new, close the GPU. Drivers are loaded at first use.
  *
- * Failures: SH_UNSUPPORTED: no driver, or the GPU cannot compute what is needed. SH_PERMISSION: the
- * system denies access. SH_NO_MEMORY: the GPU's memory is exhausted. SH_IO: the GPU was lost or
- * failed. Each message names the GPU and what it was doing.
+ * Failures: SH_UNSUPPORTED: no driver, or the GPU lacks something. SH_PERMISSION: the system denies
+ * access. SH_NO_MEMORY: the GPU's memory is exhausted. SH_IO: the GPU was lost or failed. Messages
+ * name the GPU and what it was doing.
  *
  * Threads: any for counting and describing; caller locks for a GPU and all that was made on it.
  */
@@ -46,37 +45,37 @@ typedef struct sh_gpu_description {
     char name[96];
     char driver[8];       /* "cuda" or "opencl" */
     char version[64];     /* the driver's */
-    uint64_t memory;      /* bytes; where it is `unified`, of the machine's */
-    uint32_t vendor;      /* its number on PCI, 0x10de for NVIDIA */
+    uint64_t memory;      /* bytes; if `unified`, of the machine's */
+    uint32_t vendor;      /* PCI number; NVIDIA: 0x10de */
     uint32_t units;       /* multiprocessors or compute units */
-    uint32_t group_items; /* the most work items of a group */
+    uint32_t group_items; /* limit of work items in a group */
     uint32_t group_bytes; /* of a group's memory */
     bool unified;         /* shares its memory with the processor */
     bool processor;       /* the processor itself (PoCL): for tests, never chosen automatically */
     bool usable;
-    char why_not[192]; /* "" where it is usable */
+    char why_not[192]; /* "" if usable */
 } sh_gpu_description;
 
 /* The GPUs of this machine, numbered from 0: those of NVIDIA's driver first, then OpenCL's others,
- * processors last. Describing a missing one is SH_NOT_FOUND with what each driver said. */
+ * processors last. SH_NOT_FOUND has what each driver said. */
 uint32_t sh_gpu_count(void);
 sh_status sh_gpu_describe(sh_gpu_description *description, uint32_t number) SHOAL_CHECKED;
 
-/* Owned: free everything made on it, then sh_gpu_close it. NULL is fine. */
+/* Owned: free everything made on it before sh_gpu_close. NULL is fine. */
 sh_status sh_gpu_open(sh_gpu **gpu, uint32_t number) SHOAL_CHECKED;
 void sh_gpu_close(sh_gpu *gpu);
 
-/* Its description when it was opened; borrowed until sh_gpu_close. */
+/* As it was when opened; borrowed until sh_gpu_close. */
 const sh_gpu_description *sh_gpu_describe_open(const sh_gpu *gpu);
 
-/* The same kernels in the drivers' two languages; NULL: not in this one. */
+/* The same kernels in the drivers' two languages; NULL: not available. */
 typedef struct sh_gpu_source {
     const char *opencl; /* OpenCL C 1.2; no multiply-add is contracted */
-    const char *ptx;    /* ends with a zero byte */
+    const char *ptx;    /* zero-terminated */
 } sh_gpu_source;
 
-/* Compiles kernels, which may take seconds. SH_FORMAT has the first lines of the compiler's
- * message. Owned; the source may go afterwards. NULL is fine. */
+/* Compiles kernels, which may take seconds. SH_FORMAT has the beginning of the compiler's message.
+ * Owned; the source is borrowed for the call. NULL is fine. */
 sh_status sh_gpu_module_new(sh_gpu_module **module, sh_gpu *gpu,
                             const sh_gpu_source *source) SHOAL_CHECKED;
 void sh_gpu_module_free(sh_gpu_module *module);
@@ -85,28 +84,27 @@ void sh_gpu_module_free(sh_gpu_module *module);
 sh_status sh_gpu_kernel_get(sh_gpu_kernel **kernel, sh_gpu_module *module,
                             const char *name) SHOAL_CHECKED;
 
-/* The most work items that a group of this kernel may have. */
+/* The limit of work items in a group of this kernel. */
 uint32_t sh_gpu_kernel_items(const sh_gpu_kernel *kernel);
 
-/* A block of the GPU's memory, uninitialised. Owned; free it when nothing queued uses it. NULL is
- * fine. */
+/* Uninitialised memory of the GPU. Owned; free it when nothing queued uses it. NULL is fine. */
 sh_status sh_gpu_memory_new(sh_gpu_memory **memory, sh_gpu *gpu, size_t bytes) SHOAL_CHECKED;
 void sh_gpu_memory_free(sh_gpu_memory *memory);
 
-/* A part of a memory; a value. The offset is a multiple of SH_GPU_ALIGNMENT. */
+/* A part of a memory. The offset is a multiple of SH_GPU_ALIGNMENT. */
 typedef struct sh_gpu_range {
     sh_gpu_memory *memory; /* borrowed */
     size_t offset, bytes;
 } sh_gpu_range;
 
-/* Queue: copy from or to the host's memory, which is borrowed until the next sh_gpu_finish; fill
- * with zeros (bytes: a multiple of 4). */
+/* Queue copies from or to the host's memory, which is borrowed until the next sh_gpu_finish, or
+ * fill with zeros (bytes: a multiple of 4). */
 sh_status sh_gpu_write(sh_gpu_range range, const void *host) SHOAL_CHECKED;
 sh_status sh_gpu_read(void *host, sh_gpu_range range) SHOAL_CHECKED;
 sh_status sh_gpu_clear(sh_gpu_range range) SHOAL_CHECKED;
 
-/* The argument for one parameter of a kernel: a value of the parameter's size, or a pointer to the
- * first byte of a range. The kernel touches nothing outside the range. */
+/* A kernel's argument: a value of the parameter's size, or a pointer to a range. The kernel touches
+ * nothing outside the range. */
 typedef struct sh_gpu_argument {
     enum { SH_GPU_POINTER, SH_GPU_U32, SH_GPU_F32, SH_GPU_STRUCT } kind;
     union {
@@ -137,13 +135,13 @@ static inline sh_gpu_argument sh_gpu_struct(const void *at, size_t bytes)
     return (sh_gpu_argument){.kind = SH_GPU_STRUCT, .value = {at, bytes}};
 }
 
-/* Queues a kernel: grid[0] * grid[1] * grid[2] groups, each of group[0] * group[1] * group[2] work
- * items (at most sh_gpu_kernel_items); grid[1] and grid[2] have 16 bits. Does nothing where a
- * number is 0. Everything is copied. */
+/* Queues a kernel: grid[0] * grid[1] * grid[2] groups of group[0] * group[1] * group[2] work items
+ * (at most sh_gpu_kernel_items). grid[1] and grid[2] have 16 bits. Does nothing if a number is 0.
+ * Copies the arguments. */
 sh_status sh_gpu_launch(sh_gpu_kernel *kernel, const uint32_t grid[3], const uint32_t group[3],
                         const sh_gpu_argument *arguments, uint32_t count) SHOAL_CHECKED;
 
-/* Waits until everything queued is done, and reports what failed of it. */
+/* Waits until the queue is empty, and reports its failures. */
 sh_status sh_gpu_finish(sh_gpu *gpu) SHOAL_CHECKED;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The device files of GPU drivers. A driver that may not open them reports a missing GPU or an
- * unspecific failure; their permissions tell the user what to do.
+ * The device files of GPU drivers. A driver without access to them reports no GPU, or an unspecific
+ * failure; their permissions show what to change.
  *
  *     static const char *const files[] = {"/dev/nvidiactl", "/dev/nvidia0", NULL};
  *     const char *forbidden = sh_gpu_forbidden_file(files);

@@ -7,7 +7,7 @@
 #include "base/scratch.h"
 #include "base/test.h"
 
-/* As another user where it is root, whom nothing is forbidden. */
+/* Root switches to another user, because it may access everything. */
 static void a_file_that_others_own_is_found(void **state)
 {
     (void)state;

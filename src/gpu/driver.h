@@ -6,7 +6,7 @@
  *     const sh_gpu_driver *sh_gpu_opencl(void) { return &driver; }
  *
  * All operations are required. Only `finish` waits for the GPU; `list`, `open` and `module_new` may
- * take long for other reasons. Threads as in gpu/device.h. A driver's own structs begin with these.
+ * take long anyway. Threads as in gpu/device.h. A driver's own structs begin with those below.
  */
 #ifndef SHOAL_GPU_DRIVER_H
 #define SHOAL_GPU_DRIVER_H
@@ -15,8 +15,8 @@
 
 typedef struct sh_gpu_driver {
     const char *name; /* "cuda", "opencl" */
-    /* Loads the library and describes its GPUs, always in the same order. A failure says why it has
-     * none. */
+    /* Loads the library and describes its GPUs, always in the same order. Fails with the reason if
+     * it has none. */
     sh_status (*list)(sh_gpu_description *list, uint32_t max, uint32_t *count);
     /* Opens number `index` of its list, a usable GPU. The caller sets driver and description. */
     sh_status (*open)(sh_gpu **gpu, uint32_t index);
@@ -43,13 +43,13 @@ struct sh_gpu {
 
 struct sh_gpu_module {
     sh_gpu *gpu;
-    sh_gpu_kernel *kernels; /* that were asked for */
+    sh_gpu_kernel *kernels; /* those requested so far */
 };
 
 struct sh_gpu_kernel {
     sh_gpu *gpu;
     sh_gpu_kernel *next; /* of its module */
-    uint32_t items;      /* the most of a group */
+    uint32_t items;      /* limit for a group */
     char name[60];
 };
 
@@ -61,7 +61,7 @@ struct sh_gpu_memory {
 const sh_gpu_driver *sh_gpu_cuda(void);
 const sh_gpu_driver *sh_gpu_opencl(void);
 
-/* The value of an argument that is no pointer, and its size. */
+/* The value of an argument that is not a pointer, and its size. */
 static inline const void *sh_gpu_argument_value(const sh_gpu_argument *argument, size_t *bytes)
 {
     if (argument->kind == SH_GPU_STRUCT) {

@@ -6,8 +6,7 @@
  *     fake->failing = "cuMemAlloc_v2";
  *     fake->error = 2;
  *
- * A test loads the library by its path, so that gpu/cuda.c finds it when it loads it by name.
- * Test's thread only.
+ * A test loads it by path, so that gpu/cuda.c finds it by name. Test's thread only.
  */
 #ifndef SHOAL_GPU_FAKE_CUDA_H
 #define SHOAL_GPU_FAKE_CUDA_H
@@ -19,7 +18,7 @@ typedef struct fake_cuda {
     int error;
     int devices, capability, version, compute_mode; /* capability 70: 7.0 */
     size_t memory;                                  /* bytes of a device */
-    size_t used;                                    /* of them, at the moment */
+    size_t used;                                    /* bytes now */
     int contexts, streams, modules;                 /* open now */
     int outside; /* calls that need a context and had none, or another's stream */
 } fake_cuda;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * GPUs through OpenCL 1.2: Intel, AMD, Arm, Qualcomm, NVIDIA without its own driver, and the
- * processor through PoCL, which the tests use.
+ * processor through PoCL, which tests use.
  *
- * A memory is one buffer. A range that is passed to a kernel becomes a sub-buffer at its first use,
- * which is kept with the memory: a program has a few hundred.
+ * A memory is one buffer. Ranges passed to kernels become sub-buffers, which the memory keeps: a
+ * program has a few hundred.
  *
  * The queue is in order. Options make the compiler round division and square root correctly; the
  * first line of each program forbids contraction; denormals are kept by default.
@@ -42,7 +42,7 @@ typedef struct opencl_kernel {
 
 typedef struct sub_buffer {
     size_t offset, bytes;
-    cl_mem handle; /* NULL: a free place */
+    cl_mem handle; /* NULL: free */
 } sub_buffer;
 
 typedef struct opencl_memory {
@@ -57,7 +57,7 @@ static opencl_gpu *gpu_of(sh_gpu *gpu)
     return (opencl_gpu *)(void *)gpu;
 }
 
-/* The status of a call; a message has the GPU, the attempt and OpenCL's error. */
+/* The message has the GPU, the attempt and OpenCL's error. */
 static sh_status judge(const opencl_gpu *gpu, cl_int error, const char *doing)
 {
     if (error == CL_SUCCESS)
@@ -68,9 +68,9 @@ static sh_status judge(const opencl_gpu *gpu, cl_int error, const char *doing)
                    doing, error, name[0] == '\0' ? "" : ", CL_", name);
 }
 
-/* Which devices there are */
+/* Devices */
 
-/* All devices of all platforms, in the loader's order. */
+/* Lists all devices of all platforms, in the loader's order. */
 static sh_status find_devices(const opencl_calls *cl, cl_device_id *devices, uint32_t *count)
 {
     cl_platform_id platforms[PLATFORMS_MAX];
@@ -95,7 +95,7 @@ static sh_status find_devices(const opencl_calls *cl, cl_device_id *devices, uin
 /* A property of one to eight bytes; 0 if the device does not report it. */
 static uint64_t number_of(const opencl_calls *cl, cl_device_id device, cl_uint what)
 {
-    uint64_t number = 0; /* little-endian, as the processor is */
+    uint64_t number = 0; /* little-endian, like the processor */
     size_t bytes = 0;
     if (cl->clGetDeviceInfo(device, what, sizeof number, &number, &bytes) != CL_SUCCESS)
         return 0;
@@ -139,7 +139,7 @@ static const char *what_lacks(const opencl_calls *cl, cl_device_id device, const
         if ((has & needs[i].bit) == 0)
             return needs[i].lack;
     if ((number_of(cl, device, CL_DEVICE_DOUBLE_FP_CONFIG) & CL_FP_ROUND_TO_NEAREST) == 0)
-        return "it has no double precision"; /* which norms are summed in */
+        return "it has no double precision"; /* norms sum in it */
     return NULL;
 }
 
@@ -221,7 +221,7 @@ static sh_status open_gpu(sh_gpu **out, uint32_t index)
 
 /* Programs and kernels */
 
-/* SH_FORMAT with what the compiler said, in one line. */
+/* SH_FORMAT with the compiler's message, in one line. */
 static sh_status fail_build(const opencl_gpu *gpu, cl_program program)
 {
     char log[640] = "";
@@ -334,8 +334,8 @@ static void free_memory(sh_gpu_memory *base)
     free(memory);
 }
 
-/* OpenCL allocates a buffer at its first use. Migrating it allocates it now, so that a lack of
- * memory is reported here. */
+/* OpenCL allocates a buffer at its first use. Migration allocates it now, so lack of memory shows
+ * here. */
 static sh_status allocate(opencl_memory *memory, size_t bytes)
 {
     const opencl_gpu *gpu = gpu_of(memory->base.gpu);
@@ -364,7 +364,7 @@ static sh_status new_memory(sh_gpu_memory **out, sh_gpu *gpu, size_t bytes)
     return status;
 }
 
-/* The index of a range among the sub-buffers, or where to insert it. */
+/* The sub-buffer of a range, or the free place for it. */
 static sub_buffer *place_of(sub_buffer *parts, size_t places, size_t offset, size_t bytes)
 {
     size_t at = (offset / SH_GPU_ALIGNMENT * 31 + bytes / 4) * 2654435761u;
@@ -393,7 +393,7 @@ static sh_status make_room(opencl_memory *memory)
     return SH_OK;
 }
 
-/* The buffer of a range: the whole memory's, or a sub-buffer, created if it is new. */
+/* The buffer of a range: the memory's, or a sub-buffer, created if needed. */
 static sh_status find_buffer(cl_mem *buffer, sh_gpu_range range)
 {
     opencl_memory *memory = (opencl_memory *)(void *)range.memory;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls of OpenCL 1.2 that gpu/opencl.c makes, declared as in the specification: building needs
- * no OpenCL header. The loader's library is loaded at first use.
+ * The calls of OpenCL 1.2 that gpu/opencl.c makes. Building needs no OpenCL header; the loader's
+ * library is loaded at first use.
  *
  *     opencl_calls cl;
  *     SH_TRY(sh_opencl_load(&cl));
@@ -34,7 +34,7 @@ typedef struct cl_buffer_region {
     size_t origin, size;
 } cl_buffer_region;
 
-/* What devices, programs and kernels are asked for. */
+/* Properties of devices, programs and kernels. */
 enum {
     CL_PROGRAM_BUILD_LOG = 0x1183,
     CL_KERNEL_WORK_GROUP_SIZE = 0x11b0,
@@ -70,7 +70,7 @@ enum {
 
 enum { CL_MEM_READ_WRITE = 1, CL_BUFFER_CREATE_TYPE_REGION = 0x1220 };
 
-/* Failures: what is made of each, and its name. */
+/* Errors: number, name, status. */
 #define SH_OPENCL_ERRORS(X)                                                                        \
     X(-1, DEVICE_NOT_FOUND, NOT_FOUND)                                                             \
     X(-2, DEVICE_NOT_AVAILABLE, IO)                                                                \
