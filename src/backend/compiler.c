@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compiles a graph to a program.
+ * Compiles a graph to a program, node by node.
  *
- * Nodes are compiled in order. The *homes* of a value are the buffers that hold it, one for each
- * requested layout. Its node writes the first one. An instruction *prepares* if all its inputs
- * depend on weights alone: it runs once after the weights have changed, and all lanes share its
- * results. All other values are in lane memory, where buffers with disjoint lifetimes share bytes
- * (graph/memory_plan.h).
+ * The *homes* of a value are the buffers that hold it, one for each requested layout; its node
+ * writes the first one. An instruction *prepares* if all its inputs depend on weights alone: it
+ * runs once after the weights have changed, and all lanes share its results. Other values are in
+ * lane memory, where buffers with disjoint lifetimes share bytes (graph/memory_plan.h).
  *
- * The sink of a gradient directly follows the node that makes it. The gradient can then be sent,
- * and its buffer reused, while earlier layers are still computed.
+ * The sink of a gradient directly follows the node that makes it, so that the gradient can be sent,
+ * and its buffer reused, while earlier layers are computed.
  */
 #include "backend/compiler.h"
 
@@ -95,8 +94,7 @@ static sh_status add_home(sh_compiler *compiler, sh_value_id value, sh_layout la
     return SH_OK;
 }
 
-/* A conversion from operand 0 to operand 1. It copies the packing, which the compiler frees
- * earlier. */
+/* A conversion from operand 0 to operand 1, with its own copy of the packing. */
 typedef struct conversion {
     const sh_kernels *kernels;
     sh_type type;
@@ -112,7 +110,7 @@ static void run_conversion(const void *state, void *const *operands, const sh_sl
     sh_layout_convert(c->kernels, &c->type, &c->from, operands[0], &c->to, operands[1]);
 }
 
-/* Adds a home in `layout`, filled from the first home; a packed one is filled from a plain one. */
+/* Adds a home in `layout`, filled from the first home; a packed one from a plain one. */
 static sh_status convert(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_id value,
                          const sh_layout *layout)
 {
@@ -157,7 +155,7 @@ sh_status sh_compiler_input(sh_compiler *compiler, sh_buffer_id *buffer, sh_valu
     const sh_layout *wanted = layout == NULL ? &plain : layout;
     value_homes *homes = &compiler->homes[value];
     const uint32_t count = homes->count;
-    assert(count > 0 && compiler->program->buffers != NULL); /* made before it is read */
+    assert(count > 0 && compiler->program->buffers != NULL);
     for (uint32_t i = 0; i < count; i++)
         if (sh_layout_same(&homes->items[i].layout, wanted)) {
             *buffer = homes->items[i].buffer;
@@ -237,7 +235,6 @@ static sh_status append(sh_program *program, const sh_instruction *instruction)
     return SH_OK;
 }
 
-/* What is being emitted: a conversion or a part of the node. */
 static sh_work describe_work(const sh_compiler *compiler)
 {
     sh_work work = {.kind = SH_WORK_REORDER,
@@ -282,7 +279,6 @@ sh_status sh_compiler_emit(sh_compiler *compiler, const sh_kernel *kernel, void 
     return status;
 }
 
-/* Inputs exist before the run, weights always. */
 static sh_status place_given_values(sh_compiler *compiler)
 {
     const sh_graph *graph = compiler->graph;
@@ -313,8 +309,8 @@ static bool has_operand(const sh_instruction *instruction, sh_buffer_id buffer)
 }
 
 /*
- * If the gradient is the product of two values, computed from plain operands by a dense layer's
- * instruction right before the sink, adds both to the sink's operands, so they live until then.
+ * If a dense layer's instruction right before the sink computes the gradient as a product of plain
+ * operands, adds these to the sink's operands, so that they live until then.
  */
 static sh_status note_product(sh_compiler *compiler, sh_instruction *sink)
 {
@@ -350,7 +346,6 @@ static sh_samples rows_of(const sh_program *program, sh_buffer_id gradient)
     return (sh_samples){0};
 }
 
-/* Emits a sink for each parameter with this gradient. */
 static sh_status emit_sinks(sh_compiler *compiler, sh_value_id value)
 {
     const sh_graph *graph = compiler->graph;
@@ -383,7 +378,7 @@ static sh_status compile_node(sh_compiler *compiler, const sh_node *node)
 
 /*
  * Puts a buffer that instruction `now` writes into the block of one that it may overwrite and that
- * is not read later. The lifetime of a block covers all its buffers.
+ * is not read later. A block lives as long as all its buffers.
  */
 static void share_block(sh_program *program, sh_buffer *out, uint32_t now)
 {
@@ -441,7 +436,8 @@ static sh_status share_and_place(sh_program *program)
     return place_in_lane(program);
 }
 
-/* Forms groups unless they take too much memory: any at all if weights are prepared on demand. */
+/* Forms groups if they take little more memory; if weights are prepared on demand, no more at
+ * all. */
 static sh_status lay_out(sh_compiler *compiler)
 {
     sh_program *program = compiler->program;
@@ -472,7 +468,6 @@ done:
     return status;
 }
 
-/* Places what depends on weights alone in the shared memory. */
 static sh_status place_in_shared(sh_compiler *compiler)
 {
     const sh_graph *graph = compiler->graph;
@@ -533,7 +528,7 @@ static sh_status compile_all(sh_compiler *compiler)
     return place_in_shared(compiler);
 }
 
-/* `compiler` holds the options, and is changed. */
+/* `compiler` has the options, and is changed. */
 static sh_status compile(sh_program **program, sh_compiler *compiler)
 {
     SH_TRY(sh_graph_verify(compiler->graph));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Results and gradients of general layers, compared with those of ONNX Runtime and PyTorch
- * (test/golden/make_layers.py made test/golden/layers.json). All variants give the same bits.
+ * Compares results and gradients of general layers with those of ONNX Runtime and PyTorch
+ * (test/golden/make_layers.py made test/golden/layers.json), in all variants.
  */
 #include <jansson.h>
 #include <math.h>
@@ -31,7 +31,6 @@ static json_t *load(void)
 /* ---- layers by name ---------------------------------------------------------------------------
  */
 
-/* Concatenates all outputs to one row. */
 static sh_value_id flattened(sh_net *net, const sh_value_id *out, size_t count)
 {
     sh_value_id rows[3];
@@ -183,7 +182,7 @@ static void check(const subject *s, size_t which, const float *is, const json_t 
     }
 }
 
-/* Runs and checks a case with one variant; writes all outputs in a row. */
+/* Runs and checks a case; writes all outputs in a row. */
 static size_t run(const subject *s, size_t which, const sh_kernels *kernels, float *outputs)
 {
     sh_program *program;

@@ -40,8 +40,8 @@ static size_t least(size_t a, size_t b)
 }
 
 /*
- * Copies a few columns of all rows to a panel or back. Reads or writes the plain value in a few
- * streams: k is the outer loop.
+ * Copies a few columns of all rows to a panel or back. With k as the outer loop, plain is accessed
+ * in a few streams.
  */
 static inline SH_INLINE void move_columns(const sh_matrix *m, size_t columns, float *packed,
                                           float *plain, bool packs)

@@ -26,7 +26,7 @@ typedef struct subject {
     bool has_seed;
 } subject;
 
-/* The number of inputs; optional inputs that are left out have rank 0. */
+/* Optional inputs that a case leaves out have rank 0. */
 static inline uint32_t inputs_of(const op_case *which)
 {
     const sh_op_entry *about = sh_op_about(which->op);
@@ -37,7 +37,7 @@ static inline uint32_t inputs_of(const op_case *which)
     return inputs;
 }
 
-/* A pooling of size 1, which only changes the layout to channels-last. */
+/* A pooling of size 1, which only changes the layout. */
 static inline sh_value_id lay_channels_last(sh_graph *graph, const sh_type *type, sh_value_id x)
 {
     const sh_attributes one = {.kernel = {1, 1}, .stride = {1, 1}};
@@ -48,8 +48,6 @@ static inline sh_value_id lay_channels_last(sh_graph *graph, const sh_type *type
 
 typedef enum variation { AS_IT_IS, ACTIVATION_BEHIND, CHANNELS_LAST } variation;
 
-/* Builds the graph of a case, with its activation as a separate node or with images
- * channels-last. */
 static inline subject build_graph(const op_case *which, variation how)
 {
     const bool behind = how == ACTIVATION_BEHIND;
@@ -116,7 +114,7 @@ static inline void fill(float *data, size_t count, uint32_t which, bool kinked)
     }
 }
 
-/* Fills input number `index`; the values depend on `grain`. */
+/* Different values for each `grain`. */
 static inline void fill_input(const subject *s, size_t index, uint32_t grain, void *data)
 {
     const sh_type *type = sh_graph_type(s->graph, s->graph->inputs[index]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks every operator by its cases (op_cases.h): gradients against finite differences, all
- * variants against each other, and refusal of wrong shapes.
+ * All operators by their cases (op_cases.h): gradients against finite differences, variants against
+ * each other, and refusal of wrong shapes.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 
 #define PROBES 24
 
-/* A program bound to memory. */
 typedef struct machine {
     sh_program *program;
     sh_execution *execution;
@@ -44,7 +43,7 @@ static void fill_inputs(const subject *s, const machine *m)
         fill_input(s, i, 0, sh_execution_input(m->execution, i));
 }
 
-/* The weighted sum whose gradients are checked. */
+/* Its gradients are checked. */
 static double objective(const subject *s, machine *m, const float *seed)
 {
     double sum = 0;
@@ -63,8 +62,7 @@ static float *copy(const void *data, size_t count)
     return held;
 }
 
-/* d objective / d input[element] by central differences. Refills the inputs, which a run may
- * change. */
+/* d objective / d input[element] by central differences. Changes the inputs. */
 static double difference(const subject *s, machine *m, uint32_t input, size_t element,
                          const float *seed)
 {
@@ -211,7 +209,7 @@ static bool takes_any_rank(const op_case *which)
     }
 }
 
-/* Gives each input in turn one dimension too many, a longer dimension, and another element type. */
+/* Each input in turn: a dimension too many, a longer dimension, another element type. */
 static void wrong_types_are_refused(void **state)
 {
     (void)state;

@@ -53,7 +53,6 @@ sh_cost sh_work_cost(const sh_work *work, const sh_graph *graph)
     return cost;
 }
 
-/* Finds or adds the row of this kind, name and detail. */
 static sh_status find_row(sh_profile *profile, sh_profile_row **row, sh_profile_kind kind,
                           const char *name, const char *detail)
 {

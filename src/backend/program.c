@@ -165,7 +165,7 @@ uint64_t sh_execution_progress(const sh_execution *execution)
     return atomic_load_explicit(&execution->progress, memory_order_relaxed);
 }
 
-/* Not an atomic addition, which would be slower: there is one writer. */
+/* There is one writer, so no atomic addition is needed. */
 static void note_progress(sh_execution *execution)
 {
     const uint64_t before = atomic_load_explicit(&execution->progress, memory_order_relaxed);
@@ -208,7 +208,6 @@ static void run_whole(const run *r, size_t index)
                     &(sh_slab){0, samples, samples});
 }
 
-/* Runs one member of a group for one slab. */
 static void run_slab(const run *r, size_t index, const sh_slab *slab)
 {
     const sh_program *program = r->execution->program;
@@ -239,7 +238,7 @@ static bool is_of_part(const sh_program *program, const sh_instruction *instruct
     return turn % parts == part;
 }
 
-/* Which instructions run: those that prepare, or all others. */
+/* Instructions that prepare, or all others. */
 typedef struct selection {
     bool prepares;
     uint32_t part, parts; /* of the preparation */
@@ -262,7 +261,6 @@ static void take_time(run *r, size_t index)
     r->begun_ns = now_ns;
 }
 
-/* Runs `members` members of a group, beginning with `first`. */
 static void run_members(run *r, const sh_group *group, size_t first, size_t members)
 {
     for (size_t at = 0; at < group->samples; at += group->slab) {
@@ -332,7 +330,6 @@ bool sh_execution_product(const sh_execution *execution, uint32_t parameter, sh_
     return true;
 }
 
-/* The group of an instruction, or NULL. */
 static const sh_group *group_of(const sh_program *program, size_t index)
 {
     for (size_t first = index + 1; first-- > 0;)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compilation and execution apart from operators' results (ops_test.c): conversions, preparation,
- * memory, and gradients in their order. A run allocates nothing.
+ * memory, and the order of gradients.
  */
 #include "backend/program.h"
 
@@ -115,7 +115,6 @@ static const float odd[8] = {10, 20, 30, 40, 50, 60, 70, 80};
 
 /* ---- what is compiled ------------------------------------------------------------------------ */
 
-/* Counts the instructions of a kind that prepare, or that do not. */
 static size_t count_work(const sh_program *program, enum sh_work_kind kind, bool prepares)
 {
     size_t count = 0;
@@ -132,7 +131,6 @@ static sh_value_id pixels(sh_graph *graph, size_t channels, size_t side)
                           (sh_type){SH_F32, sh_shape_of(4, (size_t[]){4, channels, side, side})});
 }
 
-/* A small LeNet. */
 static sh_value_id small_network(sh_graph *graph, size_t channels)
 {
     sh_net net = {.graph = graph};
@@ -204,7 +202,7 @@ static void what_comes_from_weights_alone_is_prepared_once(void **state)
                       (float[]){20, 40, 60, 80, 101, 122, 143, 164});
     }
 
-    /* Another lane needs no preparation: the memory is shared. */
+    /* Another lane needs no preparation. */
     void *lane = NULL;
     sh_execution *other = NULL;
     assert_ok(sh_block_new(&lane, sh_program_lane_bytes(m.program), "a test"));
@@ -216,8 +214,8 @@ static void what_comes_from_weights_alone_is_prepared_once(void **state)
     sh_execution_free(other);
     free(lane);
 
-    /* New weights count after the next preparation. In parts, part 0 prepares what depends on
-     * prepared values. */
+    /* New weights count after the next preparation. Part 0 prepares what depends on prepared
+     * values. */
     first[0] = 5;
     assert_ok(sh_execution_prepare_part(m.execution, 1, 2));
     assert_ok(sh_execution_prepare_part(m.execution, 0, 2));
@@ -228,7 +226,7 @@ static void what_comes_from_weights_alone_is_prepared_once(void **state)
     sh_graph_free(graph);
 }
 
-/* Every part prepares something, and together they write what a whole preparation writes. */
+/* Every part does something; together they write what a whole preparation writes. */
 static void weights_are_prepared_in_parts(void **state)
 {
     (void)state;
@@ -384,7 +382,7 @@ static void gradients_are_handed_over_as_soon_as_they_exist(void **state)
     sh_graph_free(graph);
 }
 
-/* The factors of gradients as the sink sees them, and the gradients; by layer. */
+/* What the sink sees, by layer. */
 typedef struct factors {
     const sh_execution *execution;
     float x[2][64], dy[2][64], gradient[2][64];
@@ -414,8 +412,8 @@ static void keep_factors(void *context, uint32_t parameter, const sh_gradient *g
     copy(kept->gradient[layer], parameter, gradient);
 }
 
-/* With every variant, the factors that a sink saw give the same bits again, in any order of layers,
- * after other samples. */
+/* The factors that a sink saw give the same bits again, in any order of layers, after other
+ * samples. */
 static void a_gradient_is_made_again_of_its_factors(void **state)
 {
     (void)state;
@@ -498,8 +496,7 @@ static void sum_up(void *context, uint32_t parameter, const sh_gradient *gradien
     *sum += (double)(parameter + 1) * (double)gradient->values[0];
 }
 
-/* Programs write only the memory of the announced size, and ignore its previous contents: every
- * variant, training and evaluation, twice each with different garbage. */
+/* Programs stay within the announced size, and ignore what memory held before. */
 static void models_run_within_their_memory(void **state)
 {
     (void)state;
@@ -597,7 +594,7 @@ static void run_lane(void *context, uint32_t worker)
     l->status = sh_execution_run(l->machine.execution, sum_gradient, l);
 }
 
-/* Lanes in parallel, on memory full of NaN: the same bits, and no allocations. */
+/* Parallel lanes on memory full of NaN. */
 static void lanes_compute_the_same_and_take_no_memory(void **state)
 {
     enum { LANES = 3 };

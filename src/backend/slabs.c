@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 
-/* For rows: only the next instruction reads them. */
+/* For groups of rows, whose values only the next instruction reads. */
 #define ROWS_BYTES ((size_t)1 << 18)
 
 /* How the members of a group use a buffer. */
@@ -32,7 +32,7 @@ static bool goes_by_sample(const sh_instruction *instruction, uint32_t operand)
     return (instruction->samples.operands >> operand & 1) != 0;
 }
 
-/* Whether the instruction may run for a slab after the group's members have run for it. */
+/* Whether the instruction may run for a slab after the members have. */
 static bool may_join(const growth *g, const sh_instruction *instruction)
 {
     if (instruction->prepares || instruction->samples.count == 0 ||
@@ -78,7 +78,7 @@ static bool is_sink(const sh_instruction *instruction)
     return instruction->kernel == NULL;
 }
 
-/* A conversion that touches nothing of the group may move before it. */
+/* Conversions that touch nothing of the group may move before it. */
 static bool may_precede(const growth *g, const sh_instruction *instruction)
 {
     bool apart = instruction->prepares || instruction->work.kind == SH_WORK_REORDER;
@@ -159,7 +159,7 @@ void sh_slabs_dissolve(sh_program *program)
         program->instructions[i].group = (sh_group){0};
 }
 
-/* Where an instruction goes: 0: before the members, 1: among them, 2: after them. */
+/* 0: before the members; 1: among them; 2: after them. */
 static int turn_of(const sh_instruction *instruction, const sh_group *group)
 {
     if (!instruction->prepares && instruction->samples.count == group->samples &&
@@ -168,7 +168,7 @@ static int turn_of(const sh_instruction *instruction, const sh_group *group)
     return is_sink(instruction) ? 2 : 0;
 }
 
-/* Orders the instructions [from, group.end), and stores the group in its first member. */
+/* Orders the instructions [from, group.end). */
 static sh_status put_in_order(sh_program *program, size_t from)
 {
     const sh_group group = program->instructions[from].group;
@@ -203,7 +203,7 @@ sh_status sh_slabs_arrange(sh_program *program)
     return SH_OK;
 }
 
-/* Extends blocks that begin or end within instructions (from, end] to that whole range. */
+/* Extends blocks that begin or end in instructions (from, end] to all of these. */
 static void stretch(sh_program *program, const sh_instruction *of, size_t from, size_t end)
 {
     for (uint32_t k = 0; k < of->operand_count; k++) {

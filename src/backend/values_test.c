@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Results and gradients of operators compared with those of PyTorch (test/golden/make_ops.py made
- * test/golden/ops.json), and the elements that dropout keeps.
+ * Compares results and gradients of operators with those of PyTorch (test/golden/make_ops.py made
+ * test/golden/ops.json), and checks which elements dropout keeps.
  */
 #include <jansson.h>
 #include <math.h>
@@ -11,7 +11,6 @@
 #include "base/random.h"
 #include "base/test.h"
 
-/* A program bound to memory. */
 typedef struct machine {
     sh_graph *graph;
     sh_program *program;
@@ -216,7 +215,7 @@ static uint32_t key_of(uint32_t sample, uint32_t word)
     return 0x9E3779B9u * (2 * sample + word + 1);
 }
 
-/* Applies dropout to ones. The first of `samples` samples has the keys of sample `first`. */
+/* Dropout of ones. The first sample has the keys of sample `first`. */
 static void drop(float *y, uint32_t first, uint32_t samples, float p, uint32_t layer)
 {
     machine m = {0};

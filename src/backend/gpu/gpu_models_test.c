@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whole models, forward and backward, with several grains at once: losses, answers and integer
- * gradients equal those of the processor and the exact sum, which take one grain at a time.
+ * Whole models with several grains at once: losses, answers and integer gradients equal those of
+ * the processor and the exact sum, which take one grain at a time.
  */
 #include "backend/gpu/gpu_fixture.h"
 #include "backend/program.h"

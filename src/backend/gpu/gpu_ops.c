@@ -103,7 +103,6 @@ static sh_status pad(const sh_gpu_call *call)
     return sh_gpu_append_each(call, "pad", &work, 1);
 }
 
-/* A launch for each input. */
 static sh_status concat(const sh_gpu_call *call)
 {
     const size_t axis = attributes_of(call)->axis;

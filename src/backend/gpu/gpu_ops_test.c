@@ -8,7 +8,6 @@
 
 #define GRAINS 3 /* limit in grains of a program */
 
-/* Writes input number `index` of a grain. */
 typedef void filler(const subject *s, size_t index, uint32_t grain, void *data);
 
 /* Computes one grain on the processor; all outputs consecutively. */
@@ -37,7 +36,6 @@ static void compute(const subject *s, filler *fill_one, uint32_t grain,
     free(shared);
 }
 
-/* Memory for a value of all grains. */
 static unsigned char *room_for(const subject *s, sh_value_id value)
 {
     return calloc(GRAINS, sh_type_bytes(sh_graph_type(s->graph, value)));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches of products, convolutions and other operators on images. Products and convolutions are
- * merged over grains that share weights: all samples count as those of one grain. Gradients of
- * weights are by grain, so they are never merged.
+ * Launches of products, convolutions and other operators on images. If grains share weights,
+ * products and convolutions treat all samples as those of one grain. Gradients of weights are by
+ * grain.
  */
 #include "backend/gpu/gpu_products.h"
 
@@ -61,7 +61,7 @@ static sh_status product(const sh_gpu_call *call, sh_gpu_work *work, const sh_va
     return sh_gpu_append(call, tile->kernel, work, grid, tile->items, values, 4);
 }
 
-/* Merges all samples into one grain if only input 0 differs between grains. */
+/* Treats all samples as those of one grain if only input 0 differs between grains. */
 static void merge(sh_gpu_work *work, uint32_t *samples)
 {
     if (work->step[0] == 0 || work->step[1] != 0 || work->step[2] != 0)

@@ -28,7 +28,6 @@ INLINE walk walk_from(const sh_gpu_work *w, uint row)
     return at;
 }
 
-/* Returns the offset of this row, and advances. */
 INLINE uint walk_on(walk *at)
 {
     const uint here = at->line + at->place;
@@ -41,13 +40,12 @@ INLINE uint walk_on(walk *at)
     return here;
 }
 
-/* Elements of a chain in a block, which begins at row `from` of the chain. */
+/* Elements of a chain in a block that begins at its row `from`. */
 INLINE uint chain_length(const sh_gpu_work *w, uint from, uint rows)
 {
     return from >= rows ? 0 : least(CHAIN_LENGTH, (rows - from + w->chains - 1) / w->chains);
 }
 
-/* Adds the chains to total, in order. */
 INLINE double folded(double total, GROUP_MEMORY const float *chain, uint chains)
 {
     for (uint t = 0; t < chains; t++)

@@ -2,10 +2,10 @@
 /*
  * Matrix products. A group makes a tile of 16 `each` by 16 `each` elements, an item `each` by
  * `each` (1, 2 or 4, whatever keeps the GPU busy). Tiles of both factors pass through group memory
- * in blocks of the chains. Small tiles have longer blocks, so that an item always loads eight
- * elements of each factor while the previous block is multiplied. Chains run through all blocks in
- * ascending order, so blocks do not change the bits. Elements beyond the end of a chain are never
- * multiplied: a product with 0 would turn -0 to +0.
+ * in blocks of the chains, longer ones for small tiles, so that an item always loads eight elements
+ * of each factor while the previous block is multiplied. Chains run through all blocks in ascending
+ * order. Elements beyond the end of a chain are never multiplied: a product with 0 would turn -0 to
+ * +0.
  *
  * A line of a tile is along the chain. 4 more floats put lines in different memory banks.
  */

@@ -62,7 +62,7 @@ typedef struct sh_gpu_work {
 
     /* Dimensions around the current one, or range of them. */
     uint32_t outer, middle, inner;
-    uint32_t dim[SH_GPU_RANK]; /* of the result, last first; then distances in inputs */
+    uint32_t dim[SH_GPU_RANK]; /* sizes of the result, last first; then steps in inputs */
     uint32_t a_step[SH_GPU_RANK], b_step[SH_GPU_RANK];
     uint32_t before[SH_GPU_RANK],
         extent[SH_GPU_RANK]; /* pad: zeros before; elements of the input */
@@ -73,7 +73,7 @@ typedef struct sh_gpu_work {
     uint32_t each;     /* consecutive elements of an item */
     uint32_t chains;   /* in the sum of a channel */
     uint32_t function, activation, training;
-    uint32_t layer, threshold; /* dropout: its number; smaller words drop */
+    uint32_t layer, threshold; /* dropout: its number; smaller words are dropped */
     uint32_t position, method; /* resize: as above */
     float number, numbers[2], scale[2];
 } sh_gpu_work;

@@ -2,10 +2,10 @@
 /*
  * The kernels of kernel/depthwise.h, for the variant that includes this.
  *
- * Forward and the gradient of the input both gather: an output is a sum over positions of the other
- * image, each times one weight. A *run* of outputs in a row uses the same weights, at positions
- * that advance by a constant step. Outputs of a run are computed together; if the run is short, the
- * same output of several images. So a weight is loaded once for all of them.
+ * Forward and the gradient of the input both gather: an output is a sum of positions of the other
+ * image times weights. Outputs of a row with the same weights form a *run*. A run, or if it is
+ * short, the same output of several images, is computed together, so that each weight is loaded
+ * once.
  */
 #include "backend/kernel/depthwise.h"
 #include "backend/kernel/vector_part.h"
@@ -23,7 +23,7 @@
 #define WINDOW 3
 #define LEAST ((size_t)8)
 
-/* The number of channels per block: their rows stay in the cache for the next row of outputs. */
+/* Channels of a block, whose rows stay in the cache for the next row of outputs. */
 static size_t channels_of_block(const sh_depthwise *of)
 {
     const size_t fit = IN_CACHE / of->in[1] < 32 ? 32 : IN_CACHE / of->in[1];
@@ -91,7 +91,6 @@ typedef struct gathering {
     size_t from_step, to_step;
 } gathering;
 
-/* Adds the taps of one row, for neighbouring outputs. */
 VEC_INLINE void gather_row(vec_held sum[NEIGHBOURS], const gathering *g, const float *x,
                            const float *w, const size_t neighbours, size_t width, const bool part)
 {
@@ -114,7 +113,7 @@ VEC_INLINE void gather_row(vec_held sum[NEIGHBOURS], const gathering *g, const f
     }
 }
 
-/* The same for three taps if neighbours see positions one step apart: loads each position once. */
+/* For three taps and neighbours one step apart: loads each position once. */
 VEC_INLINE void gather_three(vec_held sum[NEIGHBOURS], const gathering *g, const float *x,
                              const float *w, const size_t neighbours)
 {
@@ -171,7 +170,7 @@ VEC_INLINE void gather_pixels(const gathering *g, const size_t neighbours, bool 
         gather_band(g, c, g->channels - c, neighbours, true, false);
 }
 
-/* Whether outputs from_step apart see three columns with the same distance. */
+/* Whether outputs from_step apart see three columns that far apart. */
 static bool sees_three(const gathering *g)
 {
     const seen *const columns = g->columns;
@@ -179,7 +178,6 @@ static bool sees_three(const gathering *g)
            columns->at[1] + g->from_step == columns->at[2];
 }
 
-/* Computes `count` outputs, at most `most` at a time. */
 static void gather_outputs(gathering g, size_t count, size_t most)
 {
     const bool three = sees_three(&g);
@@ -208,7 +206,7 @@ typedef struct direction {
     size_t from_stride, to_stride; /* neighbours are to_stride apart, and see from_stride apart */
 } direction;
 
-/* A run of `count` outputs from `first` on, in all rows of all images. */
+/* A run of `count` outputs from `first` on, in all rows and images. */
 static void gather_run(const direction *d, gathering g, size_t first, size_t count)
 {
     const size_t C = d->of->channels, from_row = d->from[1] * C, to_row = d->to[1] * C;
@@ -277,7 +275,7 @@ static void depthwise_input(const sh_depthwise *of, const float *dy, const float
     gather(&d, &(gathering){.from = dy, .w = w, .to = dx});
 }
 
-/* Continues dw [width] along `count` positions of a row, x_step and dy_step apart. */
+/* Continues dw [width] along `count` positions of a row. */
 VEC_INLINE void add_products(float *dw, const float *x, size_t x_step, const float *dy,
                              size_t dy_step, size_t count, const size_t vectors, size_t width)
 {
@@ -300,7 +298,7 @@ VEC_INLINE void add_products(float *dw, const float *x, size_t x_step, const flo
             vec_store(dw + v * VEC, vec_of(sum[v]));
 }
 
-/* Adds to one weight of each channel along `count` outputs of a row. */
+/* One weight of each channel, along `count` outputs of a row. */
 static void add_row(const sh_depthwise *of, float *dw, const float *x, const float *dy,
                     size_t channels, size_t count)
 {
@@ -314,7 +312,7 @@ static void add_row(const sh_depthwise *of, float *dw, const float *x, const flo
         add_products(dw + c, x + c, step, dy + c, C, count, 1, channels - c);
 }
 
-/* By window column: the range of outputs in a row that see the image through it. */
+/* By window column: the outputs of a row that see the image through it. */
 typedef size_t ranges[SH_DEPTHWISE_MAX][2];
 
 static void outputs_of(ranges by_column, const sh_depthwise *of)
@@ -328,7 +326,7 @@ static void outputs_of(ranges by_column, const sh_depthwise *of)
     }
 }
 
-/* Some channels of a row of outputs, for the gradient of weights. */
+/* Some channels of a row of outputs. */
 typedef struct row_of_outputs {
     const sh_depthwise *of;
     const ranges *by_column;
@@ -357,8 +355,8 @@ static void add_each(const row_of_outputs *to, size_t first, size_t end)
         }
 }
 
-/* All weights of `rows` window rows and VEC channels, along `count` outputs that see all columns.
- * Loads dy once. x, dy, dw are at the first of them. */
+/* All weights of `rows` window rows and VEC channels, along `count` outputs that see all columns;
+ * loads dy once. */
 VEC_INLINE void add_together(const sh_depthwise *of, float *dw, const float *x, const float *dy,
                              size_t count, const size_t rows)
 {
@@ -386,8 +384,7 @@ VEC_INLINE void add_together(const sh_depthwise *of, float *dw, const float *x, 
             vec_store(dw + (r * WINDOW + s) * C, vec_of(sum[r][s]));
 }
 
-/* Outputs in the middle see all columns of a window; if they are many, adds to all weights at
- * once. */
+/* If many outputs see all columns of a window, adds to all weights at once. */
 static void add_outputs(const row_of_outputs *to)
 {
     const sh_depthwise *const of = to->of;

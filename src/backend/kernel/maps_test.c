@@ -105,7 +105,7 @@ static void a_row_with_a_nan_is_nan(void **state)
         }
 }
 
-/* An element's result does not depend on the length, or on being in place. */
+/* Results do not depend on the length, or on being in place. */
 static void activations_work_in_place(void **state)
 {
     static const sh_op ops[] = {SH_OP_relu,    SH_OP_relu6,        SH_OP_leaky_relu,

@@ -2,14 +2,14 @@
 /*
  * The kernel of kernel/product.h, for the variant that includes this.
  *
- * A tile of rows by vectors of c stays in registers for whole chains. Each step loads one vector of
- * b for each vector of the tile, and one number of a for each row. Blocks of rows are the outermost
- * loop: the parts of a and c that a block uses stay in the cache for all columns.
+ * A tile of rows by vectors of c stays in registers for whole chains. Each step loads a vector of b
+ * for each vector, and a number of a for each row. Blocks of rows are the outermost loop, so their
+ * parts of a and c stay in the cache for all columns.
  */
 #include "backend/kernel/product.h"
 #include "backend/kernel/vector_part.h"
 
-/* Rows of the largest tile with one vector, and with two: a tile, b and a number of a fill the
+/* Rows of the largest tile with one vector, and with two: tile, b and a number of a fill the
  * registers. */
 #if VEC == 8
 #define TALL 12
@@ -47,8 +47,8 @@ typedef struct tile {
 } tile;
 
 /*
- * The last vector of a tile may be partial. If masks cost little, all tiles are compiled with them,
- * which halves the number of tiles.
+ * The last vector of a tile may be partial. If masks cost little, all tiles use them, which halves
+ * the number of tiles.
  */
 #if VEC == 16 || defined(VEC_EMULATES)
 #define ALWAYS_PART 1
@@ -66,7 +66,7 @@ VEC_INLINE vec load_columns(const float *from, bool part, size_t count)
 #if defined(VEC_NEON)
 /*
  * VEC steps. A multiply-add can use one element of a vector, so a is loaded by vectors: along, one
- * for each row and all steps; across, one for VEC rows and each step.
+ * per row for all steps; across, one per VEC rows for each step.
  */
 VEC_INLINE void run_steps(const tile *t, vec sum[TALL][2], const float *a, const float *b,
                           const size_t rows, const size_t vectors, const bool along,
@@ -131,8 +131,7 @@ VEC_INLINE void run_tile(const tile *t, const size_t rows, const size_t vectors,
         for (; k + VEC <= length; k += VEC, a += VEC * a_step, b += VEC * b_row)
             run_steps(t, sum, a, b, rows, vectors, along, part);
 #endif
-        /* Addresses of every third row reach two more each; one per row would not fit the
-         * registers. */
+        /* Each reaches two more rows; one address per row would not fit the registers. */
         const float *third[(TALL + 2) / 3];
 #pragma GCC unroll 6
         for (size_t i = 0; i < rows; i += 3)
@@ -171,8 +170,8 @@ VEC_INLINE void run_tile(const tile *t, const size_t rows, const size_t vectors,
         }
 }
 
-/* The rows of the next tile, which must be a size that exists. The last two tiles have about equal
- * rows, because a small tile is slow. */
+/* The rows of the next tile, a size that exists. The last two tiles share rows evenly, because
+ * small ones are slow. */
 static size_t tile_rows(size_t left, size_t most)
 {
     if (left >= 2 * most || left == most)
@@ -213,7 +212,6 @@ VEC_INLINE void run_line(tile *t, const size_t most, const size_t vectors, const
     }
 }
 
-/* The lines of a block, for some columns. */
 VEC_INLINE void run_lines(const tile *first, const size_t most, const size_t vectors,
                           const bool along, const bool part)
 {
@@ -283,8 +281,8 @@ static void run_columns(const sh_matrix_product *p, size_t line, size_t lines, s
 }
 
 /*
- * A block. If b is not packed, each of its rows is in another page, so whole chains are slow. They
- * are then computed in parts: a few rows of b for all columns.
+ * If b is not packed, its rows are in different pages, which makes whole chains slow. So a few rows
+ * of b at a time are used for all columns.
  */
 static void run_block(const sh_matrix_product *p, size_t line, size_t lines, size_t row,
                       size_t rows)
@@ -306,8 +304,8 @@ static void run_block(const sh_matrix_product *p, size_t line, size_t lines, siz
 }
 
 /*
- * Blocks have BLOCK rows or more (whole lines if there are several): enough to use loaded parts of
- * b often, and few enough for a and c to stay in the cache for all columns.
+ * Blocks have at least BLOCK rows (whole lines if there are several): enough to reuse b, and few
+ * enough for a and c to stay in the cache.
  */
 static void product(const sh_matrix_product *p)
 {

@@ -2,7 +2,7 @@
 /* Activations (graph/op_activation.c). */
 #include "backend/lower/lowering.h"
 
-/* The operator in the graph calls the gradient. */
+/* The kernel of a gradient takes the activation's operator. */
 #define ACTIVATION(name)                                                                           \
     static void name##_forward(const sh_call *call)                                                \
     {                                                                                              \

@@ -4,7 +4,7 @@
 
 #include "backend/lower/lowering.h"
 
-/* Windows over images of `channels`. Pairs are height, width. */
+/* Pairs are height, width. */
 typedef struct average {
     size_t images, channels;
     size_t in[2], out[2];
@@ -41,7 +41,6 @@ static void divide(float *y, float divisor, size_t count)
         y[c] /= divisor;
 }
 
-/* y = mean of one window of x. */
 static void gather_window(const average *a, const float *image, range rows, range columns, float *y)
 {
     memset(y, 0, a->channels * sizeof *y);
@@ -74,7 +73,7 @@ static void forward(const sh_call *call)
 
 const sh_lowering sh_lower_avg_pool = {.run = forward, .layout = SH_LAYOUT_CHANNELS_LAST};
 
-/* Adds a window's part of dy to dx. `part`: memory for it. */
+/* Adds a window's part of dy to dx. */
 static void spread_window(const average *a, float *image, range rows, range columns,
                           const float *dy, float *part)
 {

@@ -66,7 +66,7 @@ static void sum_weight(const sh_kernels *kernels, size_t P, const float *dy, con
     }
 }
 
-/* One group of one sample: computes dx, and adds to its dw and db. */
+/* Computes dx of one group of one sample, and adds to dw and db. */
 static void backward_group(const sh_kernels *kernels, const extent *e, const float *dy,
                            const float *x, const float *w, float epsilon, float *dx, float *dw,
                            float *db)

@@ -12,7 +12,6 @@
 
 #include "backend/lower/lowering.h"
 
-/* Floats of packed samples. */
 static size_t turned_x(size_t N, size_t K)
 {
     return sh_panel_floats(K, N);

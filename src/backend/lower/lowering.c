@@ -64,7 +64,6 @@ static void run_node(const void *opaque, void *const *operands, const sh_slab *s
 
 static const sh_kernel node_kernel = {.run = run_node, .release = free};
 
-/* Gets the operands in the layouts that the lowering requests. */
 static sh_status gather_operands(sh_compiler *compiler, const sh_node *node, node_state *state,
                                  sh_buffer_id *operands)
 {

@@ -70,7 +70,6 @@ static inline SH_INLINE rows divide(const sh_norm *norm, void *scratch)
     return r;
 }
 
-/* Repeats the first `channels` elements. */
 static ONCE void repeat(const sh_norm *norm, float *row)
 {
     for (size_t i = norm->channels; i < norm->width; i += norm->channels)
@@ -128,7 +127,6 @@ static ONCE void begin_measuring(const sh_norm *norm, const double *center, floa
     memset(squares, 0, norm->width * sizeof *squares);
 }
 
-/* Ends a block of rows `first` to `end`. */
 static ONCE void end_measuring(const sh_norm *norm, const rows *r, size_t first, size_t end)
 {
     double *const sum = r->by_channel[0], *const squares = r->by_channel[1];
@@ -311,7 +309,6 @@ static inline SH_INLINE void sum_all(const sh_norm *norm, bool rectifies, float 
     }
 }
 
-/* Turns the sums into gradients and parts of dx. */
 static ONCE void conclude(const sh_norm *norm, const sh_norm_channels *of, const float *scale,
                           const double *sum, const double *product, float *dw, float *db,
                           float *parts)
