@@ -28,8 +28,7 @@ static json_t *load(void)
     return file;
 }
 
-/* ---- layers by name ---------------------------------------------------------------------------
- */
+/* ---- layers by name -------------------------------------------------------------------------- */
 
 static sh_value_id flattened(sh_net *net, const sh_value_id *out, size_t count)
 {
@@ -125,8 +124,7 @@ static sh_value_id make(sh_net *net, const char *name, const json_t *settings,
     return flattened(net, &y, 1);
 }
 
-/* ---- running ----------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* The graph of a case. Outputs: the result, then the gradient of each input. */
 typedef struct subject {

@@ -113,7 +113,7 @@ static void expect_floats(const void *data, size_t count, const float *expected)
 static const float up[8] = {-3, -2, -1, 0, 1, 2, 3, 4};
 static const float odd[8] = {10, 20, 30, 40, 50, 60, 70, 80};
 
-/* ---- what is compiled ------------------------------------------------------------------------ */
+/* ---- compilation ----------------------------------------------------------------------------- */
 
 static size_t count_work(const sh_program *program, enum sh_work_kind kind, bool prepares)
 {

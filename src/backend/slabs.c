@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 
-/* For groups of rows, whose values only the next instruction reads. */
+/* The limit of a slab of rows, which only the next instruction reads. */
 #define ROWS_BYTES ((size_t)1 << 18)
 
 /* How the members of a group use a buffer. */

@@ -18,7 +18,7 @@
 #define FORWARD "conv2d moments; batch_norm conv2d moments"
 #define BACKWARD "batch_norm_grad conv2d_grad_weight"
 
-/* ---- what is grouped ------------------------------------------------------------------------- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 static sh_program *compile(const sh_graph *graph, bool on_demand, size_t slab_bytes)
 {
@@ -78,7 +78,7 @@ static void groups_end_where_all_samples_are_needed(void **state)
     sh_graph_free(graph);
 }
 
-/* ---- what is computed ------------------------------------------------------------------------ */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static void add_to_digest(void *context, uint32_t parameter, const sh_gradient *gradient)
 {

@@ -38,8 +38,7 @@ static void stop(machine *m)
     free(m->shared);
 }
 
-/* ---- PyTorch's numbers -------------------------------------------------------------------------
- */
+/* ---- PyTorch's numbers ----------------------------------------------------------------------- */
 
 static json_t *load(void)
 {
@@ -205,8 +204,7 @@ static void operators_mean_what_pytorchs_do(void **state)
     json_decref(file);
 }
 
-/* ---- dropout -----------------------------------------------------------------------------------
- */
+/* ---- dropout --------------------------------------------------------------------------------- */
 
 #define ELEMENTS 150 /* of a sample: two groups of 64 words and a rest */
 
@@ -302,8 +300,7 @@ static void dropout_keeps_as_many_as_it_should(void **state)
     assert_memory_not_equal(a, a + ELEMENTS, ELEMENTS * sizeof *a);
 }
 
-/* ---- sums ---------------------------------------------------------------------------------------
- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 /* Element i of values that vary, far from zero. */
 static float wandering(size_t i, size_t count)

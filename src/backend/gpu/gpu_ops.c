@@ -127,8 +127,7 @@ static sh_status concat(const sh_gpu_call *call)
     return SH_OK;
 }
 
-/* ---- batch normalisation ----------------------------------------------------------------------
- */
+/* ---- batch normalisation --------------------------------------------------------------------- */
 
 static sh_gpu_work norm_work(const sh_gpu_call *call, const sh_shape *x)
 {

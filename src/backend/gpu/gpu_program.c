@@ -274,7 +274,7 @@ static sh_gpu_range range_of(const sh_gpu_program *program, sh_value_id value, u
                           place->bytes * (place->shared ? 1 : grains)};
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- construction ---------------------------------------------------------------------------- */
 
 /* Stores a zeroed list of at least one item in `list`, a pointer to a pointer. */
 static sh_status new_list(void *list, size_t count, size_t bytes)

@@ -94,8 +94,7 @@ static uint32_t bits_of(float value)
     return bits;
 }
 
-/* ---- what the processor makes, in the order of proof.cl ----------------------------------------
- */
+/* ---- the processor's results, in the order of proof.cl --------------------------------------- */
 
 static uint32_t fused(float a, float b, float c)
 {
@@ -196,8 +195,7 @@ static bool is_same(size_t operation, uint32_t got, uint32_t expected)
            (operations[operation].makes_float && isnan(float_of(got)) && isnan(float_of(expected)));
 }
 
-/* ---- the proof ---------------------------------------------------------------------------------
- */
+/* ---- the proof ------------------------------------------------------------------------------- */
 
 static void choose_values(proof *at)
 {

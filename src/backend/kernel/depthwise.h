@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolutions in which each channel is a group, on channels-last images: x [N, H, W, C], w [R, S,
- * C], y [N, P, Q, C]. Each output is a chain of fused multiply-adds from +0, over the positions of
- * its window inside the image, ascending:
+ * Convolutions in which each channel is a group, on channels-last images: x [N, H, W, C],
+ * w [R, S, C], y [N, P, Q, C]. Each output is a chain of fused multiply-adds from +0, over the
+ * positions of its window inside the image, ascending:
  *
  *     forward    y[n][p][q][c]:  rows, columns of the window; then the bias is added
  *     input     dx[n][h][w][c]:  p, q

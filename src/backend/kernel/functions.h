@@ -67,10 +67,10 @@ VEC_INLINE vec vec_polynomial(vec x, const float *c, const size_t degree)
 }
 
 /*
- * e^x = 2^k e^r, where x = k ln 2 + r and |r| is at most about ln 2 / 2. Adding 1.5 2^23 rounds x /
- * ln 2 to the integer k, in the last bits of that sum. A float cannot hold every 2^k, so the code
- * multiplies by two powers of two; only the second product can round. x is limited first: beyond
- * the limits the result is infinite or 0.
+ * e^x = 2^k e^r, where x = k ln 2 + r and |r| is at most about ln 2 / 2. Adding 1.5 2^23 rounds
+ * x / ln 2 to the integer k, in the last bits of that sum. A float cannot hold every 2^k, so the
+ * code multiplies by two powers of two; only the second product can round. x is limited first:
+ * beyond the limits the result is infinite or 0.
  */
 VEC_FUNCTION vec vec_exp(vec x)
 {

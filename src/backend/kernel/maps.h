@@ -5,8 +5,8 @@
  *     kernels->activate(SH_OP_gelu, 0, count, x, y);
  *     const float sum = kernels->exp_sum(count, kernels->largest(count, x), x, y);
  *
- * A sum has 16 parts: part p adds elements p, p + 16, p + 32, ... in this order to +0. Then part p
- * + 8 is added to part p for p < 8, then p + 4 for p < 4, p + 2 and p + 1: part 0 is the sum.
+ * A sum has 16 parts: part p adds elements p, p + 16, p + 32, ... in this order to +0. Then part
+ * p + 8 is added to part p for p < 8, then p + 4 for p < 4, p + 2 and p + 1: part 0 is the sum.
  *
  * Threads: any; operands are borrowed for the call.
  */

@@ -154,8 +154,8 @@ static void rows_inside(ptrdiff_t first, ptrdiff_t step, size_t count, size_t ro
 /* --- Windows: y and dx --------------------------------------------------------------------- */
 
 /*
- * Outputs along one axis: output i is at first + i step, and through weight t sees position origin
- * + i advance + t pitch of the other image, if that exists.
+ * Outputs along one axis: output i is at first + i step, and through weight t sees position
+ * origin + i advance + t pitch of the other image, if that exists.
  */
 typedef struct axis {
     size_t outputs, first, step, taps, extent;

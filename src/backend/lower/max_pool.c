@@ -102,8 +102,7 @@ static inline SH_INLINE void spread_window(const pooling *g, float *image, taps 
         }
 }
 
-/* ---- windows that lie whole in the image --------------------------------------------------------
- */
+/* ---- windows inside the image ---------------------------------------------------------------- */
 
 /* Offset of a tap from the first, in floats. R and S below: extent of the window. */
 static inline SH_INLINE size_t tap_offset(const pooling *g, size_t r, size_t s)
@@ -203,8 +202,7 @@ static inline SH_INLINE void spread_whole(const pooling *g, const float *dy, con
     }
 }
 
-/* ---- all windows -------------------------------------------------------------------------------
- */
+/* ---- all windows ----------------------------------------------------------------------------- */
 
 static inline SH_INLINE void forward_body(const pooling *g, const float *x, float *y,
                                           uint8_t *choice)
