@@ -8,7 +8,7 @@
  *         printf("%.2f %%\n", 100 * result.accuracy);
  *     sh_eval_result_release(&result);
  *
- * Threads: the call blocks, and may be made from any thread.
+ * Threads: any; the call blocks.
  */
 #ifndef SHOAL_EVAL_H
 #define SHOAL_EVAL_H
@@ -23,43 +23,42 @@ extern "C" {
 #define SH_EVAL_WORST_MOST 10000
 
 typedef struct sh_eval_options {
-    /* NULL: those of the job that the weights are from; without a model the best checkpoint of a
-     * run is measured where there is one, else the last. How samples were read and prepared in
-     * training is taken from the weights where they say it: tables and photos of other `data` are
-     * given to the model as those were, and all of them are measured where they have no split. */
+    /* NULL: those of the job that made the weights. Without a model, a run's best checkpoint is
+     * measured if it has one, else its last. Samples are read and prepared as in training if the
+     * weights say how. Tables and photos of other `data` are fitted to the model; without a split,
+     * all their samples count. */
     const char *model, *data;
-    const char *weights;   /* safetensors file, run folder, ONNX file (without a model) */
+    const char *weights;   /* safetensors file, run folder, or ONNX file (without a model) */
     uint32_t lanes;        /* 0: all cores */
-    uint64_t memory;       /* most bytes to hold resident; 0: any number */
-    uint32_t resize;       /* side of the images; 0: as in the weights' training, if known */
-    const char *normalize; /* as in sh_job; NULL: as in the weights' training, if known */
-    uint32_t worst;        /* samples to list: at most SH_EVAL_WORST_MOST; 0: none */
+    uint64_t memory;       /* limit of resident bytes; 0: none */
+    uint32_t resize;       /* side of the images; 0: as in training, if known */
+    const char *normalize; /* as in sh_job; NULL: as in training, if known */
+    uint32_t worst;        /* samples to list, at most SH_EVAL_WORST_MOST; 0: none */
 } sh_eval_options;
 
 typedef struct sh_eval_result {
     char model[SH_MODEL_BYTES], data[SH_DATA_BYTES];
-    char weights[SH_RUN_BYTES]; /* the file that they are from */
+    char weights[SH_RUN_BYTES]; /* their file */
     uint64_t parameters, samples;
     double loss, seconds;
-    double accuracy; /* NaN where numbers are predicted */
-    double mae;      /* mean absolute error of numbers; else NaN */
+    double accuracy; /* NaN if numbers are predicted */
+    double mae;      /* mean absolute error of predicted numbers; else NaN */
     char weights_hash[SH_HASH_BYTES];
-    char note[SH_EVAL_NOTE_BYTES]; /* what the user should know, or "" */
+    char note[SH_EVAL_NOTE_BYTES]; /* for the user, or "" */
 
-    /* All figures as JSON: those of each class or target, the confusion matrix. The members are
-     * those of metrics.json in a run's folder. Owned. */
+    /* All figures as JSON, with the members of metrics.json in a run's folder: also those of each
+     * class or target, and the confusion matrix. Owned. */
     char *metrics;
-    char *worst;    /* the samples with the largest losses as CSV; NULL where none were asked for.
-                       Owned */
-    char *pictures; /* JSON of some of these, with pictures, for sh_eval_page; likewise. Owned */
+    char *worst;    /* CSV of the samples with the largest losses; NULL: not requested. Owned */
+    char *pictures; /* JSON for sh_eval_page: some of these with pictures; likewise. Owned */
 } sh_eval_result;
 
 SHOAL_API sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result) SHOAL_CHECKED;
 
 SHOAL_API void sh_eval_result_release(sh_eval_result *result);
 
-/* A page of the samples in `pictures` (sh_eval_result), which asks for nothing from outside.
- * `*html` is owned: free() it. SH_FORMAT where it is no JSON object. */
+/* Makes a self-contained HTML page of `pictures` (sh_eval_result). `*html` is owned: free() it.
+ * SH_FORMAT: `pictures` is not a JSON object. */
 SHOAL_API sh_status sh_eval_page(char **html, const char *pictures,
                                  const char *title) SHOAL_CHECKED;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Another device coordinates a running job from now on.
+ * Makes another device the coordinator of a running job.
  *
  *     char receiver[SH_NAME_BYTES];
  *     if (sh_hand_over(receiver, "runs/a", NULL) == SH_OK)
@@ -18,10 +18,10 @@ extern "C" {
 #endif
 
 /*
- * Asks the coordinator whose run is in the folder `run`; it takes part as a device afterwards, and
- * its run ends. `device`: who is to take its place; NULL: the first that can. `receiver` gets its
- * name. SH_REFUSED says why no device, or not this one, can. SH_NOT_FOUND: there is no such folder.
- * SH_LIMIT: nobody has answered within some seconds, so the run is not at work, or hangs.
+ * Asks the coordinator that writes the run folder `run`. It then continues as an ordinary device
+ * and its run ends. `device`: its successor; NULL: the first that can. `receiver` gets its name.
+ * SH_REFUSED: no device, or not this one, can. SH_NOT_FOUND: no such folder. SH_LIMIT: no answer
+ * within some seconds; the run is not active, or hangs.
  */
 SHOAL_API sh_status sh_hand_over(char receiver[SH_NAME_BYTES], const char *run,
                                  const char *device) SHOAL_CHECKED;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A job: everything that decides the weights, and nothing else. Two runs of one job end with the
- * same weights, whatever computed them.
+ * A job: exactly the options that determine the weights. All runs of a job end with the same
+ * weights, on any devices.
  *
  *     sh_job job;
  *     sh_job_init(&job);
@@ -37,27 +37,25 @@ extern "C" {
 #define SH_MONITOR_BYTES 16
 #define SH_SAMPLING_BYTES 16
 
-/* Its members are the rows of shoal/options.def that belong to the job. */
+/* The rows of shoal/options.def that belong to the job. */
 typedef struct sh_job {
 #define SH_JOB_TEXT(member, bytes, name, usual, study, ...) char member[bytes];
 #define SH_JOB_NUMBER(kind, member, name, usual, study, ...) SH_OPTION_TYPE_##kind member;
 #include "shoal/options.def"
 } sh_job;
 
-/* Which of them the user has set; in resuming, the others are the checkpoint's. */
+/* The members that the user has set; a resumed job takes the others from its checkpoint. */
 typedef struct sh_job_given {
 #define SH_JOB_TEXT(member, ...) bool member;
 #define SH_JOB_NUMBER(kind, member, ...) bool member;
 #include "shoal/options.def"
 } sh_job_given;
 
-/* Sets the defaults of shoal/options.def; the model and the data are empty. */
+/* Sets the defaults of shoal/options.def; model and data are empty. */
 SHOAL_API void sh_job_init(sh_job *job);
 
-/*
- * Fills what was left to be chosen (grain, workers) and checks every option. SH_INVALID names the
- * option and what it may be. The model and the data are checked when they are opened.
- */
+/* Chooses grain and workers if they are open and checks all options. SH_INVALID: the message names
+ * the option and its allowed values. Model and data are checked when they are opened. */
 SHOAL_API sh_status sh_job_complete(sh_job *job) SHOAL_CHECKED;
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lending this device to a job that was started elsewhere.
+ * Lends this device to a job that another device started.
  *
  *     sh_join_options options = {.token = token, .stop = stop};
  *     sh_join_result result;
@@ -9,8 +9,7 @@
  *     else
  *         fprintf(stderr, "%s\n", sh_message());
  *
- * Threads: each call blocks and may be made from any thread, several at once; observers are called
- * on the calling thread.
+ * Threads: any, also several calls at once. A call blocks and calls its observer on its thread.
  */
 #ifndef SHOAL_JOIN_H
 #define SHOAL_JOIN_H
@@ -25,48 +24,48 @@ extern "C" {
 
 typedef struct sh_join_options {
     const char *token;
-    const char *data;  /* where this device holds the job's data; NULL: as the job says, and where
-                          they are not there, from the other devices */
-    uint64_t cache;    /* most bytes on disk for data from other devices; 0: any number */
-    const char *name;  /* NULL: the host's name */
-    const char *lanes; /* as sh_lanes_check has them; NULL: all cores */
-    uint64_t memory;   /* most bytes that this device may hold resident; 0: any number */
-    bool local;        /* a device that `train` has started on its own machine */
-    uint32_t reconnect_s; /* how long to look for who goes on with the job when the connection to
-                             the coordinator is lost; 0: not at all */
-    uint32_t wait_s;  /* how long to wait, before the job has begun, for a coordinator that cannot
-                         be reached yet; 0: not at all, SH_JOIN_WAIT_EVER: for any time */
-    bool never_lead;  /* this device does not go on as the coordinator where that is lost */
-    const char *run;  /* the folder of the run where it does; NULL: a new one, as train makes it */
-    uint16_t port;    /* where other devices reach this one; 0: any that is free */
-    const char *save; /* a file that gets the job's last weights: ONNX or NumPy's arrays where
-                         its name ends in .onnx or .npz, else safetensors; NULL: none */
+    const char *
+        data; /* the job's data on this device; NULL: where the job says, else from other devices */
+    uint64_t cache;       /* disk limit in bytes for data from other devices; 0: none */
+    const char *name;     /* NULL: host name */
+    const char *lanes;    /* as for sh_lanes_check; NULL: all cores */
+    uint64_t memory;      /* limit of resident bytes; 0: none */
+    bool local;           /* started by `train` on its own machine */
+    uint32_t reconnect_s; /* how long to look for a new coordinator if the connection is lost; 0:
+                             not at all */
+    uint32_t wait_s;      /* how long to try to reach a job that has not begun; 0: once,
+                             SH_JOIN_WAIT_EVER: no limit */
+    bool never_lead;      /* never become the coordinator */
+    const char *run;      /* run folder as coordinator; NULL: a new one, named like train's */
+    uint16_t port;        /* for other devices; 0: any free one */
+    const char *save;     /* file for the last weights: ONNX or NumPy for .onnx or .npz, else
+                             safetensors; NULL: none */
     sh_stop *stop;
     sh_observer *observer;
     void *context;
 } sh_join_options;
 
-/* How the job stands where this device's part in it ends. */
+/* The state of the job when this device's part ended. */
 typedef struct sh_join_result {
-    bool stood_by;     /* at the end: others made the last steps faster without this device */
-    bool took_part;    /* it has the last weights; else all below is zero */
-    bool led;          /* this device was the coordinator at the end: it has the run's folder */
-    bool complete;     /* the job reached its end; false: it was stopped */
-    uint32_t epochs;   /* complete ones since the job began */
-    uint64_t steps;    /* since the job began */
+    bool stood_by;   /* on standby at the end, because the others were faster without this device */
+    bool took_part;  /* it has the last weights; else all below is zero */
+    bool led;        /* it was the coordinator at the end and has the run's folder */
+    bool complete;   /* the job reached its end; false: stopped */
+    uint32_t epochs; /* completed since the job began */
+    uint64_t steps;  /* since the job began */
     double train_loss; /* mean of the last epoch */
-    double val_loss; /* of the last validation that this device took part in; NaN: none, as next */
+    double val_loss;   /* of this device's last validation; NaN: none, like the next */
     double val_accuracy;
-    bool numbers;                     /* are predicted: the next counts, not the accuracy */
+    bool numbers;                     /* numbers are predicted: val_mae counts, not val_accuracy */
     double val_mae;                   /* mean absolute error */
-    char weights_hash[SH_HASH_BYTES]; /* as that of sh_summary */
+    char weights_hash[SH_HASH_BYTES]; /* like that of sh_summary */
 } sh_join_result;
 
 /*
- * Lends this device until the job ends: SH_OK, and `result` says how it ended; `result` may be
- * NULL. A job that ends well while this device connects is SH_OK too. With `save`, SH_PEER_LOST
- * where this device has not got the last weights. SH_STOPPED after a request to stop; the job then
- * ends with a checkpoint. SH_REFUSED, SH_NETWORK, SH_PEER_LOST say why not.
+ * Lends this device until the job ends, with SH_OK and its end in `result` (or NULL). Also SH_OK if
+ * the job ends well while this device connects. With `save`, SH_PEER_LOST: this device lacks the
+ * last weights. SH_STOPPED: on request; the job ends with a checkpoint. SH_REFUSED, SH_NETWORK,
+ * SH_PEER_LOST: the message has the reason.
  */
 SHOAL_API sh_status sh_join(const sh_join_options *options, sh_join_result *result) SHOAL_CHECKED;
 

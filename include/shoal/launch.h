@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The place of this process among those that a launcher of parallel programs (mpirun, srun)
- * started, read from the environment.
+ * The rank of this process under a parallel launcher (mpirun, srun), read from the environment.
  *
  *     sh_launch launch;
  *     if (sh_launch_read(&launch) && launch.rank > 0)
@@ -22,7 +21,7 @@ extern "C" {
 #endif
 
 typedef struct sh_launch {
-    uint32_t rank, ranks; /* this process, from 0, and their number */
+    uint32_t rank, ranks; /* of this process, from 0; their number */
     uint32_t here;        /* ranks on this machine; 1 if unknown */
     const char *launcher; /* "mpirun"; static storage */
 } sh_launch;

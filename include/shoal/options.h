@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options of a training, for programs that offer them: what each is called, what it may be,
- * what it is for. All come from one list, shoal/options.def.
+ * The options of a training, for programs that offer them: names, allowed values, help. All come
+ * from shoal/options.def.
  *
  *     for (const sh_option *each = sh_options(); each->kind != SH_OPTION_END; each++)
  *         printf("--%s %s  %s\n", each->name, each->value != NULL ? each->value : "", each->help);
@@ -23,17 +23,17 @@ extern "C" {
 
 typedef enum sh_option_kind {
     SH_OPTION_END,    /* ends a list */
-    SH_OPTION_FLAG,   /* bool: true where the option is given; takes no value */
-    SH_OPTION_SWITCH, /* uint32_t: 1 where the option is given; takes no value */
-    SH_OPTION_U32,    /* uint32_t: whole number */
-    SH_OPTION_U64,    /* uint64_t: whole number */
+    SH_OPTION_FLAG,   /* bool: true if given; takes no value */
+    SH_OPTION_SWITCH, /* uint32_t: 1 if given; takes no value */
+    SH_OPTION_U32,    /* uint32_t: integer */
+    SH_OPTION_U64,    /* uint64_t: integer */
     SH_OPTION_BYTES,  /* uint64_t: "96M"; K, M, G, T are powers of 1024 */
     SH_OPTION_FLOAT,  /* float: finite */
     SH_OPTION_TEXT,   /* const char *: not empty, no control characters; borrowed */
-    SH_OPTION_NAME,   /* char[max + 1]: as a text, but copied */
+    SH_OPTION_NAME,   /* char[max + 1]: like TEXT, but copied */
 } sh_option_kind;
 
-/* The C type of a kind in shoal/options.def; that of a NAME is an array. */
+/* The C type of a kind in shoal/options.def; a NAME is an array. */
 #define SH_OPTION_TYPE_FLAG bool
 #define SH_OPTION_TYPE_SWITCH uint32_t
 #define SH_OPTION_TYPE_U32 uint32_t
@@ -43,49 +43,48 @@ typedef enum sh_option_kind {
 #define SH_OPTION_TYPE_TEXT const char *
 
 typedef enum sh_option_owner {
-    SH_OPTION_OF_PROGRAM, /* a command line's own */
-    SH_OPTION_OF_JOB,     /* decides the weights: the same for all devices, a member of sh_job */
-    SH_OPTION_OF_DEVICE,  /* of this call alone, a member of sh_train_options */
+    SH_OPTION_OF_PROGRAM, /* of a command line */
+    SH_OPTION_OF_JOB,     /* determines the weights; equal on all devices; in sh_job */
+    SH_OPTION_OF_DEVICE,  /* of this call only; in sh_train_options */
 } sh_option_owner;
 
 typedef struct sh_option {
     sh_option_kind kind;
     sh_option_owner owner;
-    const char *member; /* its name in C, and of a job's option in job.json */
-    const char *name;   /* as typed, without its dashes */
-    const char *value;  /* what help calls the value: "N"; NULL: it takes none */
-    const char *alone;  /* the value where none is given; NULL: it needs one */
+    const char *member; /* name in C and, of a job's option, in job.json */
+    const char *name;   /* as typed, without dashes */
+    const char *value;  /* its value in help: "N"; NULL: takes none */
+    const char *alone;  /* the value if none is given; NULL: one is required */
     const char *help;   /* one line */
-    const char *plan; /* help of `shoal plan`, "" where it is `help`; NULL: plan does not take it */
+    const char *plan;   /* help of `shoal plan`, "": `help`; NULL: not an option of plan */
 
-    /* The range. `max` 0: what the type holds; the bytes of a text. */
+    /* The range. `max` 0: the maximum of the type; for a text, its bytes. */
     double min, max;
-    bool above, below; /* a float: `min`, `max` themselves are outside */
-    bool suggests;     /* `words` are what shells complete, not all that there is */
-    const char *zero;  /* what 0 does, where it is outside of the range but may be set */
+    bool above, below; /* of a FLOAT: `min`, `max` are excluded */
+    bool suggests;     /* `words` are completions, not all values */
+    const char *zero;  /* the effect of 0, if 0 is allowed outside the range */
     const char *unit;  /* of the number: "epochs" */
-    const char *words; /* the values that there are: "32|16|8"; NULL: a range */
+    const char *words; /* the allowed values, "32|16|8"; NULL: a range */
 
-    bool argument; /* stands without a name: MODEL, DATA */
-    bool derived;  /* not typed: it follows from another option, of this name */
-    bool resume;   /* may be given anew to a job that is resumed */
+    bool argument; /* positional: MODEL, DATA */
+    bool derived;  /* not typed: follows from the option of this name */
+    bool resume;   /* may be changed when a job is resumed */
     bool hidden;   /* not in help */
     bool shows_default;
-    char letter;     /* its short form, "-o"; 0: none */
-    uint8_t help_at; /* place in help; equal ones stand as in the list */
-    uint8_t json_at; /* place in job.json, from 1, for the options that every file contains; 0: the
-                        option was added later. It is written after the others, and a file
-                        without it means its default. */
-    size_t offset;   /* within sh_job, sh_train_options, or the program's own struct */
-    size_t given;    /* of a bool that is set when it is used: within sh_job_given, or the program's
-                        own struct, where 0 is none */
+    char letter;     /* short form, "-o"; 0: none */
+    uint8_t help_at; /* order in help; equal ones: as in the list */
+    uint8_t json_at; /* order in job.json, from 1, of options in every file; 0: added later, written
+                        at the end, and default if absent */
+    size_t offset;   /* in sh_job, sh_train_options, or the program's struct */
+    size_t given;    /* of a bool that says whether it was given: in sh_job_given or the program's
+                        struct, where 0 is none */
 } sh_option;
 
-/* The job's and the device's options; SH_OPTION_END ends the list. Static storage. */
+/* The options of job and device, ended by SH_OPTION_END. Static. */
 SHOAL_API const sh_option *sh_options(void);
 
-/* Whether it is one of the job's that decide how samples are read and prepared, for training and
- * for every later use of the weights: --resize and --target, not --augment. */
+/* Whether it is a job's option that determines how samples are read and prepared, in training and
+ * in each later use of the weights: --resize and --target, not --augment. */
 SHOAL_API bool sh_option_reads(const sh_option *option);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What runs have left behind, for people to read: tables, or a page with charts.
+ * Reports on runs: tables, or a page with charts.
  *
  *     const char *const runs[] = {"runs/a", "runs/b"};
  *     char *text;
@@ -8,7 +8,7 @@
  *         fputs(text, stdout);
  *     free(text);
  *
- * Threads: the call blocks, and may be made from any thread; a run may be going on meanwhile.
+ * Threads: any; the call blocks. A run may be active meanwhile.
  */
 #ifndef SHOAL_REPORT_H
 #define SHOAL_REPORT_H
@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-/* One list: name, what it is. */
+/* Name, description. */
 #define SH_REPORT_MAP(X)                                                                           \
     X(text, "tables for a terminal")                                                               \
     X(markdown, "the same in Markdown")                                                            \
@@ -35,18 +35,16 @@ typedef enum sh_report_format {
 } sh_report_format;
 
 typedef struct sh_report_options {
-    /* Their folders, or databases; compared where there are several. Or a sweep's folder, alone, of
-     * which the tables of its study are made, as text or Markdown. */
+    /* Folders or databases of runs; several are compared. Or one sweep's folder: tables of its
+     * study, as text or Markdown. */
     const char *const *runs;
     size_t run_count;
     sh_report_format format;
-    const char *output; /* file that is replaced as a whole; NULL: `*text` */
+    const char *output; /* file, replaced atomically; NULL: `*text` */
 } sh_report_options;
 
-/*
- * `*text` is owned: free() it; NULL where there is an output. SH_NOT_FOUND without the database of
- * a run, SH_FORMAT, SH_VERSION and SH_CORRUPT where it cannot be read; each names the file.
- */
+/* `*text` is owned: free() it; NULL with an output. SH_NOT_FOUND: a run has no database. SH_FORMAT,
+ * SH_VERSION, SH_CORRUPT: it cannot be read. The message names the file. */
 SHOAL_API sh_status sh_report(const sh_report_options *options, char **text) SHOAL_CHECKED;
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What runs have left: which there are, one of them as it stands, and its tables as text.
+ * Lists runs, reads the state of one, and writes its tables as text.
  *
  *     sh_run_list list;
  *     if (sh_runs_list(&list, "runs") == SH_OK)
@@ -8,13 +8,12 @@
  *             printf("%s %.2f %%\n", list.runs[i].name, 100 * list.runs[i].val_accuracy);
  *     sh_run_list_release(&list);
  *
- * A run may go on meanwhile; nothing is changed. A number that is not known is NaN. Moments are in
- * seconds since 1970.
+ * A run may be active meanwhile; nothing is changed. NaN: unknown. Times are seconds since 1970.
  *
- * Failures: SH_NOT_FOUND where there is no run; SH_FORMAT, SH_VERSION, SH_CORRUPT where its
- * database is not one, of a version that is not known here, damaged; SH_PERMISSION, SH_IO.
+ * Failures: SH_NOT_FOUND: no run. SH_FORMAT, SH_VERSION, SH_CORRUPT: its database is not one, has
+ * an unknown version, is damaged. SH_PERMISSION, SH_IO.
  *
- * Threads: any; each call opens what it reads for itself.
+ * Threads: any.
  */
 #ifndef SHOAL_RUNS_H
 #define SHOAL_RUNS_H
@@ -28,14 +27,14 @@
 extern "C" {
 #endif
 
-/* One list: name, text. */
+/* Name, text. */
 #define SH_RUN_STATE_MAP(X)                                                                        \
     X(COMPLETE, "complete")                                                                        \
     X(STOPPED, "stopped") /* on request, or because a device was lost */                           \
     X(FAILED, "failed")   /* `reason` says why */                                                  \
     X(RUNNING, "running")                                                                          \
-    X(KILLED, "killed")         /* it ended without a word */                                      \
-    X(UNREADABLE, "unreadable") /* `reason` says why; of the rest the name alone is known */
+    X(KILLED, "killed")         /* it ended without a record */                                    \
+    X(UNREADABLE, "unreadable") /* `reason` says why; only the name is known */
 
 typedef enum sh_run_state {
 #define SH_RUN_STATE_ENUM(name, text) SH_STATE_##name,
@@ -43,21 +42,21 @@ typedef enum sh_run_state {
 #undef SH_RUN_STATE_ENUM
 } sh_run_state;
 
-/* Static storage. */
+/* Static. */
 SHOAL_API const char *sh_run_state_text(sh_run_state state);
 
 typedef struct sh_run_about {
     char folder[SH_RUN_BYTES];
-    char name[256]; /* the last part of it */
+    char name[256]; /* the last part of the folder */
     sh_run_state state;
     char reason[SH_RUN_BYTES];
     char model[SH_MODEL_BYTES];
     char data[SH_DATA_BYTES];
-    uint32_t devices;              /* that took part since the training was started or resumed */
-    uint64_t step, steps;          /* applied, of the whole job */
-    uint32_t epoch, epochs;        /* in which the last step was, from 1; of the whole job */
-    double val_loss, val_accuracy; /* of the last epoch that was validated */
-    double started, seconds;       /* seconds of all sessions, without the time between them */
+    uint32_t devices;              /* since the training was started or resumed */
+    uint64_t step, steps;          /* applied; of the whole job */
+    uint32_t epoch, epochs;        /* of the last step, from 1; of the whole job */
+    double val_loss, val_accuracy; /* of the last validation */
+    double started, seconds;       /* without the time between sessions */
 } sh_run_about;
 
 typedef struct sh_run_list {
@@ -65,10 +64,8 @@ typedef struct sh_run_list {
     size_t count;
 } sh_run_list;
 
-/*
- * The runs in `folder` (NULL: "runs"), or that one if it is a run itself. SH_NOT_FOUND where there
- * is no such folder; a run that cannot be read is in the list.
- */
+/* The runs in `folder` (NULL: "runs"), or `folder` itself if it is a run. Includes unreadable runs.
+ * SH_NOT_FOUND: no such folder. */
 SHOAL_API sh_status sh_runs_list(sh_run_list *list, const char *folder) SHOAL_CHECKED;
 SHOAL_API void sh_run_list_release(sh_run_list *list);
 
@@ -79,21 +76,21 @@ typedef struct sh_run_device {
     bool is_gone;
     char reason[256];          /* why it is gone */
     double share;              /* of a step's grains, 0 .. 1 */
-    double samples_per_second; /* that it computed itself */
-    /* Parts of its time in steps, 0 .. 1: reading, forward, backward and adding up; waiting for
-     * lanes of its own, for the other devices, for the network; updating weights. */
+    double samples_per_second; /* of its own samples */
+    /* Parts of its time in steps, 0 .. 1: computing; waiting for its lanes, other devices, the
+     * network; updating weights. */
     double compute, lanes, wait, network, optimizer;
-    double cpu; /* cores at work for it */
+    double cpu; /* cores that it uses */
     double memory_bytes;
     double sent_bytes_per_second, received_bytes_per_second;
     double temperature_celsius;
-    double throttled; /* 1 while it is held back for heat or voltage, else 0 */
-    double held_back; /* part of the time for which a quota kept it from running, 0 .. 1 */
+    double throttled; /* 1 while throttled for heat or voltage, else 0 */
+    double held_back; /* part of the time that a quota stopped it, 0 .. 1 */
 } sh_run_device;
 
 typedef struct sh_run_news {
     double at;
-    int64_t device; /* -1: of none */
+    int64_t device; /* -1: none */
     char kind[64];
     char text[512];
 } sh_run_news;
@@ -103,7 +100,7 @@ typedef struct sh_run_news {
 typedef struct sh_run_snapshot {
     sh_run_about about;
     double at;             /* of the newest figures */
-    double loss, accuracy; /* training: mean over the last few seconds */
+    double loss, accuracy; /* training: mean of the last few seconds */
     double samples_per_second, steps_per_second;
     double eta_seconds;
     sh_run_device *devices; /* owned */
@@ -112,14 +109,14 @@ typedef struct sh_run_snapshot {
     size_t news_count;
 } sh_run_snapshot;
 
-/* The run in `folder`, as it stands. Of one that is at work and has written nothing yet the state
- * is known, SH_STATE_RUNNING, and `about.steps` is 0. */
+/* The current state of a run. An active run that has not written anything is SH_STATE_RUNNING with
+ * `about.steps` 0. */
 SHOAL_API sh_status sh_run_look(sh_run_snapshot *snapshot, const char *folder) SHOAL_CHECKED;
 SHOAL_API void sh_run_snapshot_release(sh_run_snapshot *snapshot);
 
 typedef enum sh_export_format {
-    SH_EXPORT_CSV,  /* RFC 4180 with line feeds; a value that is not known is empty */
-    SH_EXPORT_JSON, /* a list of objects, each on a line; null; '?' for malformed UTF-8 */
+    SH_EXPORT_CSV,  /* RFC 4180 with line feeds; unknown values are empty */
+    SH_EXPORT_JSON, /* a list of objects, one per line; unknown: null; malformed UTF-8: '?' */
 } sh_export_format;
 
 typedef struct sh_export_options {

@@ -18,7 +18,7 @@ extern "C" {
 #define SHOAL_API __attribute__((visibility("default")))
 #define SHOAL_CHECKED __attribute__((warn_unused_result))
 
-/* One list: name, what it means. SH_OK is 0 and stays so; the others are not stable numbers. */
+/* Name, meaning. SH_OK is always 0; other numbers may change. */
 #define SH_STATUS_MAP(X)                                                                           \
     X(OK, "success")                                                                               \
     X(INVALID, "invalid argument")                                                                 \
@@ -48,17 +48,15 @@ typedef enum sh_status {
 #undef SH_STATUS_ENUM
 } sh_status;
 
-/* What a code means, in a few words; never NULL. Static storage. */
+/* The meaning of a code; never NULL. Static. */
 SHOAL_API const char *sh_status_text(sh_status status);
 
-/*
- * The message of this thread's last failure: what, where, and the remedy if known. Empty before the
- * first one. Borrowed until this thread's next failure.
- */
+/* The message of this thread's last failure: what, where, and the remedy if known. Initially empty.
+ * Borrowed until this thread's next failure. */
 SHOAL_API const char *sh_message(void);
 
-/* Sets that message, for a program that reports its own failures as it does the library's. Copied,
- * and cut where it is too long. */
+/* Sets that message, for a program that reports its own failures in the same way. Copied; truncated
+ * if too long. */
 SHOAL_API void sh_message_set(const char *text);
 
 #ifdef __cplusplus
