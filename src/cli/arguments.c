@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * getopt_long accepts abbreviations, which break scripts when an option is added, and leaves values
- * unchecked; so the parser is written out here. Numbers must be numbers to their last letter:
- * strtoull and strtof alone would take "12x", " 7", "-1" (as a huge number) and "nan".
+ * Why not getopt_long: it accepts abbreviations, which break scripts when an option is added, and
+ * does not check values. Nor do strtoull and strtof check enough: they accept "12x", " 7", "-1" (as
+ * a huge number) and "nan".
  */
 #include "cli/arguments.h"
 
@@ -22,7 +22,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Cut where someone pastes a page into an option. */
+/* Limits long arguments in messages. */
 #define SHOWN "%.160s"
 
 /* "--NAME TEXT: reason" */
@@ -41,7 +41,7 @@ __attribute__((format(printf, 3, 4))) static SHOAL_CHECKED sh_status refuse(cons
 static sh_status check_range(const sh_option *option, const char *text, uint64_t number,
                              bool too_large, uint64_t type_max)
 {
-    /* What is too large for a job is refused with the job, in the words that it has everywhere. */
+    /* A job checks its own maximum, with the same message for all callers. */
     const bool checked_later = option->owner == SH_OPTION_OF_JOB;
     const uint64_t max = option->max != 0 && !checked_later ? (uint64_t)option->max : type_max;
     if (too_large || number > max)
@@ -107,7 +107,7 @@ static sh_status store_float(const sh_option *option, const char *text, void *fi
     return SH_OK;
 }
 
-/* A TEXT is the argument itself, a NAME a copy of it. */
+/* TEXT stores the argument itself, NAME a copy. */
 static sh_status store_text(const sh_option *option, const char *text, void *field)
 {
     if (text[0] == '\0')
@@ -125,7 +125,7 @@ static sh_status store_text(const sh_option *option, const char *text, void *fie
     return SH_OK;
 }
 
-/* `text` is the argument as typed, `length` that of the name in it. */
+/* `text` is the argument; `name` and `length`, the name in it. */
 static sh_status unknown(const sh_option *options, const char *text, const char *name,
                          size_t length)
 {
@@ -142,7 +142,7 @@ static sh_status unknown(const sh_option *options, const char *text, const char 
     return sh_fail(SH_INVALID, "unknown option %.*s; did you mean --%s?", shown, text, meant.name);
 }
 
-/* Takes the option at argv[*at], and moves *at on where its value is the next argument. */
+/* Takes the option at argv[*at]; advances *at if its value is the next argument. */
 static sh_status take_option(const sh_option *options, void *values, int argc, char *const *argv,
                              int *at)
 {

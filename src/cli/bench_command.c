@@ -50,7 +50,7 @@ static json_t *rate_json(const sh_bench_rate *rate)
                      sh_json_number(rate->all));
 }
 
-/* Operations a second of each part; null: the layer does not have it. */
+/* Operations per second of each part; null: not computed. */
 static json_t *layers_json(const sh_bench_model *model)
 {
     json_t *layers = json_array();
@@ -92,7 +92,7 @@ static json_t *result_json(const sh_bench_result *result)
         sh_json_number(result->seconds), "models", models, "file", sh_json_text(result->file));
 }
 
-/* Each layer's parts beside the peak of a core while all compute. */
+/* Shows each layer's parts relative to the peak per core when all cores compute. */
 static int print_layers(const sh_bench_result *result, const sh_bench_model *model)
 {
     static const char *const heads[] = {"layer",   "weights",        "result",
@@ -166,7 +166,7 @@ static int print_result(const sh_bench_result *result, bool layers)
     for (size_t i = 0; i < result->model_count && layers && code == SH_EXIT_DONE; i++) {
         const sh_bench_model *model = &result->models[i];
         const bool last = i + 1 == result->model_count || strcmp(model[1].model, model->model) != 0;
-        /* Of a model's sizes the largest that jobs have by themselves. */
+        /* Of each model, only the largest grain that jobs choose by default. */
         if (last ? model->grain <= USUAL_GRAIN : model[1].grain > USUAL_GRAIN)
             code = print_layers(result, model);
     }
@@ -180,7 +180,7 @@ static void observe(void *context, const sh_event *event)
         sh_console_note("%s", event->text);
 }
 
-/* Whether there are models of these names, which have commas between them. */
+/* Checks a list of model names, separated by commas. */
 static sh_status check_models(const char *list)
 {
     for (const char *next = list; next != NULL; next = strchr(next, ',')) {

@@ -53,13 +53,13 @@ sh_option *sh_command_options(const sh_command *command)
     for (const sh_option *each = sh_options(); each->kind != SH_OPTION_END; each++) {
         const bool on_paper = command->trains == SH_TRAINS_ON_PAPER && each->plan != NULL;
         const bool reads = command->trains == SH_READS && sh_option_reads(each) &&
-                           each->offset != offsetof(sh_job, normalize); /* behind reading */
+                           each->offset != offsetof(sh_job, normalize); /* applied after reading */
         if (each->argument || each->derived ||
             (command->trains != SH_TRAINS && !on_paper && !reads))
             continue;
         sh_option *own = &all[count++];
         *own = *each;
-        if (own->owner == SH_OPTION_OF_JOB) { /* the values begin with sh_train_options */
+        if (own->owner == SH_OPTION_OF_JOB) { /* values begin with sh_train_options */
             own->offset += offsetof(sh_train_options, job);
             own->given += offsetof(sh_train_options, given);
         }
@@ -119,7 +119,7 @@ int sh_command_run(const sh_command *command, int argc, char *const *argv)
         code = sh_console_misuse(name, "%s: unexpected argument '%.160s'", name,
                                  arguments.positionals[command->positionals_most]);
     } else if (arguments.positional_count < command->positionals_least) {
-        size_t length = strcspn(usage, "["); /* its first words name the positional arguments */
+        size_t length = strcspn(usage, "["); /* usage begins with the positional arguments */
         while (length > 0 && usage[length - 1] == ' ')
             length--;
         code = sh_console_misuse(name, "%s: needs %.*s", name, (int)length, usage);

@@ -13,7 +13,7 @@
 
 #define LINE_BYTES 2048
 
-/* One write, so that lines of several threads and processes do not mix. */
+/* One write, so that lines of threads and processes do not mix. */
 static void print_text(const char *before, const char *text)
 {
     char clean[LINE_BYTES], line[LINE_BYTES + 32];
@@ -69,11 +69,11 @@ int sh_console_finish(int code)
     return code == SH_EXIT_DONE ? failure : code;
 }
 
-/* In the place of a progress line that may be drawn, which comes again with the next step. */
+/* Overwrites a progress line; the next step redraws it. */
 void sh_console_log(void *context, int level, const char *line)
 {
     (void)context;
-    (void)level; /* the line names it */
+    (void)level; /* part of the line */
     print_text(sh_console_is_terminal(STDERR_FILENO) ? "\r\033[K" : "", line);
 }
 

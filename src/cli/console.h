@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the program says on its two streams, and how it ends: results on standard output, messages
- * and progress on standard error.
+ * Output and exit codes of the program: results go to standard output, messages and progress to
+ * standard error.
  *
  *     if (sh_json_file_check(path) != SH_OK)
  *         return sh_console_misuse("train", "%s", sh_message());
@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Exit codes; one list: name, code, meaning (`shoal help exit-codes`). */
+/* Exit codes: name, code, meaning (`shoal help exit-codes`). */
 #define SH_EXIT_MAP(X)                                                                             \
     X(DONE, 0, "done")                                                                             \
     X(FAILURE, 1, "failure; standard error says why, and what to do where that is known")          \
@@ -32,32 +32,29 @@ typedef enum sh_exit {
 #undef SH_EXIT_ENUM
 } sh_exit;
 
-/* "shoal: message" on standard error; returns SH_EXIT_FAILURE. */
+/* Prints "shoal: message" on standard error; returns SH_EXIT_FAILURE. */
 int sh_console_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/*
- * The same for wrong use, with a second line that says where help is; `command` is the name of the
- * command, or NULL. Returns SH_EXIT_USAGE.
- */
+/* Likewise for misuse, with a line that points to help; `command` may be NULL. Returns
+ * SH_EXIT_USAGE. */
 int sh_console_misuse(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A message line on standard error. */
+/* Prints a message on standard error. */
 void sh_console_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Writes out standard output. Where that fails, says so and turns SH_EXIT_DONE into a failure. */
+/* Flushes standard output. If that fails, reports it and turns SH_EXIT_DONE into a failure. */
 int sh_console_finish(int code);
 
-/* Takes the library's log lines: an sh_log_line (shoal/about.h) that prints to standard error. */
+/* Prints the library's log lines on standard error: an sh_log_line (shoal/about.h). */
 void sh_console_log(void *context, int level, const char *line);
 
-/* Is the descriptor a terminal on which a line can be drawn again? */
+/* Whether the descriptor is a terminal that can redraw a line. */
 bool sh_console_is_terminal(int descriptor);
 
-/* May it have colours? */
 bool sh_console_has_colour(int descriptor);
 
-/* Columns of the terminal; 80 where it does not say. */
+/* Columns of the terminal; 80 if unknown. */
 unsigned sh_console_width(int descriptor);
 
 #endif

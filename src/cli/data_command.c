@@ -14,12 +14,12 @@
 #include "report/json_member.h"
 #include "shoal/train.h"
 
-#define CLASSES_MOST 100 /* that are printed; --json has all */
+#define CLASSES_MOST 100 /* printed; --json has all */
 #define CLEAN_BYTES 1024
-#define EXAMPLES 5 /* typical samples in a page, and as many odd ones */
+#define EXAMPLES 5 /* typical samples in a page, and as many unusual ones */
 
 typedef struct data_values {
-    sh_train_options options; /* first, as SH_READS wants it */
+    sh_train_options options; /* first, because of SH_READS */
     const char *json, *output;
     bool quiet;
 } data_values;
@@ -77,7 +77,7 @@ static void print_head(const json_t *found, const char *data)
            whole(&a, count_of(constant, "count")));
     printf("duplicates  %s; %s validation samples are also trained with\n",
            whole(&a, count_of(same, "samples")), whole(&b, count_of(same, "validation")));
-    if (sh_member_number(found, "imbalance") > 1) /* NaN where it is null */
+    if (sh_member_number(found, "imbalance") > 1) /* NaN: null */
         printf("imbalance   the largest class has %.3g times as many samples as the smallest\n",
                sh_member_number(found, "imbalance"));
 }
@@ -135,7 +135,7 @@ static void print_training(const json_t *training)
     printf("training    shoal train auto would train %s\n", sh_member_text(training, "why"));
 }
 
-/* The page of what was found, as the survey's text says it. */
+/* Writes a page of the survey `text`. */
 static sh_status write_page(const char *path, const char *text, const char *data)
 {
     char *html;

@@ -12,7 +12,7 @@
 #include "cli/json_file.h"
 #include "shoal/shoal.h"
 
-#define WORST 1000 /* samples that --errors lists if --most is not given */
+#define WORST 1000 /* default number of samples for --errors */
 
 typedef struct eval_values {
     sh_eval_options options;
@@ -69,7 +69,7 @@ static void print_result(const sh_eval_result *result, const json_t *figures)
     printf("time        %s\n", sh_quantity_duration(&a, result->seconds));
 }
 
-/* `figures` is taken over. */
+/* Takes `figures` over. */
 static json_t *result_json(const sh_eval_result *result, json_t *figures)
 {
     json_t *json = json_pack(
@@ -83,7 +83,7 @@ static json_t *result_json(const sh_eval_result *result, json_t *figures)
     return json;
 }
 
-/* The samples with the largest losses: as a page where the file's name ends so, else as CSV. */
+/* Writes the samples with the largest losses: a page if the file's name ends in .html, else CSV. */
 static sh_status write_errors(const char *path, const sh_eval_result *result)
 {
     static const char end[] = ".html";

@@ -27,8 +27,8 @@ sh_status sh_event_stream_open(sh_event_stream *stream, const char *path)
 }
 
 static const char *const names[] = {
-    [SH_EVENT_TOKEN] = NULL, /* has no line */
-    [SH_EVENT_HUNG] = NULL,  /* nor this: the file may be what hangs */
+    [SH_EVENT_TOKEN] = NULL, /* secret */
+    [SH_EVENT_HUNG] = NULL,  /* the file may be what hangs */
     [SH_EVENT_RUN] = "run",   [SH_EVENT_JOINED] = "joined",   [SH_EVENT_STARTED] = "started",
     [SH_EVENT_STEP] = "step", [SH_EVENT_EPOCH] = "epoch",     [SH_EVENT_CHECKPOINT] = "checkpoint",
     [SH_EVENT_NOTE] = "note", [SH_EVENT_PACKING] = "packing",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file of --events: what a training does, line by line while it does it, for programs.
+ * The file of --events: the events of a training as lines of JSON, for programs.
  *
  *     sh_event_stream stream;
  *     if (sh_event_stream_open(&stream, path) != SH_OK)
@@ -8,14 +8,13 @@
  *     sh_event_stream_write(&stream, event);           // in the observer
  *     sh_event_stream_close(&stream);
  *
- * A line is one JSON object, written at once and appended:
+ * Each line is appended in one write:
  *
  *     {"event": "step", "at": 8123.406771, "devices": 3, "epoch": 1, "step": 12, ...}
  *
- * `event` is run, joined, started, step, epoch, checkpoint or note; the join token is a secret and
- * is left out. `at` is in seconds of the system's monotonic clock, so lines of several devices on
- * one machine compare. The other keys are the fields of sh_event by their names; those that are
- * zero are left out.
+ * `event` is run, joined, started, step, epoch, checkpoint, note or packing; the join token is
+ * secret and is omitted. `at` is in seconds of the system's monotonic clock, so that several
+ * devices on one machine are comparable. Other keys are the nonzero fields of sh_event.
  *
  * Threads: caller locks.
  */
@@ -28,14 +27,14 @@ typedef struct sh_event_stream {
     int descriptor; /* -1: writes nothing */
 } sh_event_stream;
 
-/* Opens the file for appending and creates it if needed. NULL: a stream that writes nothing. */
+/* Opens or creates the file for appending. NULL: a stream that writes nothing. */
 sh_status sh_event_stream_open(sh_event_stream *stream, const char *path) SHOAL_CHECKED;
 
-/* The line for an event at `at_seconds`, without a newline. Owned: free(). NULL if the event has no
- * line, or without memory. */
+/* The line of an event at `at_seconds`, without a newline. Owned: free(). NULL: no line, or out of
+ * memory. */
 char *sh_event_stream_line(const sh_event *event, double at_seconds);
 
-/* After a failed write nothing more is written: a full disk must not end a training. */
+/* After a failed write, writes nothing more: a full disk must not end a training. */
 void sh_event_stream_write(sh_event_stream *stream, const sh_event *event);
 
 void sh_event_stream_close(sh_event_stream *stream);

@@ -40,7 +40,7 @@ static const sh_option options[] = {
     {.kind = SH_OPTION_END},
 };
 
-/* False: there is no such format, or the file's name does not say one. */
+/* False: an unknown format, or none in the file's name. */
 static bool find_format(sh_model_format *format, const export_values *given)
 {
     static const char *const names[] = {
@@ -58,7 +58,7 @@ static bool find_format(sh_model_format *format, const export_values *given)
     return false;
 }
 
-/* The figure that people compare: accuracy, else the mean absolute error. */
+/* The main figure: accuracy, else mean absolute error. */
 static const char *figure(sh_quantity *text, const sh_model_figures *figures)
 {
     return isnan(figures->accuracy) ? sh_quantity_loss(text, figures->mae)

@@ -10,7 +10,7 @@
 #include "cli/console.h"
 #include "report/json_member.h"
 
-#define MATRIX_MOST 20 /* classes whose matrix fits a terminal */
+#define MATRIX_MOST 20 /* classes in a matrix that fits a terminal */
 #define PAIRS_MOST 20
 
 static void add_percent(sh_table *table, double share)

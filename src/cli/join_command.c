@@ -30,7 +30,7 @@ typedef struct join_values {
     bool local, quiet, verbose;
 } join_values;
 
-/* What the observer needs. */
+/* For the observer. */
 typedef struct join_session {
     sh_progress progress;
     sh_event_stream events;
@@ -94,7 +94,7 @@ static void observe(void *context, const sh_event *event)
     join_session *session = context;
     if (event->kind == SH_EVENT_HUNG) /* on another thread */
         sh_signals_end(event->text);
-    if (event->kind == SH_EVENT_TOKEN) { /* this device coordinates now */
+    if (event->kind == SH_EVENT_TOKEN) { /* this device now coordinates */
         printf("%s\n", event->text);
         fflush(stdout);
     }
@@ -102,7 +102,7 @@ static void observe(void *context, const sh_event *event)
     sh_progress_show(&session->progress, event);
 }
 
-/* How the job ended, in the words of `shoal train`. */
+/* Reports the job's end in the words of `shoal train`. */
 static void print_result(const sh_join_result *result, const char *saved)
 {
     sh_quantity a, b;
@@ -115,7 +115,7 @@ static void print_result(const sh_join_result *result, const char *saved)
     sh_console_note(
         "the job has ended%s: %s at step %s", result->stood_by ? "; this device stood by" : "",
         result->complete ? "complete" : "stopped", sh_quantity_whole(&a, result->steps));
-    if (!result->stood_by) { /* else it has not seen them */
+    if (!result->stood_by) { /* else it did not see them */
         sh_console_note("training    loss %s", sh_quantity_loss(&a, result->train_loss));
         sh_console_note("validation  loss %s, %s %s", sh_quantity_loss(&a, result->val_loss),
                         result->numbers ? "mean absolute error" : "accuracy",
@@ -138,10 +138,10 @@ static int run(const sh_arguments *arguments, void *values)
     if (sh_lanes_check(given->options.lanes) != SH_OK)
         return sh_console_misuse("join", "%s", sh_message());
 #ifdef __linux__
-    if (given->local) /* a device of train's own must not outlive it, however it ends */
+    if (given->local) /* train's own device must not outlive it */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-    /* A parent that ended before the call above would not be noticed by it. */
+    /* prctl does not notice a parent that has already ended. */
     if (given->local && getppid() != parent)
         return sh_console_fail("the training that started this device has ended");
     if (given->verbose)
@@ -180,7 +180,7 @@ static int run(const sh_arguments *arguments, void *values)
         return SH_EXIT_DONE;
     if (status == SH_STOPPED && sh_signals_exit() != SH_EXIT_FAILURE)
         return sh_signals_exit();
-    /* What ends a job for all is said once, by the training that started this device. */
+    /* The training that started this device reports failures of the whole job. */
     if (given->local && (status == SH_PEER_LOST || status == SH_NUMERIC || status == SH_DIVERGED ||
                          status == SH_ABORTED))
         return SH_EXIT_FAILURE;

@@ -26,7 +26,7 @@ static sh_status refuse(const char *option, const char *path, int error)
                    strerror(error), option);
 }
 
-/* Where the file is: through a link, so that the link stays one. Owned; NULL sets errno. */
+/* The path with links resolved, so that a link is kept. Owned; NULL sets errno. */
 static char *resolve(const char *path)
 {
     char *real = realpath(path, NULL);
@@ -54,7 +54,7 @@ sh_status sh_result_file_check(const char *option, const char *path)
     return error == 0 ? SH_OK : refuse(option, path, error);
 }
 
-/* The text, or errno says why not. Closes the descriptor; -1 is none. */
+/* Writes the text and closes the descriptor (-1: none). Failure sets errno. */
 static bool write_and_close(int descriptor, const char *text, bool sync)
 {
     FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
@@ -69,8 +69,7 @@ static bool write_and_close(int descriptor, const char *text, bool sync)
     return good;
 }
 
-/* A file beside `path`, to take its name when it is complete: readers see all or nothing. -1 sets
- * errno. */
+/* Opens a file beside `path` for an atomic replacement. -1 sets errno. */
 static int open_other(char other[PATH_MAX], const char *path)
 {
     const int length = snprintf(other, PATH_MAX, "%s.%ld.tmp", path, (long)getpid());
@@ -98,7 +97,7 @@ static bool replace(const char *path, const char *text)
 sh_status sh_result_file_write(const char *option, const char *path, const char *text)
 {
     if (sh_json_is_output(path)) {
-        fputs(text, stdout); /* sh_console_finish tells whether it arrived */
+        fputs(text, stdout); /* sh_console_finish reports failures */
         return SH_OK;
     }
     char *real = resolve(path);
@@ -141,10 +140,10 @@ sh_status sh_json_file_write(const char *path, json_t *root)
 struct sh_json_list {
     const char *option_path; /* borrowed; for messages */
     char *real;              /* owned; NULL: standard output */
-    char other[PATH_MAX];    /* that is written first; "": the file itself is */
+    char other[PATH_MAX];    /* the temporary file; "": writes the file directly */
     FILE *file;
     bool begun, no_memory;
-    int error; /* of the first write that failed */
+    int error; /* of the first failed write */
 };
 
 sh_status sh_json_list_open(sh_json_list **list, const char *path)
@@ -194,7 +193,7 @@ sh_status sh_json_list_close(sh_json_list *list)
     sh_status status = SH_OK;
     if (list->no_memory)
         status = sh_fail(SH_NO_MEMORY, "--json %.200s: not enough memory", list->option_path);
-    else if (!good && !output) /* sh_console_finish tells it of standard output */
+    else if (!good && !output) /* sh_console_finish reports failures */
         status = refuse("--json", list->option_path, list->error != 0 ? list->error : errno);
     if (good)
         list->other[0] = '\0';

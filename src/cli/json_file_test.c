@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Each test works in a folder of its own, which is its current one. */
+/* Each test has its own current folder. */
 static int enter_folder(void **state)
 {
     static char folder[PATH_MAX];
@@ -32,7 +32,7 @@ static int leave_folder(void **state)
         return -1;
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;)
         if (remove(entry->d_name) != 0)
-            continue; /* the folder itself and its parent */
+            continue; /* "." and ".." */
     closedir(folder);
     return chdir("/") == 0 && rmdir(*state) == 0 ? 0 : -1;
 }
@@ -177,7 +177,7 @@ static void a_list_is_written_as_a_whole(void **state)
     sh_json_list *list;
     assert_ok(sh_json_list_open(&list, "list.json"));
     sh_json_list_add(list, json_pack("{s:s}", "name", "a"));
-    expect_file_count(1); /* under another name so far */
+    expect_file_count(1); /* still a temporary name */
     assert_int_not_equal(access("list.json", F_OK), 0);
     sh_json_list_add(list, json_pack("{s:f}", "error", 0.5));
     assert_ok(sh_json_list_close(list));
@@ -185,7 +185,7 @@ static void a_list_is_written_as_a_whole(void **state)
     assert_ok(sh_json_list_open(&list, "list.json"));
     assert_ok(sh_json_list_close(list));
     expect_file("list.json", "[]\n");
-    assert_ok(sh_json_list_open(&list, "list.json")); /* what fails leaves the old one */
+    assert_ok(sh_json_list_open(&list, "list.json")); /* a failure leaves the old file */
     sh_json_list_add(list, NULL);
     assert_fails(sh_json_list_close(list), SH_NO_MEMORY, "--json list.json: not enough memory");
     assert_ok(sh_json_list_open(&list, "list.json"));

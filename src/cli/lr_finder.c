@@ -6,9 +6,9 @@
 
 #include "cli/json_file.h"
 
-#define KEPT 0.98      /* of the average, in each step */
-#define DIVERGED 4     /* times the least smoothed loss */
-#define SKIPPED 10     /* first points, whose average is of few losses */
+#define KEPT 0.98      /* of the average, per step */
+#define DIVERGED 4     /* times the minimum smoothed loss */
+#define SKIPPED 10     /* first points, which average few losses */
 #define ROWS 12        /* of the curve */
 #define WIDTH_LEAST 20 /* columns of the curve */
 #define WIDTH_MOST 72
@@ -27,7 +27,7 @@ bool sh_lr_finder_add(sh_lr_finder *finder, double lr, double loss)
     return finder->diverged;
 }
 
-/* Points with a finite loss. */
+/* Points up to the last finite loss. */
 static uint32_t finite_points(const sh_lr_finder *finder)
 {
     uint32_t count = finder->count;
@@ -36,7 +36,7 @@ static uint32_t finite_points(const sh_lr_finder *finder)
     return count;
 }
 
-/* Where the smoothed loss is least. */
+/* The index of the minimum smoothed loss. */
 static uint32_t minimum(const sh_lr_finder *finder, uint32_t count)
 {
     uint32_t least = 0;
@@ -64,7 +64,7 @@ bool sh_lr_finder_suggest(double *lr, const sh_lr_finder *finder)
     return found;
 }
 
-/* The curve's place for a value within [low, high]. */
+/* Maps a value in [low, high] to a row or column. */
 static unsigned place(double value, double low, double high, unsigned places)
 {
     const double part = high > low ? (value - low) / (high - low) : 0;
@@ -79,7 +79,7 @@ static void print_curve(const sh_lr_finder *finder, uint32_t count, unsigned wid
     const double first = log10(points[0].lr), last = log10(points[count - 1].lr);
     const double low = points[minimum(finder, count)].smoothed;
     double high = low, suggested;
-    for (uint32_t i = 0; i < count; i++) /* what diverges is cut off */
+    for (uint32_t i = 0; i < count; i++) /* cut off the divergence */
         if (points[i].smoothed > high)
             high = points[i].smoothed < 2 * points[0].smoothed ? points[i].smoothed
                                                                : 2 * points[0].smoothed;

@@ -9,7 +9,7 @@ static int run(int argc, char **argv)
 {
     if (argc < 2)
         return sh_console_misuse(NULL, "no command given");
-    const char *name = argv[1]; /* by convention, some options stand for a command */
+    const char *name = argv[1]; /* conventional options for commands */
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
         name = "help";
     else if (strcmp(name, "--version") == 0)
@@ -22,6 +22,6 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    signal(SIGPIPE, SIG_IGN); /* a reader that has gone is an error like others */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an ordinary error */
     return sh_console_finish(run(argc, argv));
 }

@@ -164,7 +164,7 @@ static int print_memory(const sh_plan_result *plan)
                                         "lane",    "input",   "worker", "base",      "all lanes",
                                         "step ms", "epoch",   NULL};
     const bool workers = plan->grain_count > 0 && plan->grains[0].worker_bytes > 0;
-    enum { WORKER = 7 }; /* the column, where there are any */
+    enum { WORKER = 7 }; /* the optional column */
     sh_table *table = sh_table_new(workers ? ">>>>>>>>>>>>" : ">>>>>>>>>>>", NULL);
     for (size_t i = 0; heads[i] != NULL; i++)
         if (workers || i != WORKER)
@@ -185,18 +185,18 @@ static int print_memory(const sh_plan_result *plan)
     return sh_command_print_table(table, "");
 }
 
-#define POINTS 32 /* of a curve, before it is thinned out */
+#define POINTS 32 /* shown without gaps */
 #define FASTER 0.95
 #define WAYS 3
 
-/* Each number of devices up to POINTS, then its multiples, the best and the last one. */
+/* All numbers of devices up to POINTS, then its multiples, the best and the last. */
 static bool is_shown(const sh_plan_result *plan, size_t i)
 {
     const size_t n = plan->points[i].devices;
     return n <= POINTS || i == plan->best || i + 1 == plan->point_count || n % POINTS == 0;
 }
 
-/* The fastest ways. A way that is about as fast as the one above it is left out. */
+/* Prints the fastest ways, each clearly slower than the previous one. */
 static void print_ways(const sh_plan_result *plan, double step_seconds)
 {
     double shown_s = 0;
@@ -212,7 +212,7 @@ static void print_ways(const sh_plan_result *plan, double step_seconds)
     }
 }
 
-/* What --energy and --deadline choose. */
+/* Prints the choice of --energy and --deadline. */
 static void print_choice(const sh_plan_options *asked, const sh_plan_result *plan)
 {
     const sh_plan_choice *choice = &plan->choice;

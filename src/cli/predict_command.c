@@ -12,8 +12,8 @@
 #include "shoal/about.h"
 #include "shoal/predict.h"
 
-#define TOP 5           /* outputs of a line if --top is not given */
-#define NAME_BYTES 1024 /* of a name in a line; longer ones are cut */
+#define TOP 5           /* default of --top */
+#define NAME_BYTES 1024 /* longer names are truncated */
 
 typedef struct predict_values {
     sh_predict_options options;
@@ -51,13 +51,12 @@ static const sh_option options[] = {
     {.kind = SH_OPTION_END},
 };
 
-/* A prediction under way. */
 typedef struct teller {
     sh_predictor *predictor;
     const sh_predictor_info *about;
     const predict_values *given;
-    sh_json_list *list; /* NULL: none is asked for */
-    double threshold;   /* NaN: none is known */
+    sh_json_list *list; /* NULL: not requested */
+    double threshold;   /* NaN: unknown */
     bool prints, flushes, failed;
 } teller;
 
@@ -73,7 +72,7 @@ static const char *clean_output(const teller *t, uint32_t index, char clean[NAME
     return sh_utf8_clean(clean, NAME_BYTES, sh_predictor_output(t->predictor, index));
 }
 
-/* Prints the likeliest classes, except further ones that would be shown as 0.00 %. */
+/* Prints the likeliest classes, without those below 0.00 % after the first. */
 static void print_classes(const teller *t, const sh_prediction *p)
 {
     char clean[NAME_BYTES];
@@ -130,7 +129,7 @@ static void print_line(const teller *t, const sh_prediction *p)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* All outputs, the likeliest first where they have an order. */
+/* All outputs, the likeliest first if ordered. */
 static json_t *outputs_json(const teller *t, const sh_prediction *p, const char *figure)
 {
     json_t *list = json_array();

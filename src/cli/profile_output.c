@@ -18,7 +18,7 @@ bool sh_profile_level_of(sh_profile_level *level, const char *text)
     return true;
 }
 
-/* Billions a second; "-" where there is nothing to divide. */
+/* Billions per second; "-": unknown. */
 static const char *rate(sh_quantity *figure, double amount, double seconds)
 {
     snprintf(figure->text, sizeof figure->text, "-");

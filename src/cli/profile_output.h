@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the time of a training went, as a table: what SHOAL_PROFILE asks for.
+ * Prints the profile of a training, which SHOAL_PROFILE requests.
  *
  *     sh_profile_level level;
  *     if (!sh_profile_level_of(&level, getenv("SHOAL_PROFILE")))
@@ -17,10 +17,10 @@
 
 #include "shoal/profile.h"
 
-/* The level that "0", "1" or "2" means; NULL and "" are 0. False for anything else. */
+/* The level of "0", "1" or "2"; NULL and "" are 0. False: invalid. */
 bool sh_profile_level_of(sh_profile_level *level, const char *text);
 
-/* Operators, what is outside, nodes where there are any, and the next bottleneck. */
+/* Prints operators, time outside programs, nodes if any, and the bottleneck. */
 void sh_profile_output_print(const sh_profile *profile, FILE *file);
 
 #endif

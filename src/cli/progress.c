@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A step's line on a terminal is fitted to its width: fields are taken from left to right as long
- * as they fit, and what is left goes to the bar where it is enough for one:
+ * A step's line fits the terminal: it takes fields from left to right while they fit, and the bar
+ * gets the remaining columns if they suffice:
  *
  *     epoch 1/2 [=====>----]  120/938  loss 0.3124  acc 91.2 %  2,345 samples/s  ...
  *
- * It begins with a return of the cursor and clears the line, and so does every other line while one
- * is drawn. Time is the events' own, so the text follows from the events.
+ * The line begins with a carriage return and a clear, as does each other line while one is drawn.
+ * Times come from the events, so the text depends only on them.
  */
 #include "cli/progress.h"
 #include "base/utf8.h"
@@ -59,7 +59,7 @@ void sh_progress_init(sh_progress *progress, bool quiet)
         progress->next_seconds = LINE_SECONDS;
 }
 
-/* A field behind two spaces; false where `columns` end before it does, so that it is left out. */
+/* Adds a field after two spaces; false if it does not fit in `columns`. */
 __attribute__((format(printf, 3, 4))) static bool add_field(sh_line *line, size_t columns,
                                                             const char *format, ...)
 {
@@ -89,7 +89,7 @@ static void add_epoch(sh_line *line, const sh_event *event)
         sh_quantity_rate(&e, event->samples_per_second));
 }
 
-/* The fields of a step in the order in which they matter: as many as fit into `columns`. */
+/* Adds a step's fields by importance, while they fit in `columns`. */
 static void add_step_fields(sh_line *line, const sh_progress *progress, const sh_event *event,
                             size_t columns)
 {
@@ -118,7 +118,7 @@ static void add_bar(sh_line *line, const sh_progress *progress, const sh_event *
 {
     if (room < BAR_LEAST || event->epoch_steps == 0)
         return;
-    const size_t cells = (room < BAR_MOST ? room : BAR_MOST) - 3; /* a space and two brackets */
+    const size_t cells = (room < BAR_MOST ? room : BAR_MOST) - 3; /* minus a space and brackets */
     const uint64_t step = event->step < event->epoch_steps ? event->step : event->epoch_steps;
     const size_t full = (size_t)((double)cells * ((double)step / (double)event->epoch_steps));
     add(line, " %s[", progress->colour ? COLOUR_ON : "");
@@ -141,7 +141,7 @@ static void step_text(sh_progress *progress, sh_line *line, const sh_event *even
         add(line, "\n");
         return;
     }
-    /* The last column stays free: some terminals begin a new line when it is written. */
+    /* Some terminals wrap when the last column is written. */
     const size_t columns = progress->width > 1 ? progress->width - 1 : 1;
     if ((size_t)head > columns)
         return;
@@ -153,7 +153,7 @@ static void step_text(sh_progress *progress, sh_line *line, const sh_event *even
     progress->drawn = true;
 }
 
-/* Elsewhere than on a terminal the end alone has a line. */
+/* Without a terminal, only the last event has a line. */
 static void packing_text(sh_progress *progress, sh_line *line, const sh_event *event)
 {
     char head[64];
@@ -177,7 +177,7 @@ static void packing_text(sh_progress *progress, sh_line *line, const sh_event *e
     progress->drawn = !ends;
 }
 
-/* The event's own text, behind `what` it is. */
+/* The event's text after `what`. */
 static void named_text(sh_line *line, const char *what, const sh_event *event)
 {
     char clean[SH_RUN_BYTES];
@@ -191,7 +191,7 @@ static void event_text(sh_progress *progress, sh_line *line, const sh_event *eve
     char name[SH_NAME_BYTES];
     switch (event->kind) {
     case SH_EVENT_TOKEN:
-        return; /* a result: it goes to standard output */
+        return; /* printed on standard output */
     case SH_EVENT_RUN:
         named_text(line, "run         ", event);
         return;
@@ -214,9 +214,9 @@ static void event_text(sh_progress *progress, sh_line *line, const sh_event *eve
     case SH_EVENT_NOTE:
         named_text(line, "", event);
         return;
-    case SH_EVENT_HUNG: /* sh_signals_end says it */
+    case SH_EVENT_HUNG: /* sh_signals_end reports it */
     case SH_EVENT_PACKING:
-    case SH_EVENT_CHECKPOINT: /* each epoch has one, and its line says enough */
+    case SH_EVENT_CHECKPOINT: /* the epoch's line suffices */
     case SH_EVENT_STEP:
         return;
     }
@@ -243,10 +243,10 @@ const char *sh_progress_text(sh_progress *progress, const sh_event *event,
     add(&line, "%s", progress->drawn ? CLEAR : "");
     event_text(progress, &line, event);
     if (line.used == clear_bytes) {
-        out[0] = '\0'; /* nothing to say, so what is drawn stays */
+        out[0] = '\0'; /* keeps the drawn line */
     } else if (progress->drawn) {
         progress->drawn = false;
-        progress->next_seconds = 0; /* the next step draws it again */
+        progress->next_seconds = 0; /* redraws at the next step */
     }
     return out;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Progress of a training on standard error: on a terminal one line that is drawn again and again,
- * elsewhere a plain line now and then; on both a line for each event worth one.
+ * Shows a training's progress on standard error: on a terminal one redrawn line, else a plain line
+ * from time to time; and a line for each notable event.
  *
  *     sh_progress progress;
  *     sh_progress_init(&progress, quiet);
@@ -22,29 +22,29 @@
 #define SH_PROGRESS_BYTES 2048
 
 typedef struct sh_progress {
-    bool quiet;    /* shows nothing */
-    bool terminal; /* draws one line again and again */
+    bool quiet;
+    bool terminal; /* redraws one line */
     bool colour;
     unsigned width; /* columns of the terminal */
 
-    bool drawn;          /* the cursor stands behind a drawn line */
-    double next_seconds; /* of the event from which a step is shown again */
-    uint64_t first_step; /* steps that were applied when this call began */
+    bool drawn;          /* the cursor is behind a drawn line */
+    double next_seconds; /* time of the events from which a step is shown */
+    uint64_t first_step; /* applied before this call */
     uint32_t devices;
 } sh_progress;
 
-/* Asks standard error and the environment what it may do. */
+/* Inspects standard error and the environment. */
 void sh_progress_init(sh_progress *progress, bool quiet);
 
-/* What is to be written for this event: depends on `progress` and `event` alone. Returns `out`,
- * which is empty where nothing is to be shown. */
+/* The text for an event, which depends only on `progress` and `event`. Returns `out`, empty if
+ * there is nothing to show. */
 const char *sh_progress_text(sh_progress *progress, const sh_event *event,
                              char out[SH_PROGRESS_BYTES]);
 
-/* Writes that text to standard error. */
+/* Writes that text on standard error. */
 void sh_progress_show(sh_progress *progress, const sh_event *event);
 
-/* Takes a drawn line away. */
+/* Erases a drawn line. */
 void sh_progress_end(sh_progress *progress);
 
 #endif

@@ -12,7 +12,7 @@ static const char *text_of(sh_progress *progress, const sh_event *event)
     return sh_progress_text(progress, event, text);
 }
 
-/* Step `step` of 200 of the first of two epochs, half a second each. */
+/* Step `step` of 200 in the first of two epochs, half a second each. */
 static sh_event step_event(uint64_t step)
 {
     return (sh_event){

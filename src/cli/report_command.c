@@ -32,7 +32,7 @@ static const char *const names[] = {
         NULL,
 };
 
-/* By --format, else by how the output ends; false for a name that there is not. */
+/* From --format, else from the output's extension; false: unknown. */
 static bool choose(const report_values *given, sh_report_format *format)
 {
     static const char *const ends[] = {".txt", ".md", ".html", ".json"};

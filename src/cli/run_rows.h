@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs for programs: the objects of `shoal runs --json` and `shoal top --json`.
+ * The JSON objects of `shoal runs --json` and `shoal top --json`.
  *
  *     json_array_append_new(runs, sh_run_about_json(&list.runs[i]));
  *
- * Keys are the fields' names (shoal/runs.h); what is not known is null. Objects are new references,
- * NULL where memory is out.
+ * Keys are field names (shoal/runs.h); unknown values are null. Returns new references; NULL: out
+ * of memory.
  *
  * Threads: any.
  */

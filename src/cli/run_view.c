@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All is written into memory first, line by line and as long as it gets, and then cut to the view:
+ * Writes all lines to memory, then cuts them to the view, so the most useful columns are on the
+ * left:
  *
  *     lenet-digits-20261122-160000  running  lenet on digits
  *     step 120/938  epoch 1/2  [=====>----]  0:42  ETA 4:12
@@ -8,8 +9,6 @@
  *
  *     device   share  samples/s  time                   CPU  throttled ...
  *     0 pi1   75.0 %      1,759  ##############.~~~+  350 %  no        ...
- *
- * So the most useful columns stand left.
  */
 #include "cli/run_view.h"
 #include "base/utf8.h"
@@ -61,7 +60,7 @@ static void print_head(const sh_run_snapshot *s, FILE *out)
             sh_quantity_rate(&d, s->samples_per_second));
 }
 
-/* Draws each part of a device's time as a number of characters in proportion. */
+/* Draws the parts of a device's time, in proportion. */
 static void draw_parts(char bar[BAR_CELLS + 1], int cells, const sh_run_device *device)
 {
     const struct {
@@ -84,7 +83,7 @@ static void draw_parts(char bar[BAR_CELLS + 1], int cells, const sh_run_device *
         snprintf(bar, BAR_CELLS + 1, "-");
 }
 
-/* What keeps it from going as fast as it could. */
+/* What slows the device down. */
 static void add_trouble(sh_table *table, const sh_run_device *device)
 {
     if (device->is_gone)
@@ -148,7 +147,7 @@ static void print_news(const sh_run_snapshot *s, FILE *out)
     }
 }
 
-/* Bytes of the first `width` characters of a line. */
+/* Bytes of a line's first `width` characters. */
 static size_t cut(const char *line, size_t bytes, unsigned width)
 {
     size_t at = 0;
@@ -185,7 +184,7 @@ bool sh_run_view_print(const sh_run_snapshot *snapshot, FILE *file, const sh_run
         fputs(view->redraw ? CLEAR_BELOW : "", out);
         good = fclose(out) == 0;
     }
-    if (out != NULL && good) /* at once, so that a terminal does not flicker */
+    if (out != NULL && good) /* one write, against flicker */
         fwrite(shown, 1, bytes, file);
     free(shown);
     free(whole);

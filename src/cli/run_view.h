@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run as it stands, for people: progress, a line for each device, what happened of late.
+ * Prints the state of a run: progress, a line per device, recent events.
  *
  *     if (!sh_run_view_print(&snapshot, stdout, &(sh_run_view){.width = 80}))
  *         return sh_console_fail("not enough memory");
  *
- * What is not known is "-".
+ * "-": unknown.
  *
  * Threads: caller locks the file.
  */
@@ -17,12 +17,12 @@
 #include "shoal/runs.h"
 
 typedef struct sh_run_view {
-    unsigned width, rows; /* what is beyond is left out; 0: all is shown */
+    unsigned width, rows; /* cuts the rest; 0: no limit */
     bool colour;
-    bool redraw; /* over what a terminal shows, from its first line on */
+    bool redraw; /* overwrites the terminal from its first line */
 } sh_run_view;
 
-/* In one write. False where memory is out; then nothing is printed. */
+/* Prints in one write. False: out of memory, nothing printed. */
 bool sh_run_view_print(const sh_run_snapshot *snapshot, FILE *file, const sh_run_view *view);
 
 #endif

@@ -5,8 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of a run in its 120th step: one device that is known well, one that is held back, one that is
- * gone. */
+/* A run in step 120 with a fully known, a throttled and a lost device. */
 static sh_run_snapshot sample_of_three(sh_run_device devices[3])
 {
     const sh_run_device one = {
@@ -140,7 +139,6 @@ static void shows_who_stands_by(void **state)
     assert_non_null(strstr(printed(&s, (sh_run_view){0}), "2 pi?[2J  stands by          -  -"));
 }
 
-/* All that says what to do about it. */
 static void a_narrow_one_shows_what_matters(void **state)
 {
     (void)state;
@@ -176,7 +174,6 @@ static void shows_what_has_just_begun(void **state)
                         "loss -  accuracy -  val accuracy -  - samples/s\n");
 }
 
-/* Only the newest. */
 static void news_are_few(void **state)
 {
     (void)state;

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The handler has no argument of ours, so what it needs is static here: the one place in the tree
- * with mutable globals. They are set before the handler is installed and cleared after it is taken
- * away. A signal may run the handler on any thread, those of libraries included, and two signals on
- * two threads at the same time; so all of it is atomic (and free of locks, as a handler must be),
- * and release waits until no handler is at work with what it takes away.
+ * The handler has no context argument, so its data are static: the only mutable globals in the
+ * tree. They are set before the handler is installed and cleared after its removal. A signal may
+ * arrive on any thread, libraries' included, and two at once on two threads. So the data are atomic
+ * and lock-free, and release waits for active handlers.
  *
- * What is watched goes through a pipe: blocking signals until there is time for them would do for
- * this thread alone, and those of libraries would still die of them, with the program.
+ * Watched signals go through a pipe. Blocking them would protect only this thread: they would kill
+ * the program on a library's thread.
  *
- * The system gives a signal to the main thread, which may hang in a disk, or be stopped by a
- * debugger: then it waits there for good. So a thread reads from a signalfd what is pending, and
- * calls the handler where the main thread was not faster.
+ * The system may deliver a signal to the main thread, which may hang in disk access or be stopped
+ * by a debugger. So a thread reads pending signals from a signalfd and calls the handler if the
+ * main thread was not faster.
  *
- * One wish to stop may arrive as two signals: timeout(1) and others signal the process and then its
- * group, microseconds apart. So what comes together counts once.
+ * timeout(1) and other programs signal the process and then its group, microseconds apart. So
+ * signals that arrive together count once.
  */
 #include "cli/signals.h"
 
@@ -37,23 +36,22 @@
 #include "base/utf8.h"
 #include "cli/console.h"
 
-static atomic_int received;          /* number of the first signal; 0: none yet */
-static _Atomic uint64_t received_ms; /* when it came, at least 1; 0: not yet known */
+static atomic_int received;          /* the first signal; 0: none */
+static _Atomic uint64_t received_ms; /* its time, at least 1; 0: unknown */
 static _Atomic uint32_t together_of_handler;
-static atomic_int at_work; /* handlers */
+static atomic_int at_work; /* active handlers */
 static sh_stop *_Atomic stop_of_handler;
 static const char *_Atomic message_of_handler;
-static atomic_int launcher_error =
-    -1;                        /* where a launcher's own standard error leads; -1: not known */
-static int told[2] = {-1, -1}; /* a pipe of the numbers of signals */
+static atomic_int launcher_error = -1; /* the launcher's standard error; -1: unknown */
+static int told[2] = {-1, -1};         /* a pipe of signal numbers */
 static struct {
     pthread_t thread;
-    int pending, over; /* a signalfd, and an eventfd that ends the thread */
+    int pending, over; /* a signalfd; an eventfd that ends the thread */
     bool runs;
 } listener;
 static const int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH};
 #define LINE_BYTES 2048
-#define LAST_LINE_MS 1000 /* that standard error may take before it takes the last line */
+#define LAST_LINE_MS 1000 /* timeout of standard error for the last line */
 #define WATCHED (sizeof watched / sizeof *watched)
 
 static int exit_of(int number)
@@ -85,7 +83,7 @@ static void handle(int number)
             dup2(error_output, STDERR_FILENO);
         const char *message = message_of_handler;
         const ssize_t wrote = message == NULL ? 0 : write(STDERR_FILENO, message, strlen(message));
-        (void)wrote; /* whoever closed standard error does not want to know */
+        (void)wrote; /* standard error may be closed */
     } else {
         const uint64_t first_ms = received_ms;
         if (first_ms != 0 && now_ms() - first_ms >= together_of_handler)
@@ -95,10 +93,8 @@ static void handle(int number)
     errno = error;
 }
 
-/*
- * The thread sanitizer's runtime (gcc 12) keeps a thread's signals in a place that it makes in the
- * thread's first call that may block; a signal in the midst of this is lost. So that call is here.
- */
+/* The thread sanitizer's runtime (gcc 12) allocates a thread's signal state in its first blocking
+ * call and loses a signal that arrives meanwhile. This makes that call. */
 static void prepare_sanitizer(void)
 {
 #if defined(__SANITIZE_THREAD__)
@@ -106,10 +102,8 @@ static void prepare_sanitizer(void)
 #endif
 }
 
-/*
- * The mpirun of Open MPI 5 (its launcher is PRTE) forwards no output after it was asked to end.
- * Later output therefore goes to mpirun's own standard error. This has no effect on other machines.
- */
+/* The mpirun of Open MPI 5 (its launcher is PRTE) forwards no output after it was asked to end.
+ * Later output therefore goes to mpirun's own standard error, if it is on this machine. */
 static void find_launcher_error(void)
 {
     char path[64];
@@ -137,7 +131,7 @@ static void *listen_to_signals(void *argument)
     return NULL;
 }
 
-/* Where it cannot be, signals wait for the main thread. */
+/* Without a listener, signals wait for the main thread. */
 static void start_listener(void)
 {
     sigset_t set;
@@ -162,7 +156,7 @@ static void stop_listener(void)
     if (!listener.runs)
         return;
     const ssize_t wrote = write(listener.over, &one, sizeof one);
-    (void)wrote; /* a fresh eventfd takes it */
+    (void)wrote; /* a new eventfd accepts it */
     pthread_join(listener.thread, NULL);
     close(listener.pending);
     close(listener.over);
@@ -180,16 +174,16 @@ void sh_signals_catch(sh_stop *stop, const char *message, uint32_t together_ms)
     message_of_handler = message;
     struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
-    /* All in one handler at a time, so that a SIGTERM within that of a SIGINT is the second. */
+    /* The handler blocks all three, so a SIGTERM during a SIGINT's handler is the second signal. */
     sigaddset(&action.sa_mask, SIGINT);
     sigaddset(&action.sa_mask, SIGTERM);
     sigaddset(&action.sa_mask, SIGHUP);
-    /* nohup(1) has it ignored, and means it. */
+    /* nohup(1) ignores it on purpose. */
     struct sigaction before;
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    /* Also where a shell has it ignored for a background job: kill -INT is meant for this one. */
+    /* Even if a shell ignores it for a background job: kill -INT addresses this program. */
     sigaction(SIGINT, &action, NULL);
     start_listener();
 }
@@ -199,7 +193,7 @@ static void tell(int number)
     const int error = errno;
     const unsigned char byte = (unsigned char)number;
     at_work++;
-    const ssize_t wrote = write(told[1], &byte, 1); /* a full pipe has enough of them */
+    const ssize_t wrote = write(told[1], &byte, 1); /* a full pipe loses signals */
     (void)wrote;
     at_work--;
     errno = error;
@@ -225,7 +219,7 @@ int sh_signals_wait(int timeout_ms)
 {
     unsigned char number;
     struct pollfd pipe = {.fd = told[0], .events = POLLIN};
-    poll(&pipe, 1, timeout_ms); /* one that is interrupted has something to read */
+    poll(&pipe, 1, timeout_ms); /* an interrupted poll has something to read */
     return read(told[0], &number, 1) == 1 ? number : 0;
 }
 
@@ -262,8 +256,7 @@ void sh_signals_end(const char *text)
     const int length = snprintf(line, sizeof line, "%sshoal: %s\n",
                                 sh_console_is_terminal(STDERR_FILENO) ? "\r\033[K" : "",
                                 sh_utf8_clean(clean, sizeof clean, text));
-    if (poll(&output, 1, LAST_LINE_MS) ==
-        1) { /* not stdio: a thread that hangs may hold its lock */
+    if (poll(&output, 1, LAST_LINE_MS) == 1) { /* not stdio: a hung thread may hold its lock */
         const ssize_t wrote = write(STDERR_FILENO, line, (size_t)length);
         (void)wrote;
     }

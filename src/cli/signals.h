@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Signals that end the program: the first SIGINT, SIGTERM or SIGHUP asks the library to stop, the
- * second one ends at once.
+ * The first SIGINT, SIGTERM or SIGHUP asks the library to stop; the second ends the program at
+ * once.
  *
  *     sh_signals_catch(stop, "leaving at the next step; once more: at once\n",
  *                      SH_SIGNALS_TOGETHER_MS);
@@ -9,10 +9,10 @@
  *     if (status == SH_STOPPED)
  *         return sh_signals_exit();
  *
- * The main thread may hang, in a disk or a debugger; so another one listens too, until release.
+ * A thread listens too until release, because the main thread may hang in disk access or a
+ * debugger.
  *
- * Threads: main only, but where said. A process has one disposition for each signal, so this is the
- * program's.
+ * Threads: main only, except as noted. Signal dispositions are per process, so this is global.
  */
 #ifndef SHOAL_CLI_SIGNALS_H
 #define SHOAL_CLI_SIGNALS_H
@@ -21,41 +21,38 @@
 
 #include "shoal/train.h"
 
-/* No person presses a key twice in this time; a program that signals twice for one wish does. */
+/* Shorter than two key presses of a person, longer than two signals of a program for one
+ * request. */
 #define SH_SIGNALS_TOGETHER_MS 50
 
 /*
- * From now on a signal stops `stop`, borrowed until sh_signals_release. `message` goes to standard
- * error on the first signal: static storage, or NULL for none. What comes within `together_ms` of
- * the first belongs to it. Under a launcher that is silent once it was told to end, standard error
- * is the launcher's own from the first signal on. A SIGHUP that is ignored, as by nohup(1), stays
- * so.
+ * From now on a signal stops `stop`, borrowed until sh_signals_release. The first signal prints
+ * `message` (static; NULL: none) on standard error. Signals within `together_ms` of the first count
+ * as one. Under a launcher that stops forwarding output, the first signal also redirects standard
+ * error to the launcher's own. An ignored SIGHUP, as by nohup(1), stays ignored.
  */
 void sh_signals_catch(sh_stop *stop, const char *message, uint32_t together_ms);
 void sh_signals_release(void);
 
 /*
- * Ends the program at once, with the exit code of the signal that was received and `text` behind
- * "shoal: " on standard error. For SH_EVENT_HUNG: waits for no thread, no lock and no file that is
- * not standard error, and for that a second. Any thread.
+ * Ends the program at once with the received signal's exit code, and prints "shoal: " and `text`.
+ * For SH_EVENT_HUNG: waits for no thread, lock or file, except a second for standard error. Any
+ * thread.
  */
 _Noreturn void sh_signals_end(const char *text);
 
-/* The exit code that a received signal means: 130, 143 or 129; SH_EXIT_FAILURE where none came. */
+/* The exit code of the received signal: 130, 143 or 129; SH_EXIT_FAILURE: none. */
 int sh_signals_exit(void);
 
-/*
- * For a program that draws on a terminal: from now on signals that end or stop it, and SIGWINCH,
- * are only told by sh_signals_wait, until sh_signals_release. False with errno where that cannot
- * be.
- */
+/* For a program that draws on a terminal: until sh_signals_release, signals that end or stop it,
+ * and SIGWINCH, are only reported by sh_signals_wait. Failure: false, with errno. */
 bool sh_signals_watch(void);
 
-/* The next signal that came, waiting for it so long; 0 for none. */
+/* Waits for the next signal; 0: none. */
 int sh_signals_wait(int timeout_ms);
 
-/* For a child: ignores SIGINT and SIGHUP, which a terminal sends to all its processes, so that the
- * parent decides. After sh_signals_catch. */
+/* For a child: ignores SIGINT and SIGHUP, which a terminal sends to all its processes; the parent
+ * decides. Call after sh_signals_catch. */
 void sh_signals_leave_interrupt_to_parent(void);
 
 #endif

@@ -11,7 +11,7 @@
 #include "base/stop.h"
 #include "cli/console.h"
 
-/* What a child that raises these signals (0 ends them) exits with; 77: it went on behind them. */
+/* The exit code of a child that raises these signals (ended by 0); 77: it continued. */
 static int exit_after(const int *numbers, bool is_local, uint32_t together_ms)
 {
     const pid_t child = fork();
@@ -42,7 +42,7 @@ static void the_first_is_noted_and_the_second_ends(void **state)
         int numbers[3];
         bool is_local;
         uint32_t together_ms;
-        int exit; /* one more where the program went on and would exit so */
+        int exit; /* 1 more: it continued and would exit with this code */
     } cases[] = {
         {{0}, false, 0, 77},
         {{SIGINT}, false, 0, SH_EXIT_INTERRUPTED + 1},
@@ -65,7 +65,7 @@ static void the_first_is_noted_and_the_second_ends(void **state)
                          cases[i].exit);
 }
 
-/* As nohup(1) starts a program: it goes on, also after release. */
+/* As with nohup(1): it continues, also after release. */
 static void an_ignored_hangup_stays_ignored(void **state)
 {
     (void)state;
@@ -81,8 +81,8 @@ static void an_ignored_hangup_stays_ignored(void **state)
     signal(SIGHUP, SIG_DFL);
 }
 
-/* Until the pipe's other end is closed. In poll(), which a signal always ends: the thread sanitizer
- * runs a handler behind the call in which the signal came, and read() would go on. */
+/* Waits until the pipe's other end is closed. Uses poll(), which a signal always ends: the thread
+ * sanitizer runs a handler after the interrupted call, and read() would continue. */
 static void *sleep_long(void *context)
 {
     const int *end = context;
@@ -92,7 +92,7 @@ static void *sleep_long(void *context)
     return NULL;
 }
 
-/* Also where another thread gets them. */
+/* Also signals on another thread. */
 static void watched_ones_are_told(void **state)
 {
     (void)state;
@@ -118,7 +118,7 @@ static void watched_ones_are_told(void **state)
     close(ends[0]);
 }
 
-/* The main thread is stopped by a debugger, or hangs in a disk: here it blocks all signals. */
+/* The main thread blocks all signals, like one that hangs or is stopped by a debugger. */
 static void they_do_not_need_the_main_thread(void **state)
 {
     (void)state;
@@ -137,7 +137,7 @@ static void they_do_not_need_the_main_thread(void **state)
             struct pollfd asked = {.fd = sh_stop_fd(stop), .events = POLLIN};
             while (poll(&asked, 1, -1) < 0)
                 ;
-            if (i == 1) { /* and the second one ends it */
+            if (i == 1) { /* the second one ends it */
                 kill(getpid(), SIGINT);
                 while (poll(NULL, 0, -1) < 0)
                     ;
@@ -154,7 +154,7 @@ static void they_do_not_need_the_main_thread(void **state)
     }
 }
 
-/* A thread that hangs in the midst of a message. */
+/* A thread that hangs while printing. */
 static void *hold_error_output(void *context)
 {
     flockfile(stderr);
@@ -164,7 +164,7 @@ static void *hold_error_output(void *context)
     return NULL;
 }
 
-/* What a call that hangs ends with: the line and the exit code, whoever holds standard error. */
+/* A hung call ends with the line and the exit code, although a thread holds standard error. */
 static void the_last_line_needs_no_lock(void **state)
 {
     (void)state;

@@ -26,7 +26,7 @@ static const char *wire_megabytes(sh_quantity *figure, uint64_t bytes)
     return bytes == SH_BYTES_UNKNOWN ? "-" : sh_quantity_megabytes(figure, bytes);
 }
 
-/* The monitored figure as the lines of epochs have it. */
+/* The monitored figure as in epoch lines. */
 static const char *best_text(sh_quantity *figure, const sh_summary *summary)
 {
     return strcmp(summary->monitor, "val_accuracy") == 0
@@ -34,7 +34,7 @@ static const char *best_text(sh_quantity *figure, const sh_summary *summary)
                : sh_quantity_loss(figure, summary->best_value);
 }
 
-/* The main figures of the weights that `shoal eval RUN` measures. */
+/* Prints the main figures that `shoal eval RUN` would measure. */
 static void print_figures(const json_t *figures, FILE *file)
 {
     const char *between = "";
@@ -55,7 +55,7 @@ static void print_figures(const json_t *figures, FILE *file)
     fputc('\n', file);
 }
 
-/* The path as a shell takes it for one word. */
+/* Prints the path quoted for a shell. */
 static void print_word(const char *path, FILE *file)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -73,7 +73,7 @@ static void print_word(const char *path, FILE *file)
     fputc('\'', file);
 }
 
-/* Where the weights are, and what to do with them. */
+/* Prints the location of the weights and further commands. */
 static void print_use(const sh_summary *summary, FILE *file)
 {
     char clean[SH_RUN_BYTES];
@@ -91,7 +91,7 @@ static void print_use(const sh_summary *summary, FILE *file)
     fputc('\n', file);
 }
 
-/* How much of the job is done, and how much of it here. */
+/* Prints how much is trained, in total and in this call. */
 static void print_trained(const sh_summary *summary, FILE *file)
 {
     sh_quantity a, b;
@@ -175,7 +175,7 @@ static json_t *path_json(const char *path)
     return path[0] != '\0' ? sh_json_text(path) : json_null();
 }
 
-/* Null where there was no validation. */
+/* Null: no validation. */
 static json_t *best_json(const sh_summary *summary)
 {
     if (summary->best_epoch == 0)
@@ -185,7 +185,7 @@ static json_t *best_json(const sh_summary *summary)
                      sh_json_number(summary->best_value), "file", path_json(summary->best_file));
 }
 
-/* The main figures; null where the weights were not measured. */
+/* The main figures; null: not measured. */
 static json_t *figures_json(const sh_summary *summary)
 {
     json_t *all = summary->metrics == NULL ? NULL : json_loads(summary->metrics, 0, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a training ended, for people and for scripts.
+ * Prints the result of a training as text or JSON.
  *
  *     sh_summary_output_print(&summary, SH_RUN_COMPLETE, stdout);
  *     json_t *root = sh_summary_output_json(&summary, SH_RUN_COMPLETE);
@@ -17,7 +17,7 @@
 
 #include "shoal/train.h"
 
-/* What the summary is one of. One list: name, the text of `status` in the JSON file. */
+/* How the run ended: name, `status` in JSON. */
 #define SH_RUN_MAP(X)                                                                              \
     X(COMPLETE, "complete")                                                                        \
     X(STOPPED, "stopped")                                                                          \
@@ -29,10 +29,10 @@ typedef enum sh_run_end {
 #undef SH_RUN_ENUM
 } sh_run_end;
 
-/* The summary and the table of devices. */
+/* Prints the summary and the table of devices. */
 void sh_summary_output_print(const sh_summary *summary, sh_run_end end, FILE *file);
 
-/* Owned (json_decref); NULL where memory is out. */
+/* Owned (json_decref); NULL: out of memory. */
 json_t *sh_summary_output_json(const sh_summary *summary, sh_run_end end);
 
 #endif

@@ -121,7 +121,7 @@ static void says_what_was_out_of_the_ordinary(void **state)
            false);
 }
 
-/* The best epoch by accuracy, without a file; and no epoch at all. */
+/* A best epoch without a file; and no epoch. */
 static void says_where_the_weights_are(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void says_where_the_weights_are(void **state)
     json_decref(root);
 }
 
-/* The main figures in a line and in the JSON; a run whose folder needs quotes in a shell. */
+/* Main figures as text and JSON; a folder that needs quotes in a shell. */
 static void says_what_the_best_weights_are_worth(void **state)
 {
     (void)state;

@@ -45,7 +45,7 @@ static const sh_option options[] = {
     {.kind = SH_OPTION_END},
 };
 
-/* The model and all else but the data; the seed, which most have in common, stands last. */
+/* The settings except the data: first the model, last the seed, which is mostly the same. */
 static const char *words_of(const sh_trial *trial, char words[WORDS_BYTES])
 {
     size_t length = 0;

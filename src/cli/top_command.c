@@ -14,7 +14,7 @@
 #include "cli/run_view.h"
 #include "cli/signals.h"
 
-/* Another screen without a cursor, and back. */
+/* The terminal's alternate screen without a cursor. */
 #define ENTER "\033[?1049h\033[?25l"
 #define LEAVE "\033[?25h\033[?1049l"
 #define PERIOD_MS 1000
@@ -39,7 +39,7 @@ static void show(const char *sequence)
     fflush(stdout);
 }
 
-/* As large as the terminal, or as COLUMNS says. */
+/* Prints in the size of the terminal or COLUMNS. */
 static int print(const sh_run_snapshot *snapshot, bool live)
 {
     struct winsize size = {0};
@@ -51,19 +51,19 @@ static int print(const sh_run_snapshot *snapshot, bool live)
     if (columns > 0 && columns < 10000)
         view.width = (unsigned)columns;
     if (live && size.ws_row > 1)
-        view.rows = size.ws_row - 1u; /* the last line's end would move all up */
+        view.rows = size.ws_row - 1u; /* a newline in the last row would scroll */
     if (!sh_run_view_print(snapshot, stdout, &view))
         return sh_console_fail("not enough memory");
-    return fflush(stdout) == 0 ? SH_EXIT_DONE : SH_EXIT_FAILURE; /* sh_console_finish says why */
+    return fflush(stdout) == 0 ? SH_EXIT_DONE : SH_EXIT_FAILURE; /* sh_console_finish reports why */
 }
 
-/* Shows the run until it ends or a signal comes; takes the snapshot over. */
+/* Shows the run until it ends or a signal arrives; takes the snapshot over. */
 static int draw_while_running(sh_run_snapshot *snapshot, const char *folder)
 {
     for (int code = SH_EXIT_DONE;;) {
         const bool running = snapshot->about.state == SH_STATE_RUNNING;
         if (!running)
-            show(LEAVE); /* the last one stays */
+            show(LEAVE); /* leaves the last view visible */
         code = print(snapshot, running);
         sh_run_snapshot_release(snapshot);
         if (!running)

@@ -24,21 +24,21 @@ typedef struct train_values {
     bool quiet, verbose;
 } train_values;
 
-/* What the observer needs, and whether a reader of standard output is still there. */
+/* State for the observer. */
 typedef struct train_session {
     const train_values *given;
     sh_progress progress;
     sh_event_stream events;
     bool output_lost;
     bool started;           /* print_start was called */
-    char run[SH_RUN_BYTES]; /* "": there is none yet */
-    atomic_bool resumable;  /* it has a checkpoint */
-    sh_lr_finder finder;    /* of --lr-find */
+    char run[SH_RUN_BYTES]; /* "": none yet */
+    atomic_bool resumable;  /* a checkpoint exists */
+    sh_lr_finder finder;    /* for --lr-find */
 } train_session;
 
 #define FIELD(member) offsetof(train_values, member)
 
-/* Places in help are among those of shoal/options.def. */
+/* `help_at` interleaves with shoal/options.def. */
 static const sh_option options[] = {
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",
      .help = "write the summary to FILE ('-': standard output)", .offset = FIELD(json),
@@ -70,7 +70,7 @@ static int check(const train_values *given)
 {
     const sh_train_options *asked = &given->options;
     const uint32_t devices = asked->devices > 0 ? asked->devices : 1;
-    if (asked->listen != NULL) { /* a mistake of writing; whether the address is here comes later */
+    if (asked->listen != NULL) { /* checks the syntax only */
         const char *colon = strrchr(asked->listen, ':');
         const size_t digits = colon != NULL ? strspn(colon + 1, "0123456789") : 0;
         if (digits < 1 || digits > 5 || colon[1 + digits] != '\0' ||
@@ -100,7 +100,7 @@ static uint64_t grains_of(const sh_job *job, uint32_t samples)
     return (samples + (uint64_t)job->grain - 1) / job->grain;
 }
 
-/* A step falls into fewer grains than there are devices. */
+/* Reports that a step has fewer grains than devices. */
 static void print_idle(const sh_job *job, uint32_t devices)
 {
     sh_quantity a, b;
@@ -121,7 +121,7 @@ static void print_idle(const sh_job *job, uint32_t devices)
                         (unsigned long long)batch);
 }
 
-/* What is about to be trained, how a step falls into what devices share, and who they are. */
+/* Prints the job, the division of a step into grains, and the devices. */
 static void print_start(const train_values *given)
 {
     const sh_train_options *asked = &given->options;
@@ -170,7 +170,7 @@ static void print_start(const train_values *given)
         sh_console_note("waiting for %s", sh_quantity_count(&a, asked->min_devices, "device"));
 }
 
-/* The training does not end as it was asked to, and hangs. On another thread. */
+/* The training hangs after a stop request. On another thread. */
 static _Noreturn void end_hung(const train_session *session, const sh_event *event)
 {
     char text[SH_RUN_BYTES + 600];
@@ -185,13 +185,14 @@ static void observe(void *context, const sh_event *event)
     train_session *session = context;
     if (event->kind == SH_EVENT_HUNG)
         end_hung(session, event);
-    if (!session->started && !session->given->quiet) /* data and model are as they should be */
+    if (!session->started && !session->given->quiet) /* data and model are valid */
         print_start(session->given);
     session->started = true;
     if (event->kind == SH_EVENT_TOKEN && !session->output_lost) {
         printf("%s\n", event->text);
         session->output_lost = fflush(stdout) != 0;
-        if (session->output_lost) /* nobody would know how to join; sh_console_finish says so */
+        if (session->output_lost) /* without the token, no device can join; sh_console_finish
+                                     reports it */
             sh_stop_request(session->given->options.stop);
     }
     if (event->kind == SH_EVENT_RUN)
@@ -205,7 +206,7 @@ static void observe(void *context, const sh_event *event)
     sh_progress_show(&session->progress, event);
 }
 
-/* What a training that ended with `status` returns, after its summary where it has one. */
+/* Prints the result of a training and returns its exit code. */
 static int conclude(const train_session *session, sh_status status, const sh_summary *summary)
 {
     const train_values *given = session->given;
@@ -234,8 +235,7 @@ static int conclude(const train_session *session, sh_status status, const sh_sum
     return code;
 }
 
-/* Reports the result of a range test. The test ends by itself when the loss diverges, also to a
- * value that is not finite. */
+/* Reports the result of a range test, which ends when the loss diverges or is not finite. */
 static int conclude_test(train_session *session, sh_status status)
 {
     const train_values *given = session->given;
@@ -252,7 +252,7 @@ static int conclude_test(train_session *session, sh_status status)
     return sh_command_write_json(given->json, sh_lr_finder_json(finder), code);
 }
 
-/* However the training ended, as far as it came; false where it cannot be written. */
+/* Writes the trace, however the training ended; false: failed. */
 static bool write_trace(const train_session *session)
 {
     const char *path = session->given->trace;
@@ -284,7 +284,7 @@ static int run(const sh_arguments *arguments, void *values)
     asked->given.model = asked->given.data = arguments->positional_count == 2;
     if (code == SH_EXIT_DONE && sh_train_options_complete(&given->options) != SH_OK)
         code = misuse(sh_message());
-    /* Of ranks the first one speaks; the others say what concerns them alone. */
+    /* Only the first rank prints, except messages that concern another rank alone. */
     sh_launch launch;
     const bool silent = is_mpi(asked) && sh_launch_read(&launch) && launch.rank != 0;
     if (silent) {
@@ -296,7 +296,8 @@ static int run(const sh_arguments *arguments, void *values)
         code = check(given);
     if (code != SH_EXIT_DONE)
         return code;
-    if (asked->listen != NULL || asked->devices > 1) { /* strangers knock, and there is a key */
+    if (asked->listen != NULL ||
+        asked->devices > 1) { /* strangers may connect, and there is a key */
         sh_descriptors_raise();
         sh_secrecy_begin();
     }
