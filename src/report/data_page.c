@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The page is made of the survey's JSON alone (data/survey.h, data/examples.h), which is read as
- * any text from outside: what is missing or of another type is left out.
+ * Reads only the survey's JSON (data/survey.h, data/examples.h), which is untrusted: omits members
+ * that are missing or of another type.
  */
 #include "shoal/data.h"
 
@@ -15,7 +15,7 @@
 #include "report/json_member.h"
 #include "report/page.h"
 
-#define CLASSES_MOST 1000 /* rows: more is nobody's reading */
+#define CLASSES_MOST 1000 /* rows; more would not be read */
 #define BAR_WIDTH 200     /* pixels of the longest bar */
 #define TEXT_BYTES 512
 #define TITLE_BYTES 2048
@@ -99,7 +99,7 @@ static void add_facts(sh_sheet *sheet, const json_t *found)
     sh_sheet_end(sheet);
 }
 
-/* The lines that the reader and the survey have for the user. */
+/* Notes of the reader and the survey for the user. */
 static void add_lines(sh_sheet *sheet, const char *title, const json_t *lines)
 {
     if (json_array_size(lines) == 0)

@@ -9,7 +9,7 @@
 #include "report/listing.h"
 #include "report/trace.h"
 
-/* As short as it can be without another value. */
+/* The shortest text with the same value. */
 static void print_real(char text[40], double value)
 {
     if (value == rint(value) && fabs(value) < 1e15) {
@@ -23,8 +23,7 @@ static void print_real(char text[40], double value)
     }
 }
 
-/* One row is one line, and what stands in a database from elsewhere can neither write to a terminal
- * nor be taken for a formula. */
+/* Untrusted text stays on one line and cannot control a terminal or act as a formula. */
 static sh_status put_csv_text(sh_export_output *out, const char *text)
 {
     const bool formula = sh_utf8_is_formula(text);
@@ -62,7 +61,7 @@ static sh_status put_value(sh_export_output *out, const sh_query *query, int col
                 : put_csv_text(out, sh_query_text(query, column));
 }
 
-/* That there is such a table, else the failure that lists them. */
+/* Fails with the list of tables if the table is unknown. */
 static sh_status check_table(sh_database *database, const sh_export_options *options)
 {
     sh_query *query;

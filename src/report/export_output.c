@@ -12,9 +12,9 @@
 #define BUFFER_BYTES 65536
 
 struct sh_export_output {
-    sh_file_writer *file; /* NULL: out */
+    sh_file_writer *file; /* NULL: writes to `out` */
     FILE *out;
-    const char *direct; /* the path, where `out` is ours to close */
+    const char *direct; /* path of `out` if this closes it; else NULL */
     size_t used;
     char buffer[BUFFER_BYTES];
 };
@@ -28,7 +28,7 @@ sh_status sh_export_output_open(sh_export_output **output, const char *path, FIL
         return sh_fail_memory(sizeof *o, "an export");
     o->out = out;
     if (path != NULL && (stat(path, &about) != 0 || S_ISREG(about.st_mode) ||
-                         S_ISDIR(about.st_mode))) { /* which the writer refuses */
+                         S_ISDIR(about.st_mode))) { /* refused by the writer */
         status = sh_file_writer_open(&o->file, path);
     } else if (path != NULL) {
         o->direct = path;
@@ -74,7 +74,7 @@ sh_status sh_export_put_json(sh_export_output *o, const char *text)
     uint32_t point;
     SH_TRY(sh_export_put(o, "\""));
     while (*text != '\0') {
-        char one[8] = "?"; /* in the place of a malformed byte, which JSON cannot hold */
+        char one[8] = "?"; /* for a malformed byte, which JSON cannot hold */
         const size_t bytes = sh_utf8_read((const unsigned char *)text, &point);
         if (bytes > 0 && sh_utf8_is_control(point))
             snprintf(one, sizeof one, "\\u%04x", (unsigned)point);

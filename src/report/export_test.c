@@ -57,7 +57,7 @@ static void writes_values_as_they_are(void **state)
                    "]\n");
 }
 
-/* Of a device of somebody else's, or of a whole database from elsewhere. */
+/* Names from an untrusted device or database. */
 static void names_turn_nothing_around(void **state)
 {
     (void)state;
@@ -124,7 +124,6 @@ static void names_the_tables(void **state)
     assert_ok(export("step_parts", SH_EXPORT_CSV));
 }
 
-/* A pipe stays one. */
 static void writes_into_a_pipe(void **state)
 {
     (void)state;
@@ -140,7 +139,6 @@ static void writes_into_a_pipe(void **state)
     assert_int_equal(scratch_count(root), 2);
 }
 
-/* What was there stays. */
 static void a_failure_leaves_the_file(void **state)
 {
     (void)state;

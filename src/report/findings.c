@@ -7,11 +7,11 @@
 
 #include "report/learning.h"
 
-#define ROWS_MAX 200 /* of epochs and views: more is nobody's reading */
+#define ROWS_MAX 200 /* epochs or views; more would not be read */
 
 /* ---- subjects -------------------------------------------------------------------------------- */
 
-/* Of the processor time that it wanted, what a quota kept from it. */
+/* The fraction of wanted processor time that a quota denied. */
 static double denied(double throttled, double used)
 {
     return throttled / (throttled + used);
@@ -208,7 +208,7 @@ static void add_split(sh_sheet *sheet, const sh_run_digest *digest)
     sh_sheet_end(sheet);
 }
 
-/* Begins a table of the last ones of `count`; the number of its first row. */
+/* Begins a table of the last rows of `count`; returns the index of the first. */
 static size_t begin_last(sh_sheet *sheet, size_t count, const char *caption, const char *columns,
                          const char *const *heads)
 {
@@ -218,7 +218,7 @@ static size_t begin_last(sh_sheet *sheet, size_t count, const char *caption, con
     return count > ROWS_MAX ? count - ROWS_MAX : 0;
 }
 
-/* The first epoch with the least validation loss. */
+/* The first epoch with the minimum validation loss. */
 static void add_best(sh_sheet *sheet, const sh_run_digest *digest)
 {
     const sh_digest_epoch *best = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a report says of runs, as headings, sentences and tables.
+ * Writes a report's headings, sentences and tables.
  *
  *     sh_findings_summary(&sheet, subjects, count);
  *     sh_findings_details(&sheet, subjects, count);
@@ -21,22 +21,21 @@
 typedef struct sh_subject {
     sh_run_digest *digest; /* owned */
     sh_verdict verdict;
-    json_t *quality; /* owned; NULL where the run has none (report/quality.h) */
-    json_t *worst;   /* owned; NULL where the run has none (report/worst.h) */
+    json_t *quality; /* owned; NULL: none (report/quality.h) */
+    json_t *worst;   /* owned; NULL: none (report/worst.h) */
 } sh_subject;
 
-/* Reads a run and judges it: release the subject. Failures are those of sh_run_digest_new and of
- * sh_quality_read. */
+/* Reads and judges a run: release the subject. Fails as sh_run_digest_new and sh_quality_read. */
 sh_status sh_subject_init(sh_subject *subject, const char *path) SHOAL_CHECKED;
 void sh_subject_release(sh_subject *subject);
 
-/* Of all its devices together; NaN where no device knows. */
+/* The sum over its devices; NaN: no device has the figure. */
 double sh_subject_total(const sh_subject *subject, sh_figure figure);
 
-/* Which runs, how long, how good; and who held them up. */
+/* The runs, their times and results, and what slowed them. */
 void sh_findings_summary(sh_sheet *sheet, const sh_subject *subjects, size_t count);
 
-/* Of each run: how good the model is, devices, a step's time, epochs, views. */
+/* For each run: quality of the model, devices, parts of a step, epochs, views. */
 void sh_findings_details(sh_sheet *sheet, const sh_subject *subjects, size_t count);
 
 #endif

@@ -10,11 +10,11 @@
 #include "report/sheet.h"
 
 #define SIDE_MOST 1024      /* pixels */
-#define PNG_MOST (1u << 18) /* letters */
-#define TEXT_BYTES 512      /* of a text in a picture */
-#define LINE_WIDTH 400      /* of a drawing; its lines are LINE_HEIGHT high */
+#define PNG_MOST (1u << 18) /* characters */
+#define TEXT_BYTES 512      /* of a text picture */
+#define LINE_WIDTH 400      /* of a drawing; the lines' height is LINE_HEIGHT */
 #define LINE_HEIGHT 200
-#define LINES_MOST 5 /* that differ by colour and dashes (page.css) */
+#define LINES_MOST 5 /* distinguished by colour and dashes (page.css) */
 #define POINTS_MOST 1024
 #define ROWS_MOST 64
 
@@ -33,7 +33,7 @@ static bool is_base64(const char *text)
            letters + strspn(text + letters, "=") == strlen(text);
 }
 
-/* Small ones are shown larger, with their pixels to be seen. */
+/* Magnifies small images so that pixels are visible. */
 static bool write_image(FILE *file, const json_t *picture, const char *kind)
 {
     const char *png = sh_member_text(picture, "png");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests: the folder of a run with a small database in it.
+ * For tests: a run folder with a small database.
  *
  *     history_make(folder, "a", HISTORY_RUN "INSERT INTO steps ...");
  *
@@ -16,11 +16,11 @@
 #include "store/run.h"
 #include "store/schema.h"
 
-/* A job of 20 steps and 2 epochs, started at 1000 and not ended. */
+/* A job of 20 steps and 2 epochs, started at 1000, not ended. */
 #define HISTORY_RUN                                                                                \
     "INSERT INTO run VALUES ('lenet', 'digits', '{}', 61706, 20, 10, 2, 16, NULL);"                \
     "INSERT INTO sessions VALUES (1, '0.1.0', 1000, NULL, NULL);"
-/* On three devices, of which the last one is gone. */
+/* Three devices; the last one is gone. */
 #define HISTORY_DEVICES                                                                            \
     "INSERT INTO devices VALUES (0, 1, 'pi1', 4, 4, 1000, NULL, NULL),"                            \
     " (1, 1, 'pi2', 4, 4, 1000, NULL, NULL),"                                                      \
@@ -28,7 +28,7 @@
     "INSERT INTO views VALUES (1, 1, 0, 1000, 1, 6, 'start'), (1, 1, 1, 1000, 1, 5, 'start'),"     \
     " (1, 1, 2, 1000, 1, 5, 'start'), (1, 2, 0, 1003, 4, 12, 'lost'), (1, 2, 1, 1003, 4, 4, "      \
     "'lost');"
-/* Twelve steps of a second and 64 samples, of which device 1 computes a quarter. */
+/* Twelve steps of one second and 64 samples; device 1 computes a quarter. */
 #define HISTORY_STEPS                                                                              \
     "WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 12)"                         \
     " INSERT INTO steps SELECT i, 1000 + i, 1, 1, 1 + (i > 3), 1 + (i > 10), 64,"                  \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Members of a JSON object that may be missing or of another kind.
+ * Members of a JSON object that may be missing or have another type.
  *
  *     fprintf(file, "%s", sh_member_text(sample, "answer"));
  *
@@ -11,10 +11,10 @@
 
 #include <jansson.h>
 
-/* A text, borrowed from the object; "" if it is missing. */
+/* A text, borrowed from the object; "": missing. */
 const char *sh_member_text(const json_t *object, const char *key);
 
-/* A number; NaN if it is missing. */
+/* A number; NaN: missing. */
 double sh_member_number(const json_t *object, const char *key);
 
 #endif

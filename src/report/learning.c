@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The database has the job as it is now. From the last point to the first, each change that is
- * later than the point is taken back.
+ * The database has the current job. From the last point to the first, this undoes each change that
+ * is later than the point.
  */
 #include "report/learning.h"
 
@@ -17,8 +17,8 @@
 
 typedef struct course {
     const sh_run_digest *digest;
-    json_t *json;          /* the job, as it was at the point in hand */
-    const json_t *changes; /* of which `left` are not taken back */
+    json_t *json;          /* the job as at the current point */
+    const json_t *changes; /* `left` of them are not undone */
     size_t left;
     sh_rate rate;
     sh_schedule schedule;
@@ -26,7 +26,7 @@ typedef struct course {
     bool known;
 } course;
 
-/* Works out the schedule of the job in hand. */
+/* Computes the schedule of the current job. */
 static void settle(course *c)
 {
     sh_job job;
@@ -43,7 +43,7 @@ static void settle(course *c)
     };
 }
 
-/* Takes the changes back that came behind `steps` steps. */
+/* Undoes the changes after `steps` steps. */
 static void take_back(course *c, uint64_t steps)
 {
     bool changed = false;
@@ -74,7 +74,7 @@ sh_status sh_learning_rates(sh_run_digest *digest, const char *path)
         return status;
     }
     if (status != SH_OK)
-        now = NULL; /* a job.json that is damaged has no changes to tell of */
+        now = NULL; /* a damaged job.json has no changes */
     c.changes = json_object_get(now, "changes");
     c.left = json_array_size(c.changes);
     if (json_is_object(c.json)) {

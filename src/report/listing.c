@@ -13,7 +13,7 @@
 #include "store/run.h"
 #include "store/schema.h"
 
-/* A session that was killed, or goes on, is as long as its steps tell. */
+/* A killed or active session lasts until its last step. */
 static const char about_query[] =
     "SELECT model, data, steps, epochs,"
     " (SELECT max(step) FROM steps),"
@@ -64,7 +64,7 @@ sh_status sh_listing_open(sh_database **database, const char *folder)
     return sh_database_open(database, path, sh_schema_run(), SH_DATABASE_READ);
 }
 
-/* "runs/a/" is called a. */
+/* Removes trailing slashes: "runs/a/" has the name "a". */
 static void set_folder(sh_run_about *about, const char *folder)
 {
     size_t end = strlen(folder);
@@ -114,7 +114,7 @@ sh_status sh_listing_read(sh_run_about *about, sh_database *database, const char
     return row ? SH_OK : sh_fail(SH_NOT_FOUND, "%s: ended before its training began", folder);
 }
 
-/* What is known of a run that nothing can be read of. */
+/* For a run that cannot be read. */
 static void set_unknown(sh_run_about *about, sh_run_state state, const char *folder)
 {
     *about = (sh_run_about){
@@ -171,7 +171,7 @@ done:
     return status;
 }
 
-/* One that has only just begun is the newest. */
+/* A run without a start is the newest if active, else the oldest. */
 static double age_of(const sh_run_about *about)
 {
     if (!isnan(about->started))

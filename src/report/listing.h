@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run's database says of the run as a whole; the public part is sh_runs_list (shoal/runs.h).
+ * Reads the summary of a run from its database, for sh_runs_list (shoal/runs.h) and others.
  *
  *     SH_TRY(sh_listing_open(&database, "runs/a"));
  *     sh_status status = sh_listing_read(&about, database, "runs/a");
@@ -14,16 +14,16 @@
 #include "shoal/runs.h"
 #include "store/database.h"
 
-/* Opens the database of the run in `folder` for reading; owned. SH_NOT_FOUND says whether the
- * folder is missing or holds no run. */
+/* Opens the database of the run in `folder` for reading; owned. SH_NOT_FOUND: the message says
+ * whether the folder or the run is missing. */
 sh_status sh_listing_open(sh_database **database, const char *folder) SHOAL_CHECKED;
 
-/* SH_NOT_FOUND where the run has not begun (sh_listing_begins). */
+/* SH_NOT_FOUND: the run has not begun (sh_listing_begins). */
 sh_status sh_listing_read(sh_run_about *about, sh_database *database,
                           const char *folder) SHOAL_CHECKED;
 
-/* Whether a failure of the two, `status`, is that a training is at work in the folder and has
- * written nothing yet. Then `about` is that of a run of which no more is known. */
+/* Whether `status`, a failure of the calls above, means that an active training has not written
+ * anything yet. Then sets `about` for an otherwise unknown run. */
 bool sh_listing_begins(sh_run_about *about, sh_status status, const char *folder);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * "Of late" is what lies within RECENT_SECONDS before the newest row, whenever that was written: so
- * no clock is asked, and what a run that has ended was like can still be seen. Steps of late are
- * those behind the step `since`, at whose end that time begins. Where a step takes longer it is
- * one step.
+ * Recent means within RECENT_SECONDS before the newest row, not before now, so a run that has ended
+ * still has recent rates. Recent steps are those after step `since`, whose end begins that period;
+ * at least one step.
  *
- * Counters begin anew with a process: a rate is known where its counter has not fallen.
+ * Counters restart with a process: their rate is unknown if they fell.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +16,7 @@
 #define RECENT_SECONDS 5.0
 #define LAST_SESSION "(SELECT max(session) FROM sessions)"
 
-/* At most 4096 of them: the steps of a small model are many. */
+/* At most 4096, because a small model has many steps. */
 static const char steps_query[] = "SELECT step, at, samples, loss, accuracy FROM steps "
                                   "WHERE session = " LAST_SESSION " ORDER BY step DESC LIMIT 4096";
 
@@ -55,7 +54,7 @@ static sh_status read_steps(sh_run_snapshot *s, int64_t *since, sh_database *dat
     double earliest = NAN, count = 0, samples = 0, rated = 0, steps = -1, loss = 0, accuracy = 0;
     SH_TRY(sh_query_new(&query, database, steps_query));
     while (sh_query_row(query)) {
-        rated += count; /* of the step before, whose beginning is known now */
+        rated += count; /* of the previous step, whose start is now known */
         steps++;
         *since = sh_query_integer(query, 0);
         earliest = sh_query_real(query, 1);
@@ -90,7 +89,7 @@ static sh_status read_devices(sh_run_snapshot *s, sh_database *database)
                                   .is_gone = sh_query_integer(query, 2) != 0,
                                   .share = sh_query_real(query, 4)};
         if (device->is_gone)
-            device->share = NAN; /* that of the view in which it was last */
+            device->share = NAN; /* old: of its last view */
         snprintf(device->name, sizeof device->name, "%s", sh_query_text(query, 1));
         snprintf(device->reason, sizeof device->reason, "%s", sh_query_text(query, 3));
         device->samples_per_second = device->compute = device->lanes = device->wait = NAN;
@@ -125,7 +124,7 @@ static sh_status read_work(sh_run_snapshot *s, int64_t since, sh_database *datab
     return sh_query_end(query, SH_OK);
 }
 
-/* The device's figures of late: of counters, from the first row that has them to the last. */
+/* The device's recent figures; of counters, from the first row that has them to the last. */
 static sh_status read_figures(sh_run_snapshot *s, sh_run_device *device, sh_query *query)
 {
     enum { AT, CPU, SENT, RECEIVED, HELD, COUNTERS };
@@ -149,12 +148,12 @@ static sh_status read_figures(sh_run_snapshot *s, sh_run_device *device, sh_quer
     SH_TRY(sh_query_reset(query));
     if (rows == 0)
         return SH_OK;
-    if (!(s->at >= last[AT])) /* NaN without a step */
+    if (!(s->at >= last[AT])) /* NaN: no step */
         s->at = last[AT];
-    if (s->at - last[AT] > RECENT_SECONDS) /* it is silent */
+    if (s->at - last[AT] > RECENT_SECONDS) /* no recent samples */
         return SH_OK;
     double rates[COUNTERS];
-    for (int i = 0; i < COUNTERS; i++) { /* NaN where a counter has begun anew */
+    for (int i = 0; i < COUNTERS; i++) { /* NaN: the counter restarted */
         const double grown = last[i] - first[i];
         rates[i] = grown >= 0 ? ratio(grown, last[AT] - began[i]) : NAN;
     }
@@ -173,7 +172,7 @@ static sh_status read_all(sh_run_snapshot *s, sh_database *database, const char 
     int64_t since = 0;
     sh_query *query;
     sh_status status = SH_OK;
-    SH_TRY(sh_database_run(database, "BEGIN")); /* all as of one moment */
+    SH_TRY(sh_database_run(database, "BEGIN")); /* a consistent snapshot */
     SH_TRY(sh_listing_read(&s->about, database, folder));
     SH_TRY(read_steps(s, &since, database));
     SH_TRY(read_devices(s, database));

@@ -25,7 +25,7 @@ static bool near(double a, double b)
     return fabs(a - b) <= 1e-9 * fabs(b);
 }
 
-/* Ten rows a second of a device that uses this many cores and megabytes a second each way. */
+/* Ten rows per second of a device that uses this many cores and megabytes per second each way. */
 static void add_samples(char rows[1024], int device, double cores, double megabytes)
 {
     snprintf(rows, 1024,
@@ -58,7 +58,7 @@ static void shows_what_is_of_late(void **state)
     assert_true(near(s.samples_per_second, 64) && near(s.steps_per_second, 1));
     assert_true(near(s.loss, 2.0 / 5 * (1 / 8. + 1 / 9. + 1 / 10. + 1 / 11. + 1 / 12.)));
     assert_true(near(s.accuracy, 0.5));
-    assert_true(isnan(s.eta_seconds)); /* nobody runs it */
+    assert_true(isnan(s.eta_seconds)); /* nothing runs it */
     assert_int_equal(s.device_count, 3);
     const sh_run_device *d = s.devices;
     assert_string_equal(d[0].name, "pi1");
@@ -83,7 +83,7 @@ static void shows_what_is_of_late(void **state)
     assert_null(s.devices);
 }
 
-/* What is seen of a run that device `device` has samples of, between these rows. */
+/* A snapshot of a run with samples of `device` between these rows. */
 static sh_run_snapshot look(const char *before, int device, const char *after)
 {
     char rows[8192], samples[1024];
@@ -107,7 +107,7 @@ static void a_counter_that_fell_has_no_rate(void **state)
     sh_run_snapshot_release(&s);
 }
 
-/* From there on where it is known. */
+/* The rate begins at the first known value. */
 static void a_counter_may_come_later(void **state)
 {
     (void)state;
@@ -126,7 +126,7 @@ static void a_silent_device_has_no_figures(void **state)
     sh_run_snapshot_release(&s);
 }
 
-/* Of what is at work and has written nothing no more is known. */
+/* A run that is active but has not written anything. */
 static void expect_beginning(void)
 {
     sh_run_snapshot s;
@@ -158,7 +158,7 @@ static void what_has_just_begun_has_no_rates(void **state)
     assert_true(s.loss == 2 && s.accuracy == 0.5 && isnan(s.samples_per_second));
     sh_run_snapshot_release(&s);
 
-    /* A step that takes longer than what counts as late, and the session before. */
+    /* A step longer than the recent period, and the previous session. */
     history_make(root, "a",
                  "INSERT INTO steps VALUES (2, 900, 1, 0, 1, 1, 64, 2, 0.5, 0),"
                  "(4, 1013, 1, 1, 1, 1, 64, 1, 0.5, 0)");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How good the model of a run is, by what the training left in metrics.json (its form:
- * node/record/assessment.h): a table of the classes and which are taken for which.
+ * Writes the quality of a run's model from its metrics.json (format: node/record/assessment.h):
+ * tables of classes and confusions.
  *
  *     json_t *quality;
  *     SH_TRY(sh_quality_read(&quality, "runs/a"));
@@ -20,15 +20,14 @@
 
 #define SH_QUALITY_FILE "metrics.json"
 
-/* `*quality` is owned; NULL where the folder has none, or `folder` is a file. SH_FORMAT: it is not
- * JSON. */
+/* `*quality` is owned; NULL: the folder has none, or `folder` is a file. SH_FORMAT: not JSON. */
 sh_status sh_quality_read(json_t **quality, const char *folder) SHOAL_CHECKED;
 
-/* The same of another JSON file in the folder. */
+/* Likewise for another JSON file in the folder. */
 sh_status sh_quality_file(json_t **json, const char *folder, const char *name) SHOAL_CHECKED;
 
-/* Tables of the classes, the confusion matrix where it is small enough to be read, and targets.
- * What is missing or of another type is left out. NULL writes nothing. */
+/* Writes tables of classes, targets, and the confusion matrix if it is small. Omits members that
+ * are missing or of another type. NULL writes nothing. */
 void sh_quality_write(sh_sheet *sheet, const json_t *quality);
 
 #endif

@@ -13,7 +13,7 @@
 #include "store/file.h"
 #include "store/sweep_schema.h"
 
-/* Runs that have one name get their long ones. */
+/* Runs with the same name get their long names. */
 static void tell_apart(const sh_subject *subjects, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -30,7 +30,7 @@ static void tell_apart(const sh_subject *subjects, size_t count)
     }
 }
 
-/* The runs' report as a text: owned. */
+/* `*text` is owned. */
 static sh_status report_runs(char **text, const sh_report_options *options)
 {
     const size_t count = options->run_count;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Objects take members over; that memory was out is found out at the end. */
+/* Objects take members over; `failed` remembers a lack of memory. */
 typedef struct writer {
     const sh_run_digest *digest;
     bool failed;
@@ -23,7 +23,7 @@ static void append(writer *w, json_t *array, json_t *value)
         w->failed = true;
 }
 
-/* With as many digits as tell: the numbers are for charts and tables. */
+/* Rounded to the digits that charts and tables need. */
 static json_t *number(double value)
 {
     char text[32];
@@ -35,7 +35,7 @@ static json_t *number(double value)
     return whole ? json_integer((json_int_t)rounded) : json_real(rounded);
 }
 
-/* Every `stride`th double from `values` on. */
+/* Every `stride`th value. */
 static json_t *series(writer *w, const double *values, size_t stride, size_t count)
 {
     json_t *array = json_array();
@@ -44,7 +44,7 @@ static json_t *series(writer *w, const double *values, size_t stride, size_t cou
     return array;
 }
 
-/* A table of `count` structs that are doubles alone, one for each name, as a series of each. */
+/* A table of `count` structs of doubles, one per name; gives a series per name. */
 static json_t *columns(writer *w, const double *table, size_t count, const char *const *names,
                        size_t name_count)
 {
@@ -132,7 +132,7 @@ static json_t *run_json(writer *w, const sh_verdict *verdict, const json_t *qual
     set(w, object, "status", json_string(digest->status));
     set(w, object, "version", json_string(digest->version));
     json_t *job = json_string(digest->job);
-    set(w, object, "job", job != NULL ? job : json_null()); /* it is as another program wrote it */
+    set(w, object, "job", job != NULL ? job : json_null()); /* as the program wrote it */
     set(w, object, "weights_hash", json_string(digest->weights_hash));
     set(w, object, "parameters", number((double)digest->parameters));
     set(w, object, "sessions", number(digest->sessions));
@@ -167,7 +167,7 @@ static json_t *run_json(writer *w, const sh_verdict *verdict, const json_t *qual
     return object;
 }
 
-/* Only texts hold these letters, which mean something in a page. */
+/* Escapes characters with a meaning in HTML, which only strings contain. */
 static int put_escaped(const char *piece, size_t bytes, void *file)
 {
     for (size_t i = 0; i < bytes; i++)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each table is read once, in the order of its key, and added up in parts: one row in memory,
- * however long the run was. The parts of a step are what the view step_parts says, worked out here
- * because the rows of a step come together anyhow: over a million rows its window takes longer than
- * all else.
+ * Reads each table once in the order of its key and adds rows up, with one row in memory at a time.
+ * Computes the split of a step like the view step_parts, whose window function would dominate the
+ * time with a million rows.
  */
 #include "report/run_digest.h"
 
@@ -22,10 +21,10 @@
 #define DATABASE_FILE "run.db"
 
 typedef struct session {
-    double started, before; /* seconds of the sessions before it */
+    double started, before; /* seconds of earlier sessions */
 } session;
 
-/* A step's row of a device, until the step's last one is read. */
+/* A device's row of a step, kept until the step's last row. */
 typedef struct work_row {
     sh_digest_device *device;
     double merged, grains, wall, split[SH_STEP_SPLIT_COUNT];
@@ -38,14 +37,14 @@ typedef struct run_reader {
     double first_step, last_step;
     size_t parts; /* of a device's series */
 
-    double *weights, *grains; /* of each device and part: steps, grains; sums of them in `series` */
+    double *weights, *grains; /* per device and part: steps, grains; `series` has their sums */
     work_row *rows;           /* of `step` */
     size_t row_count;
     int64_t step;
 
-    /* Sums of the device whose samples are being read, and the sample before. */
+    /* Sums for the device whose samples are being read, and its previous sample. */
     sh_digest_device *device;
-    double (*sums)[SH_FIGURE_COUNT], (*spans)[SH_FIGURE_COUNT]; /* of each part */
+    double (*sums)[SH_FIGURE_COUNT], (*spans)[SH_FIGURE_COUNT]; /* per part */
     double before[SH_FIGURE_COUNT], before_seconds;
     size_t before_session;
 } run_reader;
@@ -59,7 +58,7 @@ const char *sh_step_split_name(int part)
 
 typedef void take_row(run_reader *reader, const sh_query *row);
 
-/* Calls `take` with each row of a query. */
+/* Calls `take` for each row. */
 static sh_status each(run_reader *reader, const char *sql, take_row *take)
 {
     sh_query *query;
@@ -69,7 +68,7 @@ static sh_status each(run_reader *reader, const char *sql, take_row *take)
     return sh_query_end(query, SH_OK);
 }
 
-/* A table of `count(*)` of a query's rows in the arena. */
+/* Allocates an array for `count(*)` rows in the arena. */
 static sh_status make_room(run_reader *reader, void **items, size_t item_bytes, const char *sql)
 {
     double count;
@@ -126,7 +125,7 @@ static double seconds_of(const run_reader *reader, double at, size_t *number)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* What the first step of a session took is not known. */
+/* The duration of a session's first step is unknown. */
 static const char throughput_sql[] =
     "SELECT iif(sum(span) > 0, sum(amount * (steps - 1) / steps) / sum(span), NULL) FROM "
     "(SELECT 1.0 * sum(samples * merged) AS amount, sum(merged) AS steps, max(at) - min(at) AS "
@@ -175,12 +174,12 @@ static sh_status read_steps(run_reader *reader)
         point->loss_least = sh_query_real(query, 4);
         point->loss_most = sh_query_real(query, 5);
         point->accuracy = sh_query_real(query, 6);
-        point->samples_per_second = sh_query_real(query, 7); /* samples, so far */
+        point->samples_per_second = sh_query_real(query, 7); /* samples until the loop below */
     }
     SH_TRY(sh_query_end(query, SH_OK));
     double before = NAN;
     for (size_t i = 0; i < digest->point_count; i++) {
-        sh_digest_point *point = &digest->points[i]; /* from samples of a part to those a second */
+        sh_digest_point *point = &digest->points[i]; /* from samples to samples per second */
         const double span = point->seconds - before;
         point->samples_per_second = span > 0 ? point->samples_per_second / span : NAN;
         if (!isnan(point->seconds))
@@ -240,14 +239,14 @@ static sh_digest_device *find_device(const sh_run_digest *digest, int64_t number
     return found ? &digest->devices[low] : NULL;
 }
 
-/* Which of the series' parts begins there, `share` of the way from the first to the last. */
+/* The series' part at `share`, 0 .. 1. */
 static size_t part_at(const run_reader *reader, double share)
 {
     const double at = share * (double)reader->parts;
     return at < 0 ? 0 : at >= (double)reader->parts ? reader->parts - 1 : (size_t)at;
 }
 
-/* Parts the exchange of each row in two, and adds the row to its device. */
+/* Splits the exchange of each row and adds the row to its device. */
 static void end_step(run_reader *reader)
 {
     const double steps = reader->last_step - reader->first_step + 1;
@@ -286,7 +285,7 @@ static void take_work(run_reader *reader, const sh_query *row)
     reader->step = step;
     if (device == NULL)
         return;
-    work_row *fresh = &reader->rows[reader->row_count++]; /* a device has one row a step */
+    work_row *fresh = &reader->rows[reader->row_count++]; /* a device has one row per step */
     fresh->device = device;
     fresh->merged = sh_query_real(row, WORK_MERGED);
     fresh->grains = sh_query_real(row, WORK_GRAINS);
@@ -303,7 +302,7 @@ static const char work_sql[] = "SELECT step, device, merged, grains, samples, wa
 #undef SH_PART
                                " FROM work ORDER BY step, device";
 
-/* Of one third of the parts in which the device computed; 0, 1, 2, and 3 for all of them. */
+/* The mean in a third (0, 1, 2; 3: all) of the parts in which the device computed. */
 static double grain_seconds(const run_reader *reader, const sh_digest_device *device, size_t third)
 {
     const size_t start = (size_t)(device - reader->digest->devices) * reader->parts;
@@ -345,7 +344,7 @@ static sh_status read_work(run_reader *reader)
         device->grain_seconds = grain_seconds(reader, device, 3);
         device->grain_early = grain_seconds(reader, device, 0);
         device->grain_late = grain_seconds(reader, device, 2);
-        device->wall /= (double)device->steps; /* NaN without steps */
+        device->wall /= (double)device->steps; /* NaN: no steps */
         for (int j = 0; j < SH_STEP_SPLIT_COUNT; j++) {
             device->split[j] /= (double)device->steps;
             for (size_t k = 0; k < reader->parts; k++)
@@ -362,7 +361,7 @@ static bool is_counter(int figure)
     return sh_figure_kind_of((sh_figure)figure) == SH_FIGURE_COUNTER;
 }
 
-/* Sums over the parts `from` .. `to`; their quotient is the mean. */
+/* The mean of parts `from` .. `to`; adds up their total. */
 static double mean_of(const run_reader *reader, int figure, size_t from, size_t to, double *total)
 {
     double sum = 0, span = 0;
@@ -375,7 +374,7 @@ static double mean_of(const run_reader *reader, int figure, size_t from, size_t 
     return span > 0 ? sum / span : NAN;
 }
 
-/* Of the device whose samples were being read. */
+/* Completes the device whose samples were read. */
 static void end_samples(run_reader *reader)
 {
     sh_digest_device *device = reader->device;
@@ -430,7 +429,7 @@ static void take_sample(run_reader *reader, const sh_query *row)
         double grown = value - reader->before[i];
         if (isnan(value))
             continue;
-        /* Connections that wait for one link do so at the same time: it is busy once. */
+        /* Connections wait for a shared link at the same time, so their sum may exceed the span. */
         if (i == SH_FIGURE_network_busy_seconds)
             grown = fmin(grown, span);
         if (!is_counter(i)) {
@@ -438,7 +437,7 @@ static void take_sample(run_reader *reader, const sh_query *row)
             reader->spans[part][i] += merged;
             figure->least = fmin(figure->least, value);
             figure->most = fmax(figure->most, value);
-        } else if (span > 0 && grown >= 0) { /* less: it began anew */
+        } else if (span > 0 && grown >= 0) { /* negative: the counter restarted */
             reader->sums[part][i] += grown;
             reader->spans[part][i] += span;
         }
@@ -481,7 +480,7 @@ static sh_status read_devices(run_reader *reader)
     return SH_OK;
 }
 
-/* The last `count` parts of a path. */
+/* The last `count` components of a path. */
 static const char *end_of(const char *path, int count)
 {
     const char *at = path + strlen(path);
@@ -490,7 +489,7 @@ static const char *end_of(const char *path, int count)
     return at + (*at == '/');
 }
 
-/* By the folder's name, whatever the path is that leads to it. */
+/* The resolved folder's name. */
 static void name_run(sh_run_digest *digest, const char *file)
 {
     char *real = realpath(file, NULL);
@@ -503,7 +502,7 @@ static void name_run(sh_run_digest *digest, const char *file)
     free(real);
 }
 
-/* Whether a training holds the lock of the folder that a database is in. */
+/* Whether a training has locked the database's folder. */
 static bool is_running(const char *file)
 {
     char folder[SH_PATH_BYTES];
@@ -513,7 +512,7 @@ static bool is_running(const char *file)
     return sh_run_is_open(folder[0] == '\0' ? "/" : folder);
 }
 
-/* The database of a run's folder, or the file that the user named, which may be a link to one. */
+/* The database in a run's folder, or the named file, which may be a link. */
 static sh_status find_database(char file[SH_PATH_BYTES], const char *path)
 {
     struct stat about;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run's database says, read once: totals, means, and series thinned to at most
- * SH_DIGEST_POINTS points.
+ * A run's database read once: totals, means, and series of at most SH_DIGEST_POINTS points.
  *
  *     sh_run_digest *digest;
  *     SH_TRY(sh_run_digest_new(&digest, "runs/a"));
@@ -9,11 +8,11 @@
  *         printf("%s %f\n", digest->devices[i].name, digest->devices[i].split[SH_STEP_SPLIT_wait]);
  *     sh_run_digest_free(digest);
  *
- * Times are seconds of training: from the start of the first session, without the breaks between
- * sessions. What was not available is NaN. Texts are UTF-8 without control characters.
+ * Times are seconds of training since the start of the first session, without breaks between
+ * sessions. NaN: not available. Texts are UTF-8 without control characters.
  *
- * A device's series have a value for each of `part_count` equal parts of the steps (of the time,
- * for figures), NaN where nothing was seen in it.
+ * A device's series have `part_count` values, one for each equal part of the steps (for figures, of
+ * the time); NaN: no data.
  *
  * Threads: any; a digest is only read.
  */
@@ -28,27 +27,27 @@
 #include "monitor/sample.h"
 #include "monitor/step_times.h"
 
-#define SH_DIGEST_POINTS 400 /* less with many devices: SH_DIGEST_CELLS over all of them */
+#define SH_DIGEST_POINTS 400 /* fewer with many devices: SH_DIGEST_CELLS in total */
 #define SH_DIGEST_CELLS 8000
 #define SH_DIGEST_TEXT_BYTES 160
 
-/* A step's parts, where `exchange` is parted in two (store/schema.h, step_parts). */
+/* A step's parts; `exchange` is split in two (store/schema.h, step_parts). */
 typedef enum sh_step_split {
-    SH_STEP_SPLIT_wait = SH_PART_COUNT, /* until the device that computed longest had computed */
+    SH_STEP_SPLIT_wait = SH_PART_COUNT, /* until the slowest device had computed */
     SH_STEP_SPLIT_network,              /* the rest of the exchange */
     SH_STEP_SPLIT_COUNT
 } sh_step_split;
 
-/* Static storage. */
+/* Static. */
 const char *sh_step_split_name(int part);
 
-/* The parts that add up to a step: all but `exchange`, in the order of a step. */
+/* Whether a part is part of the sum of a step: all but `exchange`. */
 static inline bool sh_step_split_counts(int part)
 {
     return part != SH_PART_exchange;
 }
 
-/* What the view step_parts calls computing_us, of a split in any unit. */
+/* The view step_parts' computing_us, for any unit. */
 static inline double sh_step_split_computing(const double split[SH_STEP_SPLIT_COUNT])
 {
     return split[SH_PART_data] + split[SH_PART_forward] + split[SH_PART_backward] +
@@ -62,23 +61,23 @@ typedef struct sh_digest_point {
 } sh_digest_point;
 
 typedef struct sh_digest_figure {
-    double total;       /* a counter's growth; NaN for a gauge */
-    double mean;        /* a counter's growth a second; a gauge's mean */
-    double least, most; /* a gauge's */
-    double early, late; /* as mean, of the first and the last third of the time */
-    double *series;     /* as mean; NULL where the device has none of it */
+    double total;       /* growth of a counter; NaN for a gauge */
+    double mean;        /* growth per second of a counter; mean of a gauge */
+    double least, most; /* of a gauge */
+    double early, late; /* like mean, in the first and last third of the time */
+    double *series;     /* like mean; NULL: not available */
 } sh_digest_figure;
 
 typedef struct sh_digest_device {
     uint32_t device, lanes, cores; /* 0 cores: not available */
     char name[SH_DIGEST_TEXT_BYTES];
-    uint64_t steps, grains, samples;   /* that it had a part in; that it computed */
-    double wall;                       /* mean seconds a step */
-    double split[SH_STEP_SPLIT_COUNT]; /* mean seconds a step */
-    double grain_seconds;              /* data, forward, backward, sum: of a grain */
-    double grain_early, grain_late;    /* the same, in the first and the last third of the steps */
-    double *series[SH_STEP_SPLIT_COUNT]; /* mean seconds a step; NULL without step times */
-    double observed;                     /* seconds between first and last sample */
+    uint64_t steps, grains, samples;     /* that it took part in; that it computed */
+    double wall;                         /* mean seconds per step */
+    double split[SH_STEP_SPLIT_COUNT];   /* mean seconds per step */
+    double grain_seconds;                /* per grain: data, forward, backward, sum */
+    double grain_early, grain_late;      /* likewise in the first and last third of the steps */
+    double *series[SH_STEP_SPLIT_COUNT]; /* mean seconds per step; NULL: no step times */
+    double observed;                     /* seconds from first to last sample */
     sh_digest_figure figures[SH_FIGURE_COUNT];
 } sh_digest_device;
 
@@ -95,11 +94,11 @@ typedef struct sh_digest_epoch {
 
 typedef struct sh_run_digest {
     char name[SH_DIGEST_TEXT_BYTES];      /* of the run's folder */
-    char long_name[SH_DIGEST_TEXT_BYTES]; /* with the folder that this is in before it */
+    char long_name[SH_DIGEST_TEXT_BYTES]; /* with the parent folder */
     char model[SH_DIGEST_TEXT_BYTES], data[SH_DIGEST_TEXT_BYTES], status[SH_DIGEST_TEXT_BYTES];
-    char weights_hash[SH_DIGEST_TEXT_BYTES]; /* empty: not complete */
+    char weights_hash[SH_DIGEST_TEXT_BYTES]; /* empty: incomplete */
     char version[SH_DIGEST_TEXT_BYTES];
-    const char *job; /* JSON, as it was written */
+    const char *job; /* JSON as written */
     uint64_t parameters, steps, steps_planned, epoch_steps, samples, redone;
     uint32_t sessions;
     double seconds, samples_per_second;
@@ -112,15 +111,12 @@ typedef struct sh_run_digest {
     size_t view_count;
     sh_digest_epoch *epochs;
     size_t epoch_count;
-    sh_arena arena; /* holds all of it */
+    sh_arena arena; /* owns all data */
 } sh_run_digest;
 
-/*
- * Reads the database of a run: `path` is its folder, or the file itself; borrowed during the call.
- * `*digest` is owned: free it. Failures are those of store/database.h; SH_NOT_FOUND also for a
- * database in which no run has begun.
- */
+/* Reads the database of a run; `path` is its folder or the file, borrowed for the call. `*digest`
+ * is owned: free it. Fails as store/database.h; SH_NOT_FOUND also if no run has begun. */
 sh_status sh_run_digest_new(sh_run_digest **digest, const char *path) SHOAL_CHECKED;
-void sh_run_digest_free(sh_run_digest *digest); /* NULL is fine */
+void sh_run_digest_free(sh_run_digest *digest); /* NULL is allowed */
 
 #endif

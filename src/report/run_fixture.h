@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests: the database of a run that never was, of any size and with trouble to be found.
+ * For tests: the database of an invented run of any size, with optional problems.
  *
  *     run_fixture_make("folder/run.db", &(run_fixture){.steps = 100, .devices = 3, .slow = 2});
  *
- * Devices compute alike: a step of 10 ms, of which 1 ms is network; one grain and 32 samples each.
- * 4 samples of the monitor a step and device are a tenth of a second apart where steps are as long.
+ * By default, devices are equally fast and have one grain of 32 samples and 1 ms of network per
+ * step.
  *
  * Threads: one. Failures fail the test.
  */
@@ -20,10 +20,10 @@
 
 typedef struct run_fixture {
     unsigned steps, devices;
-    unsigned samples;   /* of the monitor, a device; 0: one a step */
-    unsigned slow;      /* device that computes twice as long; 0: none, as below */
-    unsigned throttled; /* device that is kept from running half of the time */
-    unsigned slow_link; /* device whose link carries a quarter, both ways */
+    unsigned samples;   /* of the monitor per device; 0: one per step */
+    unsigned slow;      /* device that computes twice as long; 0: none, likewise below */
+    unsigned throttled; /* device that is stopped half of the time */
+    unsigned slow_link; /* device with a quarter of the bandwidth, both ways */
 } run_fixture;
 
 #define RUN_FIXTURE_STARTED 1000

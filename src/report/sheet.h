@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Headings, paragraphs and tables, written as plain text, Markdown or HTML.
+ * Writes headings, paragraphs and tables as plain text, Markdown or HTML.
  *
  *     sh_sheet sheet = {.file = file, .format = SH_REPORT_markdown};
  *     sh_sheet_heading(&sheet, 2, "Devices");
@@ -9,8 +9,7 @@
  *     sh_sheet_number(&sheet, device->grains, SH_UNIT_whole);
  *     sh_sheet_end(&sheet);
  *
- * Text from outside is escaped here, and nowhere else. What fails (memory) shows in ferror(file)
- * when all is written.
+ * Escapes all text. Check ferror(file) at the end for failures.
  *
  * Threads: caller locks.
  */
@@ -26,7 +25,7 @@
 typedef struct sh_sheet {
     FILE *file;              /* borrowed */
     sh_report_format format; /* not json */
-    /* The table that has begun: */
+    /* The current table: */
     const char *columns;
     sh_table *table; /* owned */
 } sh_sheet;
@@ -35,16 +34,16 @@ typedef struct sh_sheet {
 void sh_sheet_heading(sh_sheet *sheet, int level, const char *text);
 void sh_sheet_paragraph(sh_sheet *sheet, const char *text);
 
-/* `columns` has a letter for each column, '<' left or '>' right, as many as `heads`; it is borrowed
- * until the end. Cells follow row by row; the first of a row is its name. */
+/* `columns` has '<' (left) or '>' (right) for each column, as many as `heads`; borrowed until the
+ * end. Cells follow row by row; the first names its row. */
 void sh_sheet_table(sh_sheet *sheet, const char *caption, const char *columns,
                     const char *const *heads);
 void sh_sheet_cell(sh_sheet *sheet, const char *text); /* copied */
 void sh_sheet_number(sh_sheet *sheet, double value, sh_unit unit);
 void sh_sheet_end(sh_sheet *sheet);
 
-/* Text so that it means itself: in HTML (also within quotes), in Markdown. Control characters, also
- * those that turn the direction of text, become '?' (base/utf8.h). */
+/* Writes text escaped for HTML (also in quotes) or Markdown. Control characters, including
+ * direction overrides, become '?' (base/utf8.h). */
 void sh_escape(FILE *file, sh_report_format format, const char *text);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table for each block: a row for each combination of its settings, where trials that differ in
- * the seed alone are one row, their mean. Settings that are the same in all rows stand above it.
+ * One table per block, one row per combination of settings; trials that differ only in the seed are
+ * averaged in one row. Settings that all rows share stand above the table.
  *
- * The speed-up is that of samples a second over the row with the same other settings and the fewest
- * devices. Processor time is that of a device, start and validation included, over the time of the
- * whole trial, in per cent of one core; traffic is that of a device over the time of training.
+ * Speed-up: samples per second relative to the row with the same other settings and the fewest
+ * devices. Processor time: of a device, with start and validation, per time of the trial, in per
+ * cent of a core. Traffic: of a device, per time of training.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -25,8 +25,8 @@
 typedef struct row {
     const char *block, *state, *message, *hash;
     const char *settings[SH_SETTING_COUNT]; /* NULL: not set */
-    double figures[SH_TRIAL_FIGURE_COUNT];  /* sums over `runs`, later means */
-    unsigned runs;                          /* trials that are done; 0: none */
+    double figures[SH_TRIAL_FIGURE_COUNT];  /* sums over `runs`, finally means */
+    unsigned runs;                          /* finished trials; 0: none */
 } row;
 
 typedef struct report {
@@ -36,11 +36,11 @@ typedef struct report {
     FILE *file;
     bool markdown;
 
-    /* Of the block at hand. */
+    /* The current block. */
     const row *first;
     size_t block_count;
     bool varies[SH_SETTING_COUNT], has_seeds;
-    const char **cells; /* row by row, the heads first */
+    const char **cells; /* row by row, heads first */
     size_t columns, cell_count;
 } report;
 
@@ -51,7 +51,7 @@ static bool are_equal(const char *a, const char *b)
 
 /* ---- reading ---- */
 
-/* Safe to show: the database may come from elsewhere. */
+/* Cleaned, because the database may be untrusted. */
 static const char *text_at(report *self, const sh_query *query, int column)
 {
     if (sh_query_is_null(query, column))
@@ -64,7 +64,7 @@ static const char *text_at(report *self, const sh_query *query, int column)
 
 enum { FIGURES = 3, HASH = FIGURES + SH_TRIAL_FIGURE_COUNT, SETTINGS = HASH + 1 };
 
-/* Whether all settings are equal, except the seed and `other`. */
+/* Whether all settings except the seed and `other` are equal. */
 static bool are_alike(const row *a, const row *b, sh_setting other)
 {
     for (int i = 0; i < SH_SETTING_COUNT; i++)
@@ -73,7 +73,7 @@ static bool are_alike(const row *a, const row *b, sh_setting other)
     return true;
 }
 
-/* Into the row that it is another run of, where there is one. */
+/* Adds a run to its row, if it exists. */
 static bool merge(report *self, const row *fresh)
 {
     for (size_t i = self->count; i > 0 && fresh->runs > 0; i--) {
@@ -150,7 +150,7 @@ __attribute__((format(printf, 2, 3))) static void add(report *self, const char *
     self->cells[self->cell_count++] = kept == NULL ? "" : kept;
 }
 
-/* "-" where it is not available. */
+/* "-": not available. */
 static void add_number(report *self, int decimals, double number)
 {
     if (isfinite(number))
@@ -165,7 +165,7 @@ static double devices_of(const row *each)
     return text == NULL ? 1 : strtod(text, NULL);
 }
 
-/* Samples a second over those of the fewest devices. */
+/* Samples per second relative to the fewest devices. */
 static double speed_up(const report *self, const row *of)
 {
     const row *base = of;
@@ -210,7 +210,7 @@ static void add_row(report *self, const row *each)
 
 /* ---- printing ---- */
 
-/* Nothing follows in its row. */
+/* The rest of the row is empty. */
 static bool ends_row(const report *self, size_t cell)
 {
     for (; cell % self->columns != 0; cell++)
@@ -283,7 +283,7 @@ static sh_status print_block(report *self)
     fprintf(self->file, "%s%s%s\n\n", self->markdown ? "**" : "", self->first->block,
             self->markdown ? "**" : "");
     const char *comma = "";
-    for (int i = 0; i < SH_SETTING_COUNT; i++) { /* those that all rows have in common */
+    for (int i = 0; i < SH_SETTING_COUNT; i++) { /* shared by all rows */
         const char *value = self->first->settings[i];
         if (self->varies[i] || value == NULL || i == SH_SETTING_seed)
             continue;

@@ -20,7 +20,7 @@ static const char head_sql[] =
 static const char devices_sql[] =
     "SELECT device, group_concat(DISTINCT name) FROM devices GROUP BY device";
 
-/* In the order in which a step does them. */
+/* In the order within a step. */
 static const char work_sql[] =
     "SELECT device, at, step, merged, grains, samples, wall_us, "
     "between_us, data_us, forward_us, backward_us, sum_us, lanes_us, exchange_us, optimizer_us "
@@ -38,7 +38,7 @@ static const char samples_sql[] =
 static const struct {
     const char *name, *unit;
     double scale;
-    bool is_counter; /* its rate is shown */
+    bool is_counter; /* shown as a rate */
 } gauges[] = {
     {"CPU", "cores", 1, true},
     {"network out", "MB/s", 1e-6, true},
@@ -61,9 +61,9 @@ typedef struct trace {
     double started;        /* seconds since 1970 */
     const char *separator; /* before the next event */
     size_t devices;
-    double *ends; /* where each device's last step ended, ns since `started` */
+    double *ends; /* end of each device's last step, ns since `started` */
 
-    /* The sample before, of the same device. */
+    /* The device's previous sample. */
     int64_t device; /* -1: none */
     double at_ns, figures[GAUGES];
 } trace;
@@ -80,7 +80,7 @@ static sh_status each(trace *t, const char *sql, row_receiver *take)
     return sh_query_end(query, status);
 }
 
-/* Whole, not before the beginning, and a number whatever the database holds. */
+/* An integer, not negative, for any value in the database. */
 static double nanoseconds(double ns)
 {
     return ns > 0 && ns < 1e18 ? rint(ns) : 0;
@@ -101,7 +101,7 @@ __attribute__((format(printf, 2, 3))) static sh_status put(trace *t, const char 
     return sh_export_put(t->out, text);
 }
 
-/* A text of the database's, which a viewer shows as it is, so it must be safe to show. */
+/* Untrusted text, cleaned for viewers. */
 static sh_status put_shown(trace *t, const char *text)
 {
     const size_t bytes = strlen(text) + 1;
@@ -113,7 +113,7 @@ static sh_status put_shown(trace *t, const char *text)
     return status;
 }
 
-/* Up to what only some events have. */
+/* Writes an event up to its optional members. */
 static sh_status put_event(trace *t, char phase, int64_t device, double at_ns, const char *name)
 {
     SH_TRY(put(t, "%s{\"ph\":\"%c\",\"pid\":%lld,\"tid\":%lld,\"ts\":%.3f,\"name\":", t->separator,
@@ -173,13 +173,13 @@ static sh_status put_work(trace *t, const sh_query *row)
 
 static sh_status put_gauge(trace *t, int gauge, double at_ns, double value)
 {
-    if (!(value >= 0 && isfinite(value))) /* not known, or its counter has begun anew */
+    if (!(value >= 0 && isfinite(value))) /* unknown, or the counter restarted */
         return SH_OK;
     SH_TRY(put_event(t, 'C', t->device, at_ns, gauges[gauge].name));
     return put(t, ",\"args\":{\"%s\":%.6g}}", gauges[gauge].unit, value * gauges[gauge].scale);
 }
 
-/* A value holds from its moment on: a rate is put where the time begins that it is of. */
+/* A value holds from its time on, so a rate is written at the start of its interval. */
 static sh_status put_sample(trace *t, const sh_query *row)
 {
     const int64_t device = sh_query_integer(row, 0);
@@ -198,7 +198,7 @@ static sh_status put_sample(trace *t, const sh_query *row)
     return SH_OK;
 }
 
-/* Of one device, or of all. */
+/* For one device or for all. */
 static sh_status put_instant(trace *t, const sh_query *row)
 {
     SH_TRY(put_event(t, 'i', sh_query_integer(row, 0), moment(t, row), sh_query_text(row, 2)));

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run as a timeline that Perfetto (ui.perfetto.dev) and chrome://tracing open: JSON in Chrome's
+ * Writes a run's timeline for Perfetto (ui.perfetto.dev) and chrome://tracing: JSON in Chrome's
  * trace event format (Google, "Trace Event Format", 2016).
  *
  *     SH_TRY(sh_trace_write(output, database, "runs/a"));
  *
- * Moments and durations are in microseconds, to the nanosecond, since the run was started
- * (otherData.started, in seconds since 1970). Process and thread are the device's number.
+ * Times are microseconds, to the nanosecond, since the start of the run (otherData.started, in
+ * seconds since 1970). Process and thread are the device's number.
  *
- *     M  process_name: the device's name; where sessions knew it by several, all of them
- *     X  "step N", and within it one after the other what parts took (monitor/parts.def), each
- *        added up: where in the step they were is not known. A row of table `work` that stands for
- *        M steps is one slice, "M steps to N"
+ *     M  process_name: all names of the device
+ *     X  "step N", and in it the totals of its parts (monitor/parts.def) one after another, because
+ *        their real times are unknown. A row of table `work` for M steps is one slice, "M steps to
+ *        N"
  *     C  CPU in cores, network in MB/s between samples, memory in MB
  *     i  views, events
  *
- * A device's steps never overlap: where its moments, moved to the coordinator's clock, say so, the
- * later one is put behind the earlier one. What was not available is not there.
+ * Times are moved to the coordinator's clock. If two steps of a device overlap then, the later one
+ * is moved behind the earlier one. Unavailable values are omitted.
  *
- * Memory: 8 bytes a device and a buffer, however long the run was. Threads: as the database.
+ * Memory: a buffer and 8 bytes per device, independent of the run's length. Threads: as the
+ * database.
  */
 #ifndef SHOAL_REPORT_TRACE_H
 #define SHOAL_REPORT_TRACE_H
@@ -26,8 +27,7 @@
 #include "report/export_output.h"
 #include "store/database.h"
 
-/* All as the database stands at one moment. `run` is for messages. SH_CORRUPT where a
- * device's number cannot be one. */
+/* Writes a consistent snapshot. `run` is for messages. SH_CORRUPT: an invalid device number. */
 sh_status sh_trace_write(sh_export_output *output, sh_database *database,
                          const char *run) SHOAL_CHECKED;
 

@@ -75,8 +75,8 @@ static void names_devices(void **state)
                        META("3", "thread_name", "steps") TAIL);
 }
 
-/* The second step's moment is 2 ms too early, the third row's parts say more than its wall, and the
- * last one stands for three steps, of which nothing but the sum is known. */
+/* The second step is 2 ms too early, the third row's parts exceed its wall time, and the last row
+ * has only the totals of three steps. */
 static void lays_parts_into_steps(void **state)
 {
     (void)state;
@@ -105,7 +105,7 @@ static void lays_parts_into_steps(void **state)
            PART("70000.000", "sum", "6000.000") TAIL);
 }
 
-/* Each device's by itself; the counters of device 0 begin anew at 2 s. */
+/* Separately for each device; the counters of device 0 restart at 2 s. */
 static void shows_rates_of_samples(void **state)
 {
     (void)state;
@@ -140,7 +140,7 @@ static void marks_views_and_events(void **state)
                     INSTANT("2", "2000000.000", "k\\\"", "p", "a\\\\b") TAIL);
 }
 
-/* Whatever a database says, the file is JSON. */
+/* Any database gives valid JSON. */
 static void stands_odd_figures(void **state)
 {
     (void)state;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device is compared with the median of the others. First, whether it computes a grain longer
- * than they, or than itself before; then why: short memory shows in swap, a processor that is held
- * back in what the quota denied it beyond what it denies the others, in the firmware's flag, or in
- * a clock below its best while it computes all the time. Otherwise it is slow.
+ * Compares each device with the median of the others. Is it slower per grain than they are, or than
+ * itself before? Then why: swapping means short memory; a quota that denies it more than the
+ * others, the firmware's flag, or a low clock while it always computes mean a throttled processor.
+ * Else it is slow.
  *
- * A link is judged by what it carries while it has something to carry. A device's link is two of
- * the ring's, to the next device and from the one before, so it is both that stand out among the
- * rest.
+ * A link is judged by its rate while it has data to send. A device's link is two of the ring's
+ * links, to the next device and from the previous one, so both must stand out.
  */
 #include "report/verdict.h"
 
@@ -18,33 +17,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOWER 1.2          /* times the peers' for a grain: a finding */
-#define SLOWED 1.5          /* times what it was at first, beside the peers' */
-#define DENIED_MORE 0.1     /* of the processor time wanted, beyond the peers' */
-#define DENIED_ALL 0.05     /* the peers themselves are under a quota */
+#define SLOWER 1.2          /* times the peers' time per grain: a finding */
+#define SLOWED 1.5          /* times its first value, and likewise relative to peers */
+#define DENIED_MORE 0.1     /* of the wanted processor time, beyond the peers' */
+#define DENIED_ALL 0.05     /* above this, the peers are under a quota */
 #define HELD_BACK 0.05      /* of the time, by firmware */
-#define FREQUENCY_DROP 0.85 /* of the highest */
+#define FREQUENCY_DROP 0.85 /* of the maximum */
 #define AVAILABLE_LEAST 32e6
 #define SWAP_MOST 16e6
 #define NETWORK_NOTABLE 0.1 /* of a step */
 #define NETWORK_MUCH 0.3
-#define LINK_SLOW 0.5 /* times what the others carry; of links alike the least was 0.55 */
+#define LINK_SLOW 0.5 /* of the others' rate; equal links had at least 0.55 */
 #define WAIT_MUCH 0.3 /* of a step */
 #define COST_NOTABLE 0.05
-#define STEPS_LEAST 0.02  /* of the most steps that a device has: less says nothing */
-#define GRAINS_LEAST 0.05 /* a step: a device with less computes nothing */
+#define STEPS_LEAST 0.02  /* of the maximum steps of a device; fewer: too little data */
+#define GRAINS_LEAST 0.05 /* per step; fewer: computes nothing */
 
-/* What a device is compared in. */
+/* Measures that are compared. */
 enum { GRAIN, GROWTH, DENIED, DENIED_GROWTH, COMPUTING, NETWORK, WAIT, MEASURES };
 
-/* Of the devices that were there for long enough. */
+/* Devices that took part long enough. */
 typedef struct hearing {
     sh_verdict *verdict;
-    sh_verdict_device *devices; /* in the order of the ring; owned */
-    int *places;                /* of these among all; owned */
+    sh_verdict_device *devices; /* in ring order; owned */
+    int *places;                /* their indices among all; owned */
     size_t count;
     double steps; /* of the device with the most */
-    double *room; /* `count` numbers */
+    double *room; /* scratch: `count` numbers */
 } hearing;
 
 const char *sh_cause_name(sh_cause cause)
@@ -82,7 +81,7 @@ static bool computes(const sh_verdict_device *device)
     return device->grains >= GRAINS_LEAST;
 }
 
-/* In order, what all devices that compute, but one (-1: all), have of it. */
+/* Collects the sorted values of all computing devices except `without` (-1: none). */
 static size_t gather(const hearing *court, int which, int without)
 {
     size_t used = 0;
@@ -95,7 +94,7 @@ static size_t gather(const hearing *court, int which, int without)
     return used;
 }
 
-/* The upper of two in the middle: of two peers one may be odd itself. */
+/* The upper of two middle values, because one of two peers may be unusual. */
 static double median(const hearing *court, int which, int without)
 {
     const size_t used = gather(court, which, without);
@@ -126,7 +125,7 @@ __attribute__((format(printf, 5, 6))) static void find(hearing *court, sh_cause 
 
 /* ---- devices that compute longer ------------------------------------------------------------- */
 
-/* What holds its processor back, in words; false: nothing that is known. */
+/* Describes what throttles the processor; false: unknown. */
 static bool is_throttled(const hearing *court, int index, char *why, size_t bytes)
 {
     const sh_verdict_device *device = &court->devices[index];
@@ -184,7 +183,7 @@ static void judge_speed(hearing *court, int index)
         cause = SH_CAUSE_memory;
     else if (is_throttled(court, index, why, sizeof why))
         cause = SH_CAUSE_throttled;
-    /* The share of a step that all the others wait for this device. */
+    /* The part of a step that the others wait for this device. */
     const double lead = device->computing_seconds - median(court, COMPUTING, index);
     const double cost = lead > 0 ? lead / device->step_seconds : 0;
     if (slower)
@@ -206,7 +205,7 @@ static size_t before(const hearing *court, size_t device)
     return device > 0 ? device - 1 : court->count - 1;
 }
 
-/* What link `index` carries, as a part of what those carry that are no link of `device`. */
+/* The rate of link `index` relative to the median of links that are not `device`'s. */
 static double link_ratio(const hearing *court, size_t index, size_t device)
 {
     size_t used = 0;
@@ -240,7 +239,7 @@ static void judge_network(hearing *court)
     const double rate = 1e-6 * court->devices[link].link_rate;
     const double slower = 1 / link_ratio(court, link, worst);
     if (isfinite(least) && (out || in) && !computes(&court->devices[worst]))
-        return; /* it is named because it computes nothing */
+        return; /* reported as idle */
     if (isfinite(least) && out && in)
         find(court, SH_CAUSE_network, (int)worst, share,
              "The link of %s carries %.1f MB/s, %.1fx less than the others; the network takes "
@@ -273,7 +272,7 @@ static void judge_idle(hearing *court, int index)
 static void judge_wait(hearing *court, int index)
 {
     const sh_verdict_device *device = &court->devices[index];
-    const size_t others = gather(court, GRAIN, index); /* the faster quarter of them */
+    const size_t others = gather(court, GRAIN, index); /* the faster quarter */
     const double faster = others == 0 ? NAN : court->room[others / 4] / device->grain_seconds;
     if (value_of(device, WAIT) < WAIT_MUCH || !(faster >= SLOWER))
         return;
@@ -318,7 +317,7 @@ static void sum_up(hearing *court, const sh_verdict_device *devices)
                  100 * wait, 100 * median(court, NETWORK, -1));
 }
 
-/* Those that were there for long enough: the others are no part of the ring that is judged. */
+/* Selects devices that took part long enough; the others do not belong to the judged ring. */
 static bool hear(hearing *court, const sh_verdict_device *devices, size_t count)
 {
     court->room = calloc(count + 1, sizeof *court->room);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The samples that a model is worst at, by what a training left in worst.json (its form:
- * node/record/worst_pictures.h): as pictures in pages, as a table elsewhere.
+ * Writes a model's worst samples from worst.json (format: node/record/worst_pictures.h): as
+ * pictures in pages, else as a table.
  *
  *     json_t *worst;
  *     SH_TRY(sh_worst_read(&worst, "runs/a"));
@@ -18,12 +18,11 @@
 #include "base/fail.h"
 #include "report/sheet.h"
 
-/* `*worst` is owned; NULL where the folder has none, or `folder` is a file. SH_FORMAT: it is not
- * JSON. */
+/* `*worst` is owned; NULL: the folder has none, or `folder` is a file. SH_FORMAT: not JSON. */
 sh_status sh_worst_read(json_t **worst, const char *folder) SHOAL_CHECKED;
 
-/* What is missing or of another type is left out. With NULL a page says that there is nothing to
- * show and why; other formats say nothing. */
+/* Omits members that are missing or of another type. NULL: a page says why there is nothing to
+ * show; other formats write nothing. */
 void sh_worst_write(sh_sheet *sheet, const json_t *worst);
 
 #endif
