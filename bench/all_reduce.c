@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One device of an all-reduce: the engine that trains, over the encrypted links that it trains
- * over. bench/strategies/all_reduce.py starts one in each namespace of a lab and tells them by
- * lines what to do:
+ * One device of an all-reduce with the engine and the encrypted links of a training.
+ * bench/strategies/all_reduce.py starts one in each namespace of a lab and controls them by lines:
  *
- *     bench_all_reduce ring|servers BITS WORDS SPAN_WORDS PORT RANK HOST...   (a host for each
- * rank)
+ *     bench_all_reduce ring|servers BITS WORDS SPAN_WORDS PORT RANK HOST...
  *
  *     <- listening
  *     -> link
  *     <- linked
- *     -> round NANOSECONDS          the moment to begin at, of the system's monotonic clock
+ *     -> round NANOSECONDS          when to begin, by the monotonic clock
  *     <- done NANOSECONDS CPU_NANOSECONDS SENT_BYTES
  *
- * until standard input ends. What is added up is filled in before the round, and every word of the
- * sum checked behind it, both outside of the time. A wrong one ends the program with 1.
+ * until standard input ends. There is one HOST per rank. Outside the measured time, it fills the
+ * inputs before a round and checks all words of the sum afterwards; a wrong word ends the program
+ * with 1.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -48,7 +47,7 @@ typedef struct device {
     bool linked;
 } device;
 
-static const unsigned char key[SH_KEY_BYTES] = {5, 7, 7, 2}; /* of a lab that is gone in a minute */
+static const unsigned char key[SH_KEY_BYTES] = {5, 7, 7, 2}; /* of a short-lived lab */
 
 static void need(sh_status status, const char *what)
 {
@@ -133,7 +132,7 @@ static uint64_t sent_bytes(const device *self)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* Word `i` of what a rank gives in a round; cut to its width by whoever writes it. */
+/* Word `i` of a rank's input in a round; the writer truncates it to its width. */
 static uint32_t word_of(uint32_t rank, uint32_t round, size_t i)
 {
     return (rank + 1) * 0x9e3779b1u + (round + 1) * 0x85ebca6bu + (uint32_t)i * 0xc2b2ae35u;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many images a second a GPU computes: forward, backward and the gradients' sums as integers,
- * with samples and weights in its memory.
+ * Measures images per second of a GPU: forward, backward and integer sums of gradients, with
+ * samples and weights in its memory.
  *
  *     gpu_speed MODEL CHANNELS HEIGHT WIDTH CLASSES BATCH GRAIN [kernels|launches]
  *
- * Prints a line of JSON; with `kernels` also the time and rate of each kernel, and with `launches`
- * those of each launch, when each launch is waited for.
+ * Prints a line of JSON. `kernels` adds the time and rate of each kernel, `launches` those of each
+ * launch, waiting for each.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "base/random.h"
 #include "model/model.h"
 
-#define LEAST_NS UINT64_C(1000000000) /* that are measured */
+#define LEAST_NS UINT64_C(1000000000) /* minimum duration */
 
 static void must(sh_status status)
 {
@@ -62,8 +62,8 @@ static void set_weights(sh_gpu_program *program, const sh_graph *graph, sh_gpu *
     free(weights);
 }
 
-/* The operations of all grains that one launch of a node does. The launches of a node that has
- * several share its operations: the first one counts. */
+/* The operations of a launch for all grains. If a node has several launches, only the first
+ * counts. */
 static double flops_of(const sh_graph *graph, const sh_gpu_time *times, size_t launch,
                        uint32_t grains)
 {
@@ -89,7 +89,7 @@ static void print_launches(const sh_graph *graph, const sh_gpu_time *times, size
     }
 }
 
-/* Sums up by kernel; prints each with its share and its rate. */
+/* Prints each kernel's total, share and rate. */
 static void print_kernels(const sh_graph *graph, sh_gpu_time *times, size_t count, uint32_t grains)
 {
     uint64_t all = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the monitor costs: processor time of samples taken one after the other, and of the thread
- * at its period, cold between samples as it is beside a training.
+ * Measures the monitor's processor time: samples in a loop, and its thread at the normal period,
+ * with cold caches as during a training.
  *
  *     bench_monitor_cost [SAMPLES [SECONDS]]           1000 10
  */
@@ -40,7 +40,7 @@ static sh_status in_a_row(long samples, double *seconds)
     return SH_OK;
 }
 
-/* Seconds of processor time, and those that passed. */
+/* Processor time and elapsed time in seconds. */
 static sh_status at_its_period(long seconds, double used[2], int counts[2])
 {
     const struct timespec rest = {.tv_sec = seconds};

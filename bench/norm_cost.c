@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a grain's time goes in a network, by operator: processor time of each instruction on one
- * thread, and for what normalises and adds the bytes a second beside those of memcpy on as much
- * memory as an activation of the first stage, in turns, so that both see the same machine.
+ * Measures the processor time of a grain by instruction on one thread. For normalisations and
+ * additions, also compares bytes per second with a memcpy of a first-stage activation, alternately,
+ * so that both see the same machine.
  *
  *     bench_norm_cost [MODEL [GRAIN [GRAINS]]]           resnet:20 16 40
  */

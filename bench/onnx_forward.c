@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a model in an ONNX file computes, for bench/onnx_networks.py: samples come from standard
- * input and results go to standard output, as floats in the processor's order. Statistics of batch
- * norms are those of the file.
+ * Computes an ONNX model's outputs for bench/onnx_networks.py: samples on standard input, results
+ * on standard output, as native floats. Batch norms use the file's statistics.
  *
  *     bench_onnx_forward FILE SAMPLES CHANNELS ROWS COLUMNS OUTPUTS
  */
@@ -20,7 +19,7 @@ static void tell(void *context, const char *text)
     fprintf(stderr, "%s\n", text);
 }
 
-/* Fills memory for a parameter; owned by the caller. */
+/* Reads a parameter; `*weights` is owned by the caller. */
 static sh_status load(float **weights, const sh_graph *graph, size_t index, const sh_onnx *model)
 {
     const sh_parameter *parameter = &graph->parameters[index];
@@ -80,7 +79,7 @@ static sh_status compute(char **words)
         shape.dim[i] = strtoul(words[2 + i], NULL, 10);
     SH_TRY(sh_onnx_open(&model, words[1]));
     SH_TRY(sh_graph_new(&net.graph));
-    /* Targets whose loss has no final layer of a model in it. */
+    /* Targets whose loss adds no final layer to the model. */
     const size_t outputs = strtoul(words[6], NULL, 10);
     const bool same = outputs == shape.dim[1] * shape.dim[2] * shape.dim[3];
     const sh_onnx_wish wish = {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One operator on numbers from standard input; its first output goes to standard output. Both are
- * floats in the processor's order, row-major, inputs behind each other. For bench/chain_error.py.
+ * Runs one operator for bench/chain_error.py. Standard input has its inputs one after another,
+ * standard output gets its first output: native floats, row-major.
  *
  *     bench_op_run OPERATOR SHAPE,SHAPE... [NAME=NUMBER...]
  *
  *     bench_op_run conv2d 16x20x12x12,50x20x5x5 padding=0
  *     bench_op_run conv2d_grad_weight 16x20x12x12,16x50x8x8 shape=50x20x5x5
  *
- * Names: stride, padding, groups, axis, epsilon, training, and shape, which gradients need.
+ * Names: stride, padding, groups, axis, epsilon, training, shape (for gradients).
  */
 #include <stdio.h>
 #include <stdlib.h>

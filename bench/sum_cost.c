@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the exact sum costs: a step of LeNet, batch 64, grains of 16, taken apart. Rounds alternate
- * three ways of treating the gradients of the same grains on the same lanes:
+ * Measures the cost of the exact sum in a step of LeNet with batch 64 and grains of 16. Rounds
+ * alternate between three uses of the same gradients on the same lanes:
  *
- *     dropped   forward and backward alone
- *     floats    added to a shared array of floats, under the same kind of locks: what a trainer
- *               that does not care about the order has to do, too
+ *     dropped   forward and backward only
+ *     floats    added to a shared float array under the same kind of locks, as a trainer without
+ *               exact sums does
  *     exact     sh_sum_add
  *
- * and time the parts of the step that surround them: prepare, clear, verdict, apply. Prints one
- * JSON object with the medians, in nanoseconds. bench/sum_cost.py makes the figures of it.
+ * They also time the rest of the step: prepare, clear, verdict, apply. Prints a JSON object with
+ * the medians in nanoseconds, for bench/sum_cost.py.
  *
  *     bench_sum_cost LANES ROUNDS [WIRE]
  *
- * The weights hardly move (a learning rate of 1e-6): no figure depends on what is learnt.
+ * With a learning rate of 1e-6, the weights hardly change, so training does not affect the figures.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -35,7 +35,7 @@
 #define TENSORS_MOST 16
 #define PIXELS (28 * 28)
 #define LOCK_ELEMENTS ((size_t)16384) /* as in the exact sum */
-#define WARM_UP 20                    /* rounds; the exponents settle in the first ones */
+#define WARM_UP 20                    /* rounds in which the exponents settle */
 
 typedef enum sum_way { WAY_DROPPED, WAY_FLOATS, WAY_EXACT, WAYS } sum_way;
 typedef enum step_part {
@@ -59,8 +59,8 @@ typedef struct sum_bench {
     const sh_kernels *kernels;
     sh_replica *replica;
     sh_lanes *lanes;
-    float *floats;               /* the sum of the second way */
-    float *values;               /* room for a tensor's gradient */
+    float *floats;               /* the sum of WAY_FLOATS */
+    float *values;               /* space for a tensor's gradient */
     float pixels[GRAIN][PIXELS]; /* of every grain */
     int32_t labels[GRAIN];
     uint32_t wire;
@@ -68,8 +68,8 @@ typedef struct sum_bench {
     size_t lock_count;
     uint32_t lane_count, rounds;
     uint64_t *times[PARTS]; /* by round */
-    sum_way way;            /* of the turn under way */
-    atomic_uint next;       /* grain to take */
+    sum_way way;            /* of the current turn */
+    atomic_uint next;       /* next grain */
     atomic_uint failures;
 } sum_bench;
 
@@ -107,7 +107,7 @@ static void add_as_floats(sum_bench *bench, uint32_t tensor, const sh_gradient *
     }
 }
 
-/* A grain under way. */
+/* A grain being computed. */
 typedef struct grain {
     sum_bench *bench;
     sh_sum_parts parts;
@@ -128,7 +128,7 @@ static sh_execution *execution_of(const sum_bench *bench, uint32_t lane)
     return sh_lanes_execution(bench->lanes, lane, SH_MODEL_TRAIN, GRAIN);
 }
 
-/* Every run anew: a program may use its inputs' memory for something else. */
+/* Before each run, because a program may reuse its inputs' memory. */
 static void fill_inputs(const sum_bench *bench, const sh_execution *execution)
 {
     float *weights = sh_execution_input(execution, SH_MODEL_LOSS_WEIGHTS);
@@ -149,7 +149,7 @@ static void compute(void *context, uint32_t lane)
     }
 }
 
-/* This lane's part of the weights. */
+/* The lane's part of the weights. */
 static sh_range lane_range(const sum_bench *bench, uint32_t lane)
 {
     const size_t total = bench->replica->weight_count;
@@ -197,12 +197,12 @@ static uint64_t time_turn(sum_bench *bench, sh_team_task *task)
     return now_ns() - began;
 }
 
-/* Every part once; which way comes first changes from round to round. False: a redo, to repeat. */
+/* Runs each part once; the first way alternates. False: repeat the round, because it was a redo. */
 static bool run_round(sum_bench *bench, uint32_t round, uint64_t times[PARTS])
 {
     sh_sum *sum = bench->replica->sum;
     uint64_t began = now_ns();
-    /* What depends on the weights alone, for all lanes. */
+    /* Work that depends only on the weights, for all lanes. */
     if (sh_execution_prepare(execution_of(bench, 0)) != SH_OK)
         atomic_fetch_add(&bench->failures, 1);
     times[PART_PREPARE] = now_ns() - began;
@@ -221,7 +221,7 @@ static bool run_round(sum_bench *bench, uint32_t round, uint64_t times[PARTS])
     if (verdict != SH_VERDICT_APPLY)
         return false;
     times[PART_APPLY] = time_turn(bench, apply);
-    /* Exponents for the next step; exact, because they steer how large the integers are. */
+    /* Exact exponents for the next step, because they determine the sizes of integers. */
     for (uint32_t t = 0; t < bench->replica->tensors; t++) {
         uint32_t max_abs = 0;
         sh_sum_value(sum, t, bench->values, &max_abs);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A data set of one's own: the program writes a table, and a network learns from it whether a point
- * lies within a circle. Devices that join get the table from this one.
+ * Trains on your own data: writes a table of points, and a network learns which lie in a circle.
+ * Joining devices get the table from this one.
  *
  *     cc own_data.c $(pkg-config --cflags --libs shoal) && ./a.out
  */
 #include <shoal/shoal.h>
 #include <stdio.h>
 
-/* Points of a grid, and in the last column the class to predict. */
+/* Writes the points of a grid; the last column is the class to predict. */
 static int write_points(const char *path)
 {
     FILE *file = fopen(path, "w");

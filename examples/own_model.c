@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small network of one's own, trained on the built-in digits, and asked what it makes of one.
+ * Builds a small network, trains it on the built-in digits, and predicts one digit.
  *
  *     cc own_model.c $(pkg-config --cflags --libs shoal) && ./a.out
  */

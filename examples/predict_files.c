@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asks a trained network about new files, of the kind that it was trained with.
+ * Predicts new files of the kind that a network was trained with.
  *
  *     cc predict_files.c $(pkg-config --cflags --libs shoal) && ./a.out points-run new.csv
  */
 #include <shoal/shoal.h>
 #include <stdio.h>
 
-/* Called for each sample: a photo, or a row of a table. */
+/* Called for each sample: a photo or a table row. */
 static void show(void *context, const sh_prediction *prediction)
 {
     sh_predictor *predictor = context;

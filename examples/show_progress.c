@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Training inside another program: a callback follows the progress, and a request ends the training
- * early.
+ * Trains inside another program: a callback shows the progress and ends the training early.
  *
  *     cc show_progress.c $(pkg-config --cflags --libs shoal) && ./a.out
  */
 #include <shoal/shoal.h>
 #include <stdio.h>
 
-/* sh_train calls this on the thread that called it. The texts of an event are valid until it
- * returns. */
+/* Called on the thread that calls sh_train. An event's texts are valid until it returns. */
 static void follow(void *context, const sh_event *event)
 {
     sh_stop *stop = context;
@@ -19,7 +17,7 @@ static void follow(void *context, const sh_event *event)
     else if (event->kind == SH_EVENT_EPOCH)
         printf("epoch %u: loss %.3f, validation accuracy %.1f %%\n", event->epoch, event->loss,
                100 * event->val_accuracy);
-    /* Enough? A signal handler may call this, too. */
+    /* A signal handler may call this, too. */
     if (event->kind == SH_EVENT_EPOCH && event->epoch == 2)
         sh_stop_request(stop);
 }

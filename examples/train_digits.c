@@ -12,7 +12,7 @@ int main(void)
     sh_train_options options;
     sh_summary summary;
 
-    sh_train_options_init(&options); /* every option has its default now */
+    sh_train_options_init(&options); /* sets all defaults */
     snprintf(options.job.model, sizeof options.job.model, "lenet");
     snprintf(options.job.data, sizeof options.job.data, "digits:2000/500");
     options.job.epochs = 2;

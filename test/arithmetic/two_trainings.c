@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two short trainings that need every kind of number, and the hashes of their weights: what
- * mutations.py compares. SHOAL_VARIANT says which variant computes.
+ * Prints the weights' hashes of two short trainings with all kinds of numbers, for mutations.py.
+ * SHOAL_VARIANT selects the variant.
  *
  *     two_trainings FOLDER      keeps the runs in FOLDER
  *
- * The first has convolutions, poolings and softmax. In the second the weights decay until most of
- * them are denormal.
+ * The first has convolutions, pooling and softmax. In the second, most weights decay to denormals.
  */
 #include <shoal/shoal.h>
 #include <stdio.h>

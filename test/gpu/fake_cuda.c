@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The library of src/gpu/fake_cuda.h. A device's memory is the host's, its addresses are pointers,
- * and what is queued is done at once. It has one kernel:
+ * Implements src/gpu/fake_cuda.h: device memory is host memory, addresses are pointers, and queued
+ * work runs at once. It has one kernel:
  *
- *     add_scaled(y, x, a, count): y[i] += a * x[i], of groups that cover `count` items
+ *     add_scaled(y, x, a, count): y[i] += a * x[i], groups cover `count` items
  */
 #include "gpu/fake_cuda.h"
 
@@ -34,7 +34,7 @@ static CUresult fails(const char *call)
     return fake->failing != NULL && strcmp(fake->failing, call) == 0 ? fake->error : 0;
 }
 
-/* As fails, for what needs a context. */
+/* Like fails, for calls that need a context. */
 static CUresult fails_inside(const char *call)
 {
     if (current == NULL) {
@@ -60,7 +60,7 @@ static CUresult fails_on(CUstream stream, const char *call)
             return result_;                                                                        \
     } while (0)
 
-/* Declared before they are defined, by the types of the calls. */
+/* Declarations with the types of the calls. */
 #define DECLARE(name, parameters) __attribute__((visibility("default"))) CUresult name parameters;
 SH_CUDA_CALLS(DECLARE)
 

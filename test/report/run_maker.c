@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes the database of a run that never was, for looking at reports of large ones by hand:
+ * Writes the database of an invented run, for inspecting reports of large runs:
  *
  *     run_maker FOLDER/run.db STEPS DEVICES [SAMPLES [SLOW [THROTTLED [SLOW_LINK]]]]
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The job of the machines: hashes instead of weights, all from the seed. */
+/* The machines' job: hashes derived from the seed instead of weights. */
 #include "sim_world.h"
 
-#define VALIDATION_STEPS 4 /* between two validations */
+#define VALIDATION_STEPS 4 /* between validations */
 
 uint32_t grains_at(const sim_world *world, sh_position position)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A machine: its connection to the coordinator, its participant, the step's thread. */
+/* A machine: its connection to the coordinator, its participant and its step thread. */
 #include "sim_world.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define HEARTBEAT_US 100000
-#define PATIENCE_US 1500000 /* without a word of the coordinator's */
+#define PATIENCE_US 1500000 /* without a message from the coordinator */
 
 static int take_message(sim_world *world)
 {
@@ -16,7 +16,7 @@ static int take_message(sim_world *world)
             world->used[i] = true;
             return i;
         }
-    return -1; /* lost, as any may be */
+    return -1; /* lost, which is allowed */
 }
 
 static uint64_t travel_us(sim_world *world, const sim_machine *machine)
@@ -26,7 +26,7 @@ static uint64_t travel_us(sim_world *world, const sim_machine *machine)
     return 100 + draw(world, 500) + (draw(world, 3) == 0 ? draw(world, world->jitter_us) : 0);
 }
 
-/* How often a message arrives: 0, 1 or 2 times. */
+/* How often a message arrives: 0, 1 or 2. */
 static uint32_t copies(sim_world *world, const sim_machine *machine)
 {
     if (machine->index == 0)
@@ -68,7 +68,7 @@ void send_directive(sim_world *world, sim_machine *machine)
     }
 }
 
-/* --- The step's thread --------------------------------------------------------------------- */
+/* --- The step thread ------------------------------------------------------------------------ */
 
 bool hangs(sim_world *world, sim_machine *machine)
 {
@@ -81,7 +81,7 @@ bool hangs(sim_world *world, sim_machine *machine)
     return machine->hangs;
 }
 
-/* Starts a task if the thread is free; it ends with an event. */
+/* Starts a task if the thread is free; an event ends it. */
 static void go_on(sim_world *world, sim_machine *machine)
 {
     while (machine->on && machine->part.under_way == SH_TASK_WAIT && !hangs(world, machine)) {
@@ -125,7 +125,7 @@ void inform(sim_world *world, sim_machine *machine, const sh_participant_event *
 void disconnect(sim_world *world, sim_machine *machine)
 {
     machine->connected = false;
-    machine->life++; /* what was under way is void */
+    machine->life++; /* cancels pending events */
     for (uint32_t i = 0; i < RINGS_MAX; i++)
         if (machine->rings[i] != 0)
             close_ring(world, machine, machine->rings[i]);
@@ -137,12 +137,12 @@ void disconnect(sim_world *world, sim_machine *machine)
     memset(&machine->part, 0, sizeof machine->part);
 }
 
-/* Its sockets close at once, unless it is silent. */
+/* Closes its sockets at once, unless silent. */
 void crash(sim_world *world, sim_machine *machine, bool silent)
 {
     const uint32_t device = machine->device;
     const bool connected = machine->connected;
-    if (machine->index == 0) { /* the coordinator goes with it */
+    if (machine->index == 0) { /* ends the coordinator, too */
         sh_membership_free(world->membership);
         world->membership = NULL;
         for (uint32_t i = 1; i < MACHINES; i++)
@@ -186,8 +186,8 @@ static void connect(sim_world *world, sim_machine *machine)
     later(world, 1000, EVENT_HEARTBEAT, machine);
 }
 
-/* Which devices may compute: all in half of the worlds, those that help in most others. Flipped
- * bits are found by comparing, which needs all devices. */
+/* Which devices may compute: in half of the worlds all, else mostly those that help. Finding
+ * flipped bits needs all devices. */
 static uint32_t used_of(const sim_world *world)
 {
     if (world->seed % 2 == 0 || world->flips)
@@ -216,7 +216,7 @@ static void make_coordinator(sim_world *world, sim_machine *machine)
     machine->connected = true;
     machine->replica = world->checkpoint;
     if (machine->replica.position.steps == world->step_count)
-        machine->replica.position.phase = SH_PHASE_VALIDATION; /* how good is it? */
+        machine->replica.position.phase = SH_PHASE_VALIDATION; /* validates the end */
     sh_participant_init(&machine->part, 0);
     machine->sent = 0;
     later(world, 5000, EVENT_PREPARED, machine);
@@ -284,7 +284,7 @@ void device_event(sim_world *world, sim_machine *machine, const sim_event *event
     case EVENT_CLOSED:
         if (is_cut(world, 0, machine->index))
             later(world, 20000, EVENT_CLOSED, machine);
-        else if (machine->hangs) /* nobody returns before the process is ended */
+        else if (machine->hangs) /* until its process ends */
             crash(world, machine, true);
         else
             connect_again(world, machine);

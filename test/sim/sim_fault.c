@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Faults, which heal, except bad memory. A seed has either flipped bits (in one replica at a time,
- * and perhaps a machine with bad memory) with devices that only join and leave, because only a
- * majority can tell which side is wrong; or it has all other faults.
+ * Faults; all except bad memory heal. A seed has either flipped bits (in one replica at a time,
+ * perhaps also a machine with bad memory) with devices that only join and leave, because only a
+ * majority shows which side is wrong; or all other faults.
  */
 #include "sim_world.h"
 
@@ -62,7 +62,7 @@ static bool is_any_wrong(const sim_world *world)
     return false;
 }
 
-/* Nobody leaves while a bit is wrong: a device alone could not compare it. */
+/* No device leaves while a bit is wrong: a device alone could not find it. */
 static void leave(sim_world *world, sim_machine *machine)
 {
     if (!is_up(world, machine) || !machine->connected || is_any_wrong(world))
@@ -113,7 +113,7 @@ static void die(sim_world *world, sim_machine *machine)
         later(world, draw(world, 500000), EVENT_START, NULL)->a = machine->index;
 }
 
-/* In a world whose bits flip. */
+/* In a world with flipped bits. */
 static void quiet_fault(sim_world *world)
 {
     switch (draw(world, 6)) {
@@ -180,7 +180,7 @@ void heal(sim_world *world)
             world->machines[i].frozen_us = world->now_us;
         for (uint32_t j = 0; j < MACHINES; j++)
             world->cut_us[i][j] = 0;
-        if (!world->machines[i].on) /* so that enough are there to begin */
+        if (!world->machines[i].on) /* so that enough devices begin */
             later(world, draw(world, 100000), EVENT_START, NULL)->a = i;
     }
 }

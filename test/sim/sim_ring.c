@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Links of a ring or of servers, and their stages. A round is one reduction. It completes once all
- * seated machines have contributed and the ring carries, and then reaches each at its own time. If
- * a member closes the ring, an incomplete round never completes, and a complete one may or may not
+ * Links of a ring or of servers, and their stages. A round is one reduction. It completes when all
+ * seated machines have contributed and the ring works, and reaches each machine at its own time.
+ * After a member closes the ring, an incomplete round never completes, and a complete one may not
  * reach the others.
  */
 #include "sim_world.h"
@@ -42,7 +42,7 @@ static bool are_linked(const ring_info *ring, uint32_t one, uint32_t other)
 
 /* --- Links --------------------------------------------------------------------------------- */
 
-/* A closing machine has sent everything: only a neighbour that has not read it can lose it, and the
+/* A closing machine has sent everything; only a neighbour that has not read it can lose it, and the
  * machines after that one. */
 static void cancel_rounds(sim_world *world, const ring_info *ring, const sim_machine *machine)
 {
@@ -83,7 +83,7 @@ void close_ring(sim_world *world, sim_machine *machine, uint32_t number)
     cancel_rounds(world, ring, machine);
 }
 
-/* The thread returns from the engine of an abandoned ring. */
+/* The thread returns from the engine of an aborted ring. */
 static void abort_stage(sim_world *world, sim_machine *machine)
 {
     sim_stage *stage = &machine->stage;
@@ -109,7 +109,7 @@ void look_at_rings(sim_world *world, sim_machine *machine)
     later(world, 300 + draw(world, 2000), EVENT_LINK, machine);
 }
 
-/* The seats of a view, which all directives have alike. */
+/* The seats of a view, equal in all directives. */
 static ring_info *learn_ring(sim_world *world, const sim_machine *machine)
 {
     const sh_directive *directive = &machine->part.directive;
@@ -199,14 +199,14 @@ void begin_stage(sim_world *world, sim_machine *machine, const sh_task *task)
     sim_replica *replica = &machine->replica;
     if (task->position.steps == replica->position.steps &&
         task->position.phase == SH_PHASE_VALIDATION && replica->position.phase == SH_PHASE_FIRST)
-        replica->position = task->position; /* validates once more */
+        replica->position = task->position; /* validates again */
     check_begin(world, machine, task);
     if (machine->illness == ILLNESS_STUCK)
         flip(world, machine);
     if (machine->ring != task->ring) {
         machine->ring = task->ring;
         machine->rounds = 0;
-        if (ring_of(world, task->ring) == NULL) /* alone: nothing was linked */
+        if (ring_of(world, task->ring) == NULL) /* alone: no links */
             world->rings[task->ring % WINDOW] =
                 (ring_info){.number = task->ring, .count = 1, .devices = {machine->device}};
     }
@@ -226,7 +226,7 @@ void begin_stage(sim_world *world, sim_machine *machine, const sh_task *task)
     later(world, machine->grain_us, EVENT_GRAIN, machine);
 }
 
-/* Device 0's word in the trailer: it may be set as late as when all others' are there. */
+/* Device 0's announcement in the trailer, set as late as possible. */
 static void announce(sim_world *world, round_info *round)
 {
     if (round->next_view != 0)
@@ -237,7 +237,7 @@ static void announce(sim_world *world, round_info *round)
                                                  .view = round->next_view});
 }
 
-/* All of this device's part is in the sum. */
+/* Adds this device's complete part to the sum. */
 static void contribute(sim_world *world, sim_machine *machine)
 {
     sim_stage *stage = &machine->stage;
@@ -261,7 +261,7 @@ static void contribute(sim_world *world, sim_machine *machine)
     stage->contributed = true;
     stage->check = mix(weights_of(&machine->replica), 7);
     if (world->flips && draw(world, 500) == 0)
-        stage->check ^= 1; /* the word itself */
+        stage->check ^= 1; /* the check itself is wrong */
     stage->said = stage->check;
     if (machine->illness == ILLNESS_WORD || machine->illness == ILLNESS_LIE)
         stage->check ^= 1 + draw(world, 100);
@@ -300,7 +300,7 @@ static void grain_event(sim_world *world, sim_machine *machine)
         contribute(world, machine);
 }
 
-/* Whether all links of a member carry. */
+/* Whether all links of a member work. */
 static bool reaches(sim_world *world, const ring_info *ring, const sim_machine *machine)
 {
     for (uint32_t i = 0; i < ring->count; i++) {
@@ -312,7 +312,7 @@ static bool reaches(sim_world *world, const ring_info *ring, const sim_machine *
     return is_up(world, machine);
 }
 
-/* Whether the ring carries now: nobody frozen, no link cut, nobody gone. */
+/* Whether the ring works: no member frozen or gone, no link cut. */
 static bool carries(sim_world *world, const ring_info *ring, bool *ever)
 {
     bool now = true;
@@ -352,7 +352,7 @@ static void round_event(sim_world *world, sim_machine *machine, uint64_t number)
     }
 }
 
-/* As it says it is. */
+/* The speed that it reports. */
 static sh_speed speed_of(const sim_world *world, const sim_machine *machine)
 {
     const float rate = machine->boasts ? 1e9f : 1e6f / (float)machine->grain_us;
@@ -360,7 +360,7 @@ static sh_speed speed_of(const sim_world *world, const sim_machine *machine)
                       .step_s = 1e-6f * (float)(world->now_us - machine->stage.since_us)};
 }
 
-/* Carries the verdict out and says so. */
+/* Applies the verdict and reports it. */
 static void pass_event(sim_world *world, sim_machine *machine, uint64_t number)
 {
     const round_info *round = round_of(world, number);
@@ -370,7 +370,7 @@ static void pass_event(sim_world *world, sim_machine *machine, uint64_t number)
         hangs(world, machine))
         return;
     if (round->cancelled[machine->index])
-        return; /* stuck, until the ring is aborted */
+        return; /* stuck until the ring is aborted */
     stage->on = false;
     const ring_info *ring = ring_of(world, stage->task.ring);
     const bool training = round->position.phase != SH_PHASE_VALIDATION;
@@ -403,7 +403,7 @@ static void pass_event(sim_world *world, sim_machine *machine, uint64_t number)
         world->checkpoint = *replica;
     world->counts[0]++;
     if (finished && !world->flips && draw(world, 4) == 0) {
-        /* Another one dies while the last stage completes. */
+        /* Another machine dies while the last stage completes. */
         sim_machine *other = &world->machines[1 + draw(world, MACHINES - 1)];
         if (other != machine && is_up(world, other) && world->now_us < world->healed_us)
             crash(world, other, false);
@@ -427,7 +427,7 @@ static void stop_event(sim_world *world, sim_machine *machine, uint64_t round)
         return;
     stage->on = false;
     const bool by_this = machine->illness == ILLNESS_NAN && machine->own != 0;
-    const bool forgets = by_this || draw(world, 10) == 0; /* as where ranges overflow */
+    const bool forgets = by_this || draw(world, 10) == 0; /* as after an overflow of ranges */
     if (forgets)
         machine->own = 0;
     const sh_ranges held = ranges_of(machine->own);

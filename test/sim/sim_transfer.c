@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Transfers of replicas: each donor sends a stripe, chunk by chunk. In a live transfer the receiver
- * then follows, and is whole when all its donors are at one position; otherwise its donors stand
- * still.
+ * Transfers of replicas: each donor sends a stripe in chunks. In a live transfer, the receiver then
+ * follows until all its donors are at the same position; else donors are halted.
  */
 #include "sim_world.h"
 
@@ -23,7 +22,7 @@ static bool gives(sim_world *world, const sim_machine *receiver, uint32_t donor,
     return false;
 }
 
-/* Whether all donors are at one position, and which; fills in the arrived replica. */
+/* Whether all donors are at the same position; sets the arrived replica. */
 static bool collect(sim_world *world, const sim_machine *receiver, sim_replica *taken)
 {
     const sh_transfer *transfer = &receiver->fetch.transfer;
@@ -58,7 +57,7 @@ void begin_fetch(sim_world *world, sim_machine *machine, const sh_transfer *tran
     machine->fetch = (sim_fetch){.on = true, .transfer = *transfer, .since_us = world->now_us};
 }
 
-/* Receives another chunk of each stripe. False: one is overdue. */
+/* Receives a chunk of each stripe. False: one is overdue. */
 static bool receive(sim_world *world, sim_machine *machine, bool *all)
 {
     sim_fetch *fetch = &machine->fetch;
@@ -94,7 +93,7 @@ void fetch_event(sim_world *world, sim_machine *machine)
         return;
     }
     later(world, 500 + draw(world, 3000), EVENT_FETCH, machine);
-    if (!all && fetch->transfer.live && draw(world, 2)) /* as may be far from true */
+    if (!all && fetch->transfer.live && draw(world, 2)) /* an arbitrary estimate */
         inform(world, machine,
                &(sh_participant_event){.kind = SH_PARTICIPANT_FETCHING,
                                        .transfer = number,

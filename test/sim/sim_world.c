@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEALED_S 40    /* time for the job to end after the last fault */
-#define WELL_US 700000 /* none seems silent so long after a cause */
+#define HEALED_S 40    /* time limit of the job after the last fault */
+#define WELL_US 700000 /* time after a cause without apparent silence */
 #define EVENTS_LIMIT 2000000
 
 uint32_t draw(sim_world *world, uint32_t limit)
@@ -52,7 +52,7 @@ static bool is_before(const sim_event *a, const sim_event *b)
     return a->at_us < b->at_us || (a->at_us == b->at_us && a->order < b->order);
 }
 
-/* A heap by time and order. The caller completes the event before the next call. */
+/* Adds to a heap by time and order. The caller completes the event before the next call. */
 sim_event *later(sim_world *world, uint64_t delay_us, event_kind kind, const sim_machine *machine)
 {
     const sim_event new = {.at_us = world->now_us + delay_us,
@@ -159,7 +159,7 @@ static sh_position furthest(sim_world *world)
     return most;
 }
 
-/* Whether the job may end: nobody has all that it needs to go on. */
+/* Whether the job may end, because no device has what is needed to continue. */
 static bool is_hopeless(sim_world *world, const sh_membership_action *action)
 {
     if (action->status == SH_ABORTED && strstr(action->text, "last whole replica") != NULL)
@@ -230,7 +230,7 @@ void coordinate(sim_world *world, const sh_membership_event *event)
         act(world, &action);
 }
 
-/* The serial of the coordinator's last notice of a device; 0: none. */
+/* The serial of the coordinator's last notice from a device; 0: none. */
 static uint64_t known(const sim_world *world, uint32_t device)
 {
     const sh_roster_entry *one =
@@ -252,7 +252,7 @@ static void hear(sim_world *world, uint32_t device, const sh_notice *notice)
              (unsigned long long)now, device, (unsigned long long)before);
 }
 
-/* Reports a random speed of a device's link, from 10 KB/s to 1 GB/s. */
+/* Reports a random link speed of a device, from 10 KB/s to 1 GB/s. */
 static void change_link(sim_world *world)
 {
     static const double speeds[] = {1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
@@ -324,7 +324,7 @@ static void dispatch(sim_world *world, const sim_event *event)
     if (event->machine == MACHINES) {
         sim_machine *zero = &world->machines[0];
         const bool by_coordinator = event->kind != EVENT_FAULT && event->kind != EVENT_START;
-        if (by_coordinator && zero->frozen_us > world->now_us) { /* its time stands still */
+        if (by_coordinator && zero->frozen_us > world->now_us) { /* the coordinator is frozen */
             sim_event *again = later(world, zero->frozen_us - world->now_us, event->kind, NULL);
             again->a = event->a;
             again->message = event->message;
@@ -349,7 +349,7 @@ static void dispatch(sim_world *world, const sim_event *event)
         world->used[event->message] = false;
 }
 
-/* Prints the state of every machine, for debugging. */
+/* Prints the state of all machines, for debugging. */
 static void tell_all(sim_world *world)
 {
     for (uint32_t i = 0; i < MACHINES; i++) {

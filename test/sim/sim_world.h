@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cluster in one process with its own clock, from one seed: a membership, up to eight machines
- * with a participant each, and models of sockets, rings, transfers and faults. Weights are a hash
- * of the applied updates, so "the same course" is one comparison.
+ * A cluster in one process with a simulated clock, determined by a seed: a membership, up to eight
+ * machines with a participant each, and models of sockets, rings, transfers and faults. Weights are
+ * a hash of the applied updates, so courses are easy to compare.
  *
  *     sim_world *world = world_new(seed, trace);
  *     const char *broken = world_run(world);   // NULL, or the name of an invariant
  *
- * The invariants, checked after every event or where they can break:
+ * Invariants, checked after each event or where they can break:
  *
- *     one-view-a-stage             whoever makes a stage together is in one view, at one position
- *     every-grain-once             a sum that is complete has each grain of its batch once
- *     no-update-without-agreement  a replica moves on only by a reduction that came through
- *     never-half-applied           nobody computes with or gives a replica that is not whole
- *     same-course                  whole replicas are those of one quiet device, but flipped bits
- *                                  that nobody has had the chance to find
- *     never-back                   an older notice never takes the place of a newer one
- *     progress-when-healed         once faults have stopped the job ends, and well, whoever is ill
- *                                  for good or hangs; and who gets on is not put out
+ *     one-view-a-stage             devices of a stage have the same view and position
+ *     every-grain-once             a complete sum has each grain of its batch once
+ *     no-update-without-agreement  a replica advances only by a complete reduction
+ *     never-half-applied           no device computes with or donates a partial replica
+ *     same-course                  whole replicas equal those of one undisturbed device, except
+ *                                  flipped bits that could not be found yet
+ *     never-back                   an older notice never replaces a newer one
+ *     progress-when-healed         after the faults, the job ends well despite ill or hanging
+ *                                  machines, and no device that makes progress is expelled
  *
- * Threads: one a world.
+ * Threads: one per world.
  */
 #ifndef SHOAL_SIM_WORLD_H
 #define SHOAL_SIM_WORLD_H
@@ -33,7 +33,7 @@
 #include "sim_machine.h"
 
 #define MACHINES 8
-#define WINDOW 256 /* numbers of rings that are remembered */
+#define WINDOW 256 /* remembered ring numbers */
 #define ROUNDS 32
 #define EVENTS_MAX 8192
 #define MESSAGES_MAX 256
@@ -41,9 +41,9 @@
 
 typedef struct ring_info {
     uint32_t number, count;
-    bool dead; /* a member has closed it: no more rounds */
+    bool dead; /* a member closed it: no more rounds */
     uint32_t devices[MACHINES + 8];
-    bool linked[MACHINES + 8][MACHINES + 8]; /* by place in `devices` */
+    bool linked[MACHINES + 8][MACHINES + 8]; /* by index in `devices` */
 } ring_info;
 
 typedef struct round_info {
@@ -79,7 +79,7 @@ typedef struct sim_world {
         sh_notice notice;
         sh_directive directive;
     } messages[MESSAGES_MAX];
-    uint64_t counts[8]; /* of what happened, see world_print */
+    uint64_t counts[8]; /* of events, see world_print */
 } sim_world;
 
 /* sim_world.c */
@@ -95,9 +95,9 @@ sim_machine *machine_of(sim_world *world, uint32_t device);
 void coordinate(sim_world *world, const sh_membership_event *event);
 sim_world *world_new(uint64_t seed, bool trace);
 const char *world_run(sim_world *world);
-/* Whole, and no bit of it has flipped. */
+/* Whole, without flipped bits. */
 bool is_right(const sim_replica *replica);
-/* Seated devices at a position with a right vote that will not be expelled; `staying`: and that do
+/* Seated devices at a position with a right vote that will not be expelled; `staying`: that also do
  * not want to leave. */
 uint32_t count_proven_right(sim_world *world, bool staying, sh_position position);
 
@@ -120,7 +120,7 @@ void device_event(sim_world *world, sim_machine *machine, const sim_event *event
 void disconnect(sim_world *world, sim_machine *machine);
 void crash(sim_world *world, sim_machine *machine, bool silent);
 void start(sim_world *world, sim_machine *machine);
-/* Whether the step thread of a machine hangs, now or soon. */
+/* Whether a machine's step thread hangs, now or soon. */
 bool hangs(sim_world *world, sim_machine *machine);
 
 /* sim_ring.c */
@@ -136,8 +136,8 @@ void fetch_event(sim_world *world, sim_machine *machine);
 /* sim_fault.c */
 void fault_event(sim_world *world);
 void heal(sim_world *world);
-/* Flips a bit of one replica, if no replica is wrong and other voters are at its position: a device
- * alone in front or behind, or the source of all others' replicas, could not be found wrong. */
+/* Flips a bit of one replica, if no replica is wrong and other voters are at its position. An error
+ * could not be found in a device that is alone at its position, or that all others copied. */
 void flip(sim_world *world, sim_machine *machine);
 
 #endif

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whole devices in virtual time: device 0 in sh_train, the others in sh_join, each with its
- * threads, on a simulated network (virtual_network.h). The seed decides the strategy, the number of
- * devices, when they join, their speed and that of their links, the faults, and which thread runs
- * next. Invariants:
+ * Real devices in virtual time: device 0 runs sh_train, the others sh_join, each with its threads,
+ * on a simulated network (virtual_network.h). The seed determines the strategy, the number of
+ * devices, when they join, the speed of devices and links, faults, and thread switches. Invariants:
  *
- *     end        the job ends, in time
- *     hash       with the weights, samples and steps of one device alone
+ *     end        the job ends in time
+ *     hash       weights, samples and steps equal those of one device
  *     once       each step is reported once, in order
  *     bound      at most BOUND_S without a step
- *     healthy    no device without a fault, on itself or its links, is expelled
+ *     healthy    no device without a fault of its own or its links is expelled
  *
- *     device_sim --first SEED --seeds N        a process for each; prints violations
- *     device_sim --random --seeds N --jobs 2   from a new seed on, two processes at a time
- *     device_sim --first SEED --twice          the course of a seed is the same each time
+ *     device_sim --first SEED --seeds N        one process per seed; prints violations
+ *     device_sim --random --seeds N --jobs 2   begins with a random seed; two processes
+ *     device_sim --first SEED --twice          runs each seed twice; courses must be equal
  *     device_sim --seeds N --until-wrong       ends at the first violation
- *     device_sim --first SEED --tell           every switch of threads, on standard error
+ *     device_sim --first SEED --tell           prints thread switches on standard error
  */
 #define _GNU_SOURCE /* sched_setaffinity */
 #include <sched.h>
@@ -78,7 +77,7 @@ static void violated(const char *invariant, const char *format, ...)
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
-/* Computing takes time, by device. */
+/* Computing takes virtual time, depending on the device. */
 sh_status __real_sh_execution_run(sh_execution *execution, sh_gradient_sink *sink, void *context);
 sh_status __wrap_sh_execution_run(sh_execution *execution, sh_gradient_sink *sink, void *context);
 sh_status __wrap_sh_execution_run(sh_execution *execution, sh_gradient_sink *sink, void *context)
@@ -218,7 +217,7 @@ static void begin_fault(fault *it)
         break;
     default:
         for (uint32_t i = 1; i <= joiner_count; i++)
-            joiners[i].touched = true; /* those at the other ends */
+            joiners[i].touched = true; /* the other ends */
         network_reset(it->device, false);
     }
 }
@@ -256,7 +255,7 @@ static void draw_world(void)
     }
 }
 
-/* One look at what is due. */
+/* Executes what is due. */
 static void turn_world(void)
 {
     const uint64_t now_ns = virtual_now_ns();
@@ -290,7 +289,7 @@ static void judge(void)
         violated("end", "device 0: %s", first_message);
     for (uint32_t i = 1; i <= joiner_count; i++)
         if (joiners[i].came && !joiners[i].touched && joiners[i].status != SH_OK &&
-            joiners[i].status != SH_NETWORK) /* that came when the job had just ended */
+            joiners[i].status != SH_NETWORK) /* it came when the job had just ended */
             violated("end", "%s: %s", joiners[i].name, joiners[i].message);
     if (strcmp(summary.weights_hash, alone.weights_hash) != 0)
         violated("hash", "the weights are %.16s, those of one device alone %.16s",
@@ -303,8 +302,7 @@ static void judge(void)
         violated("bound", "%.1f s without a step", (double)longest_ns / 1e9);
 }
 
-/* Runs one seed in its own process and folder. Writes the course's hash to `result`.
- */
+/* Runs a seed in its own process and folder. Writes the course's hash to `result`. */
 static void run_seed(const char *folder, int result)
 {
     if (chdir(folder) != 0)
@@ -366,8 +364,8 @@ static bool fork_seed(uint64_t *hash)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Runs every `stride`th seed from here on; returns the number of violations. One processor is
- * faster for threads that hand over to each other. */
+/* Runs every `stride`th seed; returns the number of violations. Uses one processor, because threads
+ * hand over to each other faster there. */
 static uint64_t run_seeds(uint64_t from, uint64_t end, uint32_t stride, bool twice,
                           bool until_wrong)
 {

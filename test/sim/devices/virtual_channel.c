@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * net/channel.h over the simulated network. A frame is sent as a whole: its body is copied when it
- * is put on the wire, on_sent follows once the wire has taken it, and it arrives in order after the
- * link's delay. If a receiver pauses, the window fills, and the sender waits.
+ * net/channel.h over the simulated network. A frame is sent as a whole: its body is copied when the
+ * transmission starts, on_sent is called when it ends, and it arrives in order after the link's
+ * delay. If a receiver pauses, the window fills and the sender waits.
  *
  * Tasks and packets refer to the connection, not to the channels, which may be freed before they
  * arrive.
@@ -36,12 +36,12 @@ typedef struct sending {
 } sending;
 
 typedef struct connection {
-    struct connection *next; /* all that there are */
+    struct connection *next; /* all connections */
     uint32_t users;
     uint64_t number;
     sh_channel *ends[2]; /* client, server; NULL: gone */
     queue ways[2];       /* to end 0, to end 1 */
-    uint64_t due_ns[2];  /* of the newest packet of a way */
+    uint64_t due_ns[2];  /* of the newest packet of each way */
     uint32_t devices[2];
 } connection;
 
@@ -58,7 +58,7 @@ struct sh_channel {
     uint16_t port;
     unsigned char key[SH_KEY_BYTES];
     sending *first, **last;
-    size_t in_flight; /* bytes that the other end has not taken */
+    size_t in_flight; /* bytes not yet taken by the other end */
     uint64_t wire_free_ns, moved_ns;
     queue came;
     sh_channel_stats stats;
@@ -198,7 +198,7 @@ static void send_end(connection *line, uint32_t to, sh_status why)
     send_packet(line, to, fresh);
 }
 
-/* Closes it from this side and notifies the owner. Within a task of the loop. */
+/* Closes this side and notifies the owner; within a task of the loop. */
 static void end(sh_channel *channel, sh_status why, const char *reason)
 {
     char text[256];
@@ -223,7 +223,7 @@ static void was_sent(void *context)
     errand_free(done);
 }
 
-/* Puts frames on the wire while the window has room. */
+/* Transmits frames while the window has space. */
 static void pump(sh_channel *channel)
 {
     if (channel->phase != OPEN && channel->phase != FLUSHING)
@@ -271,7 +271,7 @@ static void pump_soon(void *context)
     errand_free(asked);
 }
 
-/* The other end has taken so much. */
+/* The other end has taken `bytes`. */
 static void taken(connection *line, uint32_t by, size_t bytes)
 {
     sh_channel *sender = line->ends[1 - by];
@@ -473,7 +473,7 @@ static void open_client(void *context)
 
 static void try_to_connect(sh_channel *channel);
 
-/* At the door, on its loop. */
+/* At the listener, on its loop. */
 static void knock(void *context)
 {
     errand *came = context;

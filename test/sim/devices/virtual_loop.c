@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/loop.h in virtual time: a list of due tasks, ordered by time, then by arrival. */
+/* net/loop.h in virtual time: a list of tasks by due time, then by arrival. */
 #include <stdlib.h>
 
 #include "virtual_network.h"
@@ -17,7 +17,7 @@ struct sh_loop {
     pthread_mutex_t lock;
     pthread_cond_t news;
     item *first;
-    uint32_t posts; /* that wait */
+    uint32_t posts; /* waiting */
     bool stopping;
     uint32_t device;
 };

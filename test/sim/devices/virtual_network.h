@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The network between simulated devices, behind the interfaces of net/loop.h, net/channel.h and
- * net/listener.h, which virtual_loop.c, virtual_channel.c and virtual_listener.c define in place of
- * the program's. Packets between devices arrive in order after the link's delay.
+ * The network between simulated devices. virtual_loop.c, virtual_channel.c and virtual_listener.c
+ * implement net/loop.h, net/channel.h and net/listener.h. Packets between devices arrive in order
+ * after the link's delay.
  *
  *     network_link(1, 2)->delay_ns = 5 * VIRTUAL_MS;
- *     network_link(1, 2)->cut = true;          // one way: nothing passes until it is healed
+ *     network_link(1, 2)->cut = true;          // one way: packets wait until it is healed
  *     network_reset(2);                        // device 2's connections break
  *
- * Threads: those of the virtual time; one runs at a time, so nothing here is locked.
+ * Threads: virtual ones. Only one runs at a time, so there are no locks.
  */
 #ifndef SHOAL_SIM_VIRTUAL_NETWORK_H
 #define SHOAL_SIM_VIRTUAL_NETWORK_H
@@ -22,20 +22,20 @@ typedef struct network_link {
     bool cut;
 } network_link;
 
-/* From one device to another. A change applies to packets sent or waiting from now on. */
+/* The link from one device to another. A change affects packets sent or waiting afterwards. */
 network_link *network_link_of(uint32_t from, uint32_t to);
 
-/* All delays and rates by the seed. */
+/* Draws all delays and rates. */
 void network_draw_links(void);
 
-/* Breaks all connections of a device: both ends see a lost peer. With `gone`, the device cannot be
- * reached again: its process has ended. */
+/* Breaks a device's connections: both ends lose their peer. `gone`: its process has ended, so it is
+ * unreachable from now on. */
 void network_reset(uint32_t device, bool gone);
 
-/* What was cut goes on. */
+/* Repairs cut links. */
 void network_heal(void);
 
-/* Runs task(context) on the loop's thread at that time, after earlier tasks. */
+/* Runs task(context) on the loop's thread at `due_ns`, after earlier tasks. */
 void loop_at(sh_loop *loop, uint64_t due_ns, sh_loop_task *task, void *context);
 
 /* For channels: the listener at an address, or NULL, and its accept function. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The running thread holds the baton. When it blocks, it records the reason, draws the next
- * runnable thread, hands over the baton, and waits for its own turn. Locks and conditions live in
- * the memory of pthread_mutex_t and pthread_cond_t, which static initialisers set to zero.
+ * The running thread holds the baton. To block, it records the reason, draws the next runnable
+ * thread, hands over the baton, and waits. Locks and conditions use the memory of pthread_mutex_t
+ * and pthread_cond_t, which static initialisers set to zero.
  */
 #include "virtual_threads.h"
 
@@ -19,12 +19,11 @@
 #define NEVER UINT64_MAX
 #define BEGIN_NS UINT64_C(1000000000000)      /* the monotonic clock at the start */
 #define DATE_NS UINT64_C(1750000000000000000) /* the real-time clock minus it */
-#define YIELDS 16                             /* one of this many locks lets others run */
+#define YIELDS 16                             /* one of this many locks yields */
 
 bool virtual_is_told;
 
-/* The linker redirects calls of a function to __wrap_; __real_ is the system's.
- */
+/* The linker redirects calls to __wrap_; __real_ is the system's function. */
 #define WRAPPED(name, arguments)                                                                   \
     int __real_##name arguments;                                                                   \
     int __wrap_##name arguments;
@@ -139,7 +138,7 @@ void virtual_tell(void)
                     names[threads[i].state], is_held(&threads[i]) ? ", held" : "");
 }
 
-/* The next thread; the clock jumps if none can run. */
+/* Returns the next thread; advances the clock if none can run. */
 static vthread *choose(void)
 {
     for (;;) {
@@ -281,7 +280,7 @@ int __wrap_pthread_once(pthread_once_t *once, void (*main)(void))
 {
     if (!begun)
         return __real_pthread_once(once, main);
-    int *said = (int *)once; /* 0 at first: 1 under way, 2 done */
+    int *said = (int *)once; /* 0: new, 1: running, 2: done */
     while (*said == 1)
         virtual_sleep(0);
     if (*said == 0) {
@@ -396,7 +395,7 @@ int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
     if (!begun)
         return __real_pthread_cond_timedwait(cond, mutex, until);
     uint64_t due_ns = (uint64_t)until->tv_sec * 1000000000u + (uint64_t)until->tv_nsec;
-    due_ns -= due_ns >= DATE_NS ? DATE_NS : 0; /* by the date, or by the monotonic clock */
+    due_ns -= due_ns >= DATE_NS ? DATE_NS : 0; /* real-time or monotonic clock */
     return wait_for(cond, mutex, due_ns <= BEGIN_NS + now_ns ? now_ns : due_ns - BEGIN_NS);
 }
 

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads in virtual time. The linker redirects pthread_*, poll, nanosleep, clock_gettime and
- * getentropy to this module
- * (--wrap), so the code under test is unchanged. Its threads are real, but one runs at a time; the
- * seed chooses the next one whenever a thread blocks, and sometimes when it takes a lock. When all
- * block, the clock jumps to the first deadline. So a seed determines the course, and minutes of
+ * Threads in virtual time. The linker (--wrap) redirects pthread_*, poll, nanosleep, clock_gettime
+ * and getentropy to this module; the tested code is unchanged. Threads are real, but one runs at a
+ * time. The seed chooses the next thread when one blocks, and sometimes when it takes a lock. When
+ * all block, the clock jumps to the first deadline. So a seed determines the course, and minutes of
  * virtual time take seconds.
  *
  *     virtual_begin(seed);                 // the calling thread is the first
  *     virtual_device(2);                   // threads started from now on are device 2's
  *     pthread_create(&thread, NULL, run, NULL);
- *     virtual_sleep(50 * VIRTUAL_MS);      // others run meanwhile
+ *     virtual_sleep(50 * VIRTUAL_MS);      // lets others run
  *     virtual_hold(2, true);               // device 2 is stopped
  *
- * After virtual_begin every thread of the process is virtual. If all block without a deadline, it
- * prints where each thread is and ends the process with status 3.
+ * After virtual_begin, all threads of the process are virtual. If all block without a deadline, the
+ * process prints their states and ends with status 3.
  *
- * Threads: those of the virtual time.
+ * Threads: virtual ones.
  */
 #ifndef SHOAL_SIM_VIRTUAL_THREADS_H
 #define SHOAL_SIM_VIRTUAL_THREADS_H
@@ -46,17 +45,17 @@ uint32_t virtual_this_device(void);
 /* Stops or resumes all threads of a device. */
 void virtual_hold(uint32_t device, bool hold);
 
-/* Stops one thread, or lets it go on. */
+/* Stops or resumes one thread. */
 void virtual_hold_thread(pthread_t thread, bool hold);
 
-/* Takes part in the hash of the course. */
+/* Adds a number to the hash of the course. */
 void virtual_trace(uint64_t number);
 uint64_t virtual_trace_hash(void);
 
-/* Prints where each thread stands. */
+/* Prints the state of each thread. */
 void virtual_tell(void);
 
-/* Prints every switch to standard error. */
+/* Whether to print thread switches on standard error. */
 extern bool virtual_is_told;
 
 #endif
