@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each model is trained for real, on noise, with one grain on each lane, at a few sizes of grain;
- * programs and steps are timed (train/stopwatch, backend/profiler). A model at one size is a trial.
- * All trials are gone through several times, so that a bad second of the machine spoils a pass and
- * not a model; those that take long to set up and to warm up have one. Of a trial's rounds
- * the half in the middle counts, by the time of their steps; within them times are means, which add
- * up to the step again. What is left of a step when programs, reading, sum and optimiser are taken
- * away is kept by grain and by step.
+ * Trains each model on noise with one grain per lane, with a few grain sizes, and times programs
+ * and steps (train/stopwatch, backend/profiler). A trial is a model with one grain size. All trials
+ * run in several passes, so that a short disturbance of the machine affects a pass and not a model;
+ * trials with a long setup have only one. The middle half of a trial's rounds, by step time,
+ * counts. Within it, times are means, which add up to the step. The rest of a step, without
+ * programs, reading, sum and optimiser, is kept per grain and per step.
  *
- * Where models have the same work, the mean counts each by its steps a second: a loss of ten
- * classes takes five times as long where a large model has emptied the caches, and matters only to
- * small ones.
+ * If models share a kind of work, the mean weights each by its steps per second. For example, a
+ * loss of ten classes takes five times longer after a large model has emptied the caches, but
+ * matters only to small models.
  *
- * Sizes of grain that would take much longer than the model's time, or more than a part of the
- * memory, are left out; so is a model of which not even one sample fits, unless it was asked for.
+ * Left out are grain sizes that would take much longer than the model's time or too much memory,
+ * and models of which a single sample is too much, unless they were requested.
  */
 #include "shoal/bench.h"
 
@@ -38,53 +37,53 @@
 #define PEAK_SECONDS 2.0
 #define PASSES 3
 #define LEAST_ROUNDS 3 /* of the first pass */
-#define PASS_ROUNDS 8  /* at most, of each */
+#define PASS_ROUNDS 8  /* maximum per pass */
 #define MOST_ROUNDS (PASSES * PASS_ROUNDS)
-#define PASS_MOST 0.5 /* of a model's time: a pass is repeated that took less, set-up included */
-#define ROUND_SECONDS 0.02 /* a round has the least number of steps that takes as long */
-#define WEIGHT_MOST 10000  /* of a model in a mean, in steps a second */
+#define PASS_MOST 0.5      /* of a model's time: a shorter pass, with setup, is repeated */
+#define ROUND_SECONDS 0.02 /* minimum duration of a round */
+#define WEIGHT_MOST 10000  /* of a model in a mean, in steps per second */
 #define MEMORY_PART 4      /* of the machine's memory, for the lanes of one model */
 
-/* The first only where the second would take too long. */
+/* The first is used only if the second would take too long. */
 static const uint32_t grains[] = {1, 4, 16, 32};
 #define GRAINS (sizeof grains / sizeof *grains)
-#define SIZES 3        /* of them that share a model's time */
-#define STEPS_NEEDED 6 /* of a size, about and at least, with those for warm-up and redone ones */
-#define TIME_MORE 2    /* times its part of the time a size may take, since it is that or nothing */
-#define TIME_MOST 8    /* the same for a model that has only one size */
-#define USUAL_PART 0.3 /* of the peak that models reach, to begin with */
+#define SIZES 3        /* that share a model's time */
+#define STEPS_NEEDED 6 /* minimum per size, roughly, with warm-up and redone steps */
+#define TIME_MORE 2    /* limit of a size's time, relative to its part */
+#define TIME_MOST 8    /* likewise for a model with only one size */
+#define USUAL_PART 0.3 /* of the peak: initial estimate */
 
-/* One model at one size of grain, and what its rounds gave. */
+/* A model with one grain size, and the results of its rounds. */
 typedef struct trial {
     sh_job job;
     sh_problem problem;
     uint32_t grain;
     size_t weights, optimizer_words;
-    double pass_seconds;    /* of the first pass, set-up and warm-up included */
+    double pass_seconds;    /* of the first pass, with setup and warm-up */
     size_t length;          /* instructions of its program */
-    sh_measurement *works;  /* by instruction: what it does; owned, as the two below */
+    sh_measurement *works;  /* by instruction: its work; owned, like the two below */
     bool *prepares;         /* by instruction */
-    sh_layer_place *places; /* by instruction: the layer whose work it does */
-    sh_bench_layer *layers; /* owned, until the results have them */
+    sh_layer_place *places; /* by instruction: its layer */
+    sh_bench_layer *layers; /* owned until moved to the results */
     size_t layer_count;
-    double *times; /* by instruction and round: seconds of one execution */
+    double *times; /* by instruction and round: seconds of an execution */
     uint32_t rounds;
-    uint32_t first, end;                           /* the rounds that count, once they are sorted */
-    uint32_t order[MOST_ROUNDS];                   /* rounds by the time of their steps */
-    double step[MOST_ROUNDS];                      /* seconds of one step */
-    double clear[MOST_ROUNDS], apply[MOST_ROUNDS]; /* of one step, all lanes */
-    double read[MOST_ROUNDS];                      /* of one sample */
-    double grain_rest[MOST_ROUNDS]; /* of one grain, outside of program and reading */
-    double turn[MOST_ROUNDS];       /* of one step: a lane's grains, the mean of the lanes */
-    double step_rest[MOST_ROUNDS];  /* of one step, outside of the lanes' work */
+    uint32_t first, end;                           /* the rounds that count, in `order` */
+    uint32_t order[MOST_ROUNDS];                   /* rounds by step time */
+    double step[MOST_ROUNDS];                      /* seconds of a step */
+    double clear[MOST_ROUNDS], apply[MOST_ROUNDS]; /* of a step, all lanes */
+    double read[MOST_ROUNDS];                      /* of a sample */
+    double grain_rest[MOST_ROUNDS];                /* of a grain, outside program and reading */
+    double turn[MOST_ROUNDS];                      /* of a step: a lane's grains, mean over lanes */
+    double step_rest[MOST_ROUNDS];                 /* of a step, outside the lanes' work */
 } trial;
 
-/* What a trial runs on, for one pass. */
+/* Everything to run a trial in one pass. */
 typedef struct rig {
     sh_pipeline *pipeline;
     sh_replica *replica;
     sh_trainer *trainer;
-    const sh_program *program; /* the trained one; borrowed from the trainer, as the graph */
+    const sh_program *program; /* the trained one; borrowed from the trainer, like the graph */
     const sh_graph *graph;
 } rig;
 
@@ -114,7 +113,7 @@ static double typical(const trial *t, const double *by_round)
     return sum / (t->end - t->first);
 }
 
-/* Adds a trial of this model and size to the list. */
+/* Adds a trial to the list. */
 static sh_status trial_new(trial **t, bench *b, const char *spec, const sh_problem *problem,
                            uint32_t grain)
 {
@@ -131,7 +130,7 @@ static sh_status trial_new(trial **t, bench *b, const char *spec, const sh_probl
     snprintf(job->model, sizeof job->model, "%s", spec);
     job->batch_size = b->lanes * grain;
     job->grain = grain;
-    job->lr = 1e-6f; /* next to nothing is learnt from noise, and nothing grows */
+    job->lr = 1e-6f; /* keeps the weights almost constant */
     snprintf(job->data, sizeof job->data, "noise:%zux%zux%zu/%zu/%u/%u", problem->channels,
              problem->height, problem->width, problem->outputs, job->batch_size, grain);
     if (problem->target == SH_TARGET_SAMPLE)
@@ -141,7 +140,7 @@ static sh_status trial_new(trial **t, bench *b, const char *spec, const sh_probl
     return SH_OK;
 }
 
-/* Steps, each of one grain on each lane; the wall time of all. */
+/* Takes steps of one grain per lane; returns their wall time. */
 static sh_status take_steps(const rig *r, const bench *b, uint64_t steps, double *seconds)
 {
     sh_step_result result;
@@ -153,7 +152,7 @@ static sh_status take_steps(const rig *r, const bench *b, uint64_t steps, double
     return SH_OK;
 }
 
-/* Takes the clocks' figures of `steps` steps, which took `seconds`, into the next round. */
+/* Stores the times of `steps` steps, which took `seconds`, as the next round. */
 static void keep_round(trial *t, const rig *r, const bench *b, uint64_t steps, double seconds)
 {
     const uint32_t round = t->rounds++;
@@ -190,7 +189,7 @@ static void keep_round(trial *t, const rig *r, const bench *b, uint64_t steps, d
     t->step_rest[round] = fmax(seconds - (prepare_ns + lane_ns / b->lanes) * 1e-9, 0) / n;
 }
 
-/* Warms up, then takes rounds until `seconds` are over, at least `least`. */
+/* Warms up, then takes at least `least` rounds, until `seconds` are over. */
 static sh_status take_rounds(trial *t, const rig *r, const bench *b, uint32_t least, double seconds)
 {
     double took, spent = 0;
@@ -199,7 +198,7 @@ static sh_status take_rounds(trial *t, const rig *r, const bench *b, uint32_t le
     const double fits = ROUND_SECONDS / (took > 1e-6 ? took : 1e-6);
     const uint64_t steps = fits < 1 ? 1 : (uint64_t)fits + 1;
     const uint32_t begun = t->rounds;
-    least = took > PASSES * seconds ? 1 : least; /* a slow one has but this pass */
+    least = took > PASSES * seconds ? 1 : least; /* a slow trial has only this pass */
     while (t->rounds - begun < PASS_ROUNDS && (t->rounds - begun < least || spent < seconds)) {
         sh_trainer_clear_times(r->trainer);
         SH_TRY(take_steps(r, b, steps, &took));
@@ -207,7 +206,7 @@ static sh_status take_rounds(trial *t, const rig *r, const bench *b, uint32_t le
         spent += took;
     }
 
-    /* The rounds that count are the middle half, by the time of a step. */
+    /* The middle half by step time counts. */
     for (uint32_t i = 0; i < t->rounds; i++) {
         uint32_t at = i;
         for (; at > 0 && t->step[t->order[at - 1]] > t->step[i]; at--)
@@ -225,7 +224,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median of all rounds: that of one instruction, where others may have had a bad moment. */
+/* The median of all rounds, for an instruction with disturbed rounds. */
 static double median(const double *by_round, uint32_t rounds)
 {
     double sorted[MOST_ROUNDS];
@@ -234,7 +233,7 @@ static double median(const double *by_round, uint32_t rounds)
     return sorted[rounds / 2];
 }
 
-/* One pass of a trial; the bytes of its lanes. */
+/* Runs one pass of a trial; returns the bytes of its lanes. */
 static sh_status take_pass(trial *t, bench *b, double *lane_bytes)
 {
     rig r = {0};
@@ -257,7 +256,7 @@ static sh_status take_pass(trial *t, bench *b, double *lane_bytes)
             break;
     *lane_bytes = (double)sh_lanes_bytes(lanes);
     if (first) {
-        /* What the program does. */
+        /* The program's work. */
         t->length = sh_program_length(r.program);
         t->weights = r.replica->weight_count;
         t->optimizer_words = sh_optimizer_words(t->weights, r.replica->slot_count);
@@ -287,7 +286,7 @@ done:
     return sh_fail_in(status, "measuring %.64s at grain %u", t->job.model, t->grain);
 }
 
-/* The first pass of a model, at each size of grain that is worth its time. */
+/* The first pass of a model, for each grain size that fits its time. */
 static sh_status measure_model(bench *b, const char *spec, const sh_problem *problem, bool asked)
 {
     const sh_model_options model = {.spec = spec, .problem = *problem};
@@ -303,7 +302,7 @@ static sh_status measure_model(bench *b, const char *spec, const sh_problem *pro
     for (size_t i = 0; i < count; i++)
         flops += layers[i].forward_flops + layers[i].backward_flops;
     free(layers);
-    /* Seconds that a step of one sample on each lane may take, by its arithmetic alone. */
+    /* Estimated seconds of a step of one sample per lane. */
     const double one = flops * b->lanes / (USUAL_PART * b->known.matrix.all);
     if (!asked && one * STEPS_NEEDED > TIME_MOST * b->seconds) {
         snprintf(note, sizeof note,
@@ -330,7 +329,7 @@ static sh_status measure_model(bench *b, const char *spec, const sh_problem *pro
     return SH_OK;
 }
 
-/* All models of the list, a name alone being its example: built once to check them, or measured. */
+/* Builds or measures all listed models; a name without a spec means its example. */
 static sh_status measure_listed(bench *b, bool only_check)
 {
     const char *next = b->options->models;
@@ -370,11 +369,9 @@ static sh_status keep(bench *b, sh_measurement one, double seconds, const trial 
     return sh_measurements_add(&b->known, &one);
 }
 
-/*
- * What a step takes beyond its lanes' work is something fixed, the least that any trial showed, and
- * what the last lane comes late: a part of the time that the grains take, the same for all models;
- * the median of the trials.
- */
+/* The time of a step beyond its lanes' work has two parts: a fixed one, the minimum of all
+ * trials, and the lag of the last lane, a fraction of the grains' time, which is the median of
+ * the trials. */
 static sh_status learn_rests(bench *b)
 {
     double fixed = (double)INFINITY;
@@ -398,7 +395,7 @@ static sh_status learn_rests(bench *b)
     return sh_measurements_add(&b->known, &one);
 }
 
-/* From the trials to the device's figures, and from these to the results. */
+/* Computes the device's figures from the trials, and the results from the figures. */
 static sh_status evaluate(bench *b)
 {
     sh_bench_result *result = b->result;
@@ -447,7 +444,7 @@ static sh_status evaluate(bench *b)
             .samples_per_second = t->job.batch_size / step_seconds,
             .flops_per_second = flops * b->lanes / step_seconds,
             .step_seconds = step_seconds,
-            /* What the model makes of a step that it was told of. */
+            /* The time model's prediction for a measured step. */
             .predicted_seconds = sh_time_of_step(&b->known, &shape).seconds,
             .layers = t->layers,
             .layer_count = t->layer_count,
@@ -458,8 +455,8 @@ static sh_status evaluate(bench *b)
     return SH_OK;
 }
 
-/* Writes the device's file, `path`, and keeps in it what an earlier measurement of the same lanes
- * and variant knew of other work. */
+/* Writes the device's file, `path`, and keeps other work from an earlier measurement with the same
+ * lanes and variant. */
 static sh_status save(bench *b, char path[SH_PATH_BYTES])
 {
     sh_measurements before = {0};

@@ -16,11 +16,11 @@ typedef struct breakdown {
     const sh_graph *graph;
     sh_plan_layer *layers;
     size_t count, capacity;
-    uint32_t *made_in; /* by value: the layer of the node that makes it, or NO_LAYER */
-    size_t forward;    /* nodes that are forward */
+    uint32_t *made_in; /* by value: the layer of its node, or NO_LAYER */
+    size_t forward;    /* number of forward nodes */
 } breakdown;
 
-/* "layer1.0.conv1" of "layer1.0.conv1.weight". */
+/* "layer1.0.conv1" for "layer1.0.conv1.weight". */
 static void scope_of(const char *parameter, char *scope, size_t bytes)
 {
     const char *dot = strrchr(parameter, '.');
@@ -28,7 +28,7 @@ static void scope_of(const char *parameter, char *scope, size_t bytes)
              parameter);
 }
 
-/* The layer of this name; `*layer` is where it is. */
+/* Finds or adds the layer of this name. */
 static sh_status find_layer(breakdown *b, const char *name, uint32_t *layer)
 {
     for (size_t i = 0; i < b->count; i++)
@@ -51,7 +51,7 @@ static bool reads(const sh_node *node, sh_value_id value)
     return false;
 }
 
-/* Of a forward node, given the layer of the node before it. */
+/* The layer of a forward node; `before`: that of the previous node. */
 static sh_status layer_of_forward(breakdown *b, const sh_node *node, uint32_t before,
                                   uint32_t *layer)
 {
@@ -78,8 +78,8 @@ static sh_status layer_of_forward(breakdown *b, const sh_node *node, uint32_t be
     return before != NO_LAYER ? SH_OK : find_layer(b, "input", layer);
 }
 
-/* Of a backward node: the parameter's that it reads or makes the gradient of, else the last of the
- * forward values that it reads, else that of the gradient that it passes on. */
+/* The layer of a backward node: of the parameter that it reads or whose gradient it makes, else of
+ * the last forward value that it reads, else of the gradient that it passes on. */
 static uint32_t layer_of_backward(const breakdown *b, const sh_node *node,
                                   const uint32_t *by_parameter, const bool *is_forward)
 {
@@ -104,7 +104,7 @@ static uint32_t layer_of_backward(const breakdown *b, const sh_node *node,
     return last != NO_LAYER ? last : passed != NO_LAYER ? passed : 0;
 }
 
-/* Gives every node its layer; all forward ones come first. */
+/* Assigns each node to a layer; forward nodes come first. */
 static sh_status assign(breakdown *b, uint32_t *by_parameter, bool *is_forward,
                         const double *seconds)
 {
@@ -135,7 +135,7 @@ static sh_status assign(breakdown *b, uint32_t *by_parameter, bool *is_forward,
             if (node->out[j] != SH_NO_VALUE && node->op != SH_OP_reshape)
                 of->activation_bytes += sh_type_bytes(sh_graph_type(graph, node->out[j]));
         const sh_shape *first = &sh_graph_type(graph, node->out[0])->shape;
-        if (first->rank >= 2) { /* "16x32x32" of a value of "8x16x32x32" */
+        if (first->rank >= 2) { /* "16x32x32" for "8x16x32x32" */
             const sh_shape one = sh_shape_of(first->rank - 1, first->dim + 1);
             char text[SH_SHAPE_TEXT];
             snprintf(of->shape, sizeof of->shape, "%s", sh_shape_print(&one, text));
@@ -156,7 +156,7 @@ sh_status sh_breakdown(sh_plan_layer **layers, size_t *count, const sh_graph *gr
     uint32_t *by_parameter = calloc(graph->parameter_count + 1, sizeof *by_parameter);
     bool *is_forward = calloc(graph->value_count + 1, sizeof *is_forward);
     sh_status status;
-    /* Forward is all up to the last output's node; what differentiation appends is behind it. */
+    /* Forward nodes end with the last output's node; differentiation appends after it. */
     for (size_t i = 0; i < graph->node_count; i++)
         for (uint32_t j = 0; j < graph->nodes[i].output_count; j++)
             for (size_t k = 0; k < graph->output_count; k++)
@@ -172,7 +172,7 @@ sh_status sh_breakdown(sh_plan_layer **layers, size_t *count, const sh_graph *gr
         b.made_in[i] = NO_LAYER;
     SH_TRY_DONE(assign(&b, by_parameter, is_forward, seconds));
 
-    /* Parameters that no node reads as such, statistics, belong to their scope. */
+    /* Statistics, which no node reads as parameters, belong to their scope. */
     for (size_t p = 0; p < graph->parameter_count; p++) {
         char scope[sizeof b.layers->name];
         uint32_t layer;

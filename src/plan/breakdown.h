@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A training graph by layers: the forward and backward nodes of each parameter scope, and their
- * cost.
+ * Divides a training graph into layers: the forward and backward nodes of each parameter scope, and
+ * their cost.
  *
  *     sh_plan_layer *layers;
  *     size_t count;

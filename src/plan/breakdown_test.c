@@ -15,7 +15,7 @@ static void lenet_has_its_layers(void **state)
     static const struct {
         const char *name, *shape;
         uint64_t parameters;
-        double forward_flops; /* of two samples: products alone */
+        double forward_flops; /* of two samples: products only */
     } expected[] = {
         {"conv1", "20x12x12", 520, 2 * 2.0 * 11520 * 25},
         {"conv2", "800", 25050, 2 * 2.0 * 3200 * 500},
@@ -44,12 +44,12 @@ static void lenet_has_its_layers(void **state)
     assert_true(total == (double)nodes); /* every node is in one layer */
     assert_int_equal(layers[2].activation_bytes, 4 * 2 * (500 + 500));
     assert_int_equal(layers[3].activation_bytes, 4 * 2 * 10);
-    /* conv2, fc1: twice the forward pass, and the bias; conv1 has no gradient of its input */
+    /* conv2, fc1: twice the forward pass, and the bias; conv1 has no input gradient */
     assert_true(layers[0].backward_flops < 1.1 * layers[0].forward_flops);
     assert_true(layers[1].backward_flops >= 1.9 * layers[1].forward_flops);
     assert_true(layers[2].backward_flops >= 1.9 * layers[2].forward_flops);
     assert_true(layers[2].seconds ==
-                6); /* linear, relu; relu_grad, two of linear, reshape is conv2's */
+                6); /* linear, relu; relu_grad, two of linear; reshape belongs to conv2 */
     free(layers);
     assert_ok(sh_breakdown(&layers, &count, graph, NULL));
     assert_true(isnan(layers[0].seconds));
@@ -58,7 +58,7 @@ static void lenet_has_its_layers(void **state)
     sh_graph_free(graph);
 }
 
-/* All models: each node in one layer, each parameter counted once. */
+/* In all models, each node is in one layer, and each parameter counts once. */
 static void nothing_is_lost(void **state)
 {
     (void)state;

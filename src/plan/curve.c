@@ -12,8 +12,7 @@ static bool alike(const sh_lineup_device *a, const sh_lineup_device *b)
     return a->rate == b->rate && a->in == b->in && a->out == b->out && a->delay_s == b->delay_s;
 }
 
-/* The device with which a step is the shortest, among those that are not used yet and whose links
- * carry at least `speed`; `count`: there is none. */
+/* The unused device with links of at least `speed` that gives the shortest step; `count`: none. */
 static uint32_t next_device(const sh_lineup_job *job, const sh_lineup_device *devices, bool *used,
                             uint32_t count, double speed)
 {
@@ -42,7 +41,7 @@ static uint32_t count_idle(const sh_range *shares, uint32_t count)
     return idle;
 }
 
-/* The curve that begins with the devices whose links carry at least `speed`. */
+/* The curve that begins with the devices whose links have at least `speed`. */
 static void grow(sh_curve *curve, const sh_lineup_job *job, const sh_lineup_device *devices,
                  uint32_t count, double speed)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The time of a step with 1, 2, ... of some devices. Each point adds the device that helps most or
- * harms least, so the curve has a bend after which more devices make steps longer. A fast device
- * behind a slow link may be best alone but slow down others; therefore a curve is made for each
- * link speed from the devices with at least that speed first, and the one with the shortest step is
- * kept.
+ * The time of a step with 1, 2, ... devices. Each point adds the device that helps most or harms
+ * least, so from some point on, more devices make steps longer. A fast device behind a slow link
+ * may be best alone but slow down others. So a curve is made for each link speed, beginning with
+ * the devices of at least that speed, and the one with the shortest step is kept.
  *
  *     sh_curve curve;
  *     sh_curve_make(&curve, &job, devices, count);
@@ -20,13 +19,13 @@
 #include "plan/lineup.h"
 
 typedef struct sh_curve_point {
-    uint32_t added; /* the device that is the last one */
-    uint32_t idle;  /* devices of these that get no grain */
+    uint32_t added;
+    uint32_t idle; /* devices without a grain */
     sh_lineup_time time;
 } sh_curve_point;
 
 typedef struct sh_curve {
-    uint32_t count, best; /* the point with the shortest step; of some, the first */
+    uint32_t count, best; /* the first point with the shortest step */
     sh_curve_point points[SH_DEVICES_MAX];
 } sh_curve;
 

@@ -11,7 +11,7 @@ static void assert_near(double value, double expected)
         fail_msg("%.9g instead of %.9g", value, expected);
 }
 
-/* Eight grains of 0.1 s; 1 MB at 10 MB/s around the ring. */
+/* Eight grains of 0.1 s; 1 MB in a ring at 10 MB/s. */
 static void the_curve_bends_where_the_exchange_costs_more(void **state)
 {
     (void)state;
@@ -27,13 +27,13 @@ static void the_curve_bends_where_the_exchange_costs_more(void **state)
     assert_near(curve.points[3].time.seconds, 0.2 + 0.15);
     assert_near(curve.points[7].time.seconds, 0.1 + 0.175);
     assert_int_equal(curve.best, 7);
-    for (int i = 0; i < 8; i++) /* ten times as slow */
+    for (int i = 0; i < 8; i++) /* a tenth of the speed */
         devices[i].out = devices[i].in = 1e6;
     sh_curve_make(&curve, &job, devices, 8);
     assert_int_equal(curve.best, 0);
 }
 
-/* The fast ones first, the one behind a slow link last; devices without a grain are counted. */
+/* Fast devices first, the slow link last; devices without a grain are counted. */
 static void the_best_device_is_added_first(void **state)
 {
     (void)state;
@@ -45,7 +45,7 @@ static void the_best_device_is_added_first(void **state)
     };
     sh_curve curve;
     sh_curve_make(&curve, &job, devices, 5);
-    assert_int_equal(curve.points[0].added, 0); /* alone its link does not matter */
+    assert_int_equal(curve.points[0].added, 0); /* alone, its link does not matter */
     assert_int_equal(curve.best, 0);
     sh_curve_make(&curve, &job, devices + 1, 4);
     assert_int_equal(curve.points[0].added, 2);
@@ -57,7 +57,7 @@ static void the_best_device_is_added_first(void **state)
     assert_int_equal(curve.points[3].idle, 1);
 }
 
-/* The fastest device, behind a slow link, is the best one alone; the four others are faster. */
+/* The device behind a slow link is the best one alone, but the other four are faster together. */
 static void a_fast_device_behind_a_slow_link_comes_last(void **state)
 {
     (void)state;

@@ -60,7 +60,7 @@ static json_t *to_json(const sh_measurements *known)
                      "operations", operations);
 }
 
-/* The folders above the file; the last belongs to this user alone, as all that is in it. */
+/* Makes the folders above the file; the last one is private to the user. */
 static sh_status make_folder(const char *path)
 {
     char folder[SH_PATH_BYTES];

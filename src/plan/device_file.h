@@ -11,8 +11,8 @@
  * Format: a JSON object {"format": "shoal.device", "version": 2, "variant": text, "lanes": n,
  * "rates": {"matrix": [one, all], "convolution": .., "copy": .., "triad": ..}, "operations":
  * [[name, class (16 hexadecimal digits), size, flops, bytes, seconds, count], ...]}. Units as in
- * plan/measurement.h. Reading checks every part. A damaged file, or one of another version, is
- * refused with the advice to measure again.
+ * plan/measurement.h. Reading checks every part and refuses a damaged file or another version with
+ * the advice to measure again.
  *
  * Threads: any.
  */
@@ -33,13 +33,11 @@ sh_status sh_device_file_path(char path[SH_PATH_BYTES]) SHOAL_CHECKED;
 /* Replaces the file atomically; creates the folder (mode 0700) if it is missing. */
 sh_status sh_device_file_write(const char *path, const sh_measurements *known) SHOAL_CHECKED;
 
-/*
- * `*known` is owned: sh_measurements_release it. SH_NOT_FOUND (no file), SH_VERSION, SH_CORRUPT:
- * the message says to run `shoal bench`.
- */
+/* `*known` is owned: release it with sh_measurements_release. SH_NOT_FOUND (no file), SH_VERSION,
+ * SH_CORRUPT: the message says to run `shoal bench`. */
 sh_status sh_device_file_read(sh_measurements *known, const char *path) SHOAL_CHECKED;
 
-/* Reads the file's text; the message names the fault and its place. */
+/* Parses the file's text; the message names the error and its place. */
 sh_status sh_device_file_parse(sh_measurements *known, const char *text,
                                size_t bytes) SHOAL_CHECKED;
 

@@ -51,7 +51,7 @@ static void what_is_written_is_read_again(void **state)
     scratch_make(folder);
     snprintf(path, sizeof path, "%s/new/shoal/device.json", folder);
     assert_ok(sh_device_file_write(path, &known));
-    assert_ok(sh_device_file_write(path, &known)); /* and over what is there */
+    assert_ok(sh_device_file_write(path, &known)); /* replaces the file */
     sh_measurements again;
     assert_ok(sh_device_file_read(&again, path));
     assert_int_equal(again.count, known.count);
@@ -147,7 +147,7 @@ static void messages_say_what_to_do(void **state)
     snprintf(path, sizeof path, "%s/device.json", folder);
     assert_fails(sh_device_file_read(&known, path), SH_NOT_FOUND, "run shoal bench");
     scratch_write(path, GOOD, strlen(GOOD) / 2);
-    /* At byte 107, or one less by Jansson 2.15. */
+    /* Byte 107, or 106 with Jansson 2.15. */
     assert_fails(sh_device_file_read(&known, path), SH_CORRUPT,
                  "device.json: is damaged at byte 10");
     assert_non_null(strstr(sh_message(), "; run shoal bench again"));

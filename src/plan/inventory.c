@@ -10,7 +10,7 @@
 #include "base/suggestion.h"
 #include "plan/shares.h"
 
-#define REACHED 0.5 /* of a peak, by a training: an estimate */
+#define REACHED 0.5 /* of a peak, estimated for trainings */
 #define GROUP_BYTES 64
 #define BITS_MAX 1e12
 #define GFLOPS_MAX 1e6
@@ -19,9 +19,9 @@
     "There is this, pi4, pi5, jetson-nano, orin-nano, agx-orin, or what it reaches, such as "      \
     "25gflops"
 
-/* Cores, GHz, float32 operations a cycle of one core (a multiply-add counts as two), and watts with
- * all cores at work. Estimates: one 128-bit multiply-add a cycle for Cortex-A57 and A72, two for
- * A76 and A78AE; the power modes of Jetsons, and about what a Pi draws under load. */
+/* Cores, GHz, float32 operations per cycle and core (a multiply-add is two), and watts under load.
+ * Estimates: one 128-bit multiply-add per cycle for Cortex-A57 and A72, two for A76 and A78AE; the
+ * power modes of Jetsons, and the typical load of a Pi. */
 static const struct board {
     const char *name;
     double cores, ghz, flops_a_cycle, watts;
@@ -31,7 +31,7 @@ static const struct board {
 };
 #define BOARDS (sizeof boards / sizeof *boards)
 
-/* A number of digits and at most one point, more than 0. NULL: there is none; else its end. */
+/* Reads a positive decimal number. Returns its end; NULL: invalid. */
 static const char *read_number(const char *text, double *number)
 {
     const size_t whole = strspn(text, "0123456789");
@@ -91,7 +91,7 @@ static sh_status read_device(sh_inventory_kind *kind, const char *text)
     return sh_fail(SH_INVALID, "--on: unknown device '%.40s'. " KNOWN, text);
 }
 
-/* One group, in small letters and without spaces around it. */
+/* Reads a group in lower case, without surrounding spaces. */
 static sh_status read_group(sh_inventory_kind *kind, char *text)
 {
     const size_t digits = strspn(text, "0123456789");

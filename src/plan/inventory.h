@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Devices on paper: the devices that a job might run on, as the user describes or lists them.
+ * The devices that a job might run on, as the user describes or lists them.
  *
  *     sh_inventory inventory;
  *     SH_TRY(sh_inventory_parse(&inventory, "this@1gbit, 8x pi4@100mbit"));
  *
  * The text is comma-separated groups `[Nx ]DEVICE[@RATE][/WATTS]`:
  *
- * DEVICE is `this`, the device at hand as `shoal bench` measured it; a board (pi4, pi5,
- * jetson-nano, orin-nano, agx-orin), whose speed is an estimate; or a rate of all its cores, such
- * as 25gflops: float32 operations a second. RATE is its link's rate each way, such as 100mbit,
- * 1gbit or 500kbit; default: the link takes no time. WATTS is the power of one device at work, such
- * as 6.5w; default: a board's usual power, else unknown.
+ * DEVICE is `this`, this device as measured by `shoal bench`; a board (pi4, pi5, jetson-nano,
+ * orin-nano, agx-orin), whose speed is an estimate; or the rate of all its cores, such as 25gflops
+ * (float32 operations per second). RATE is its link's rate each way, such as 100mbit, 1gbit or
+ * 500kbit; default: infinite. WATTS is the power of one working device, such as 6.5w; default: a
+ * board's usual power, else unknown.
  *
  * Case does not matter. Threads: any; a value.
  */
@@ -27,13 +27,13 @@
 #define SH_INVENTORY_KINDS 64
 #define SH_INVENTORY_NAME 24
 
-/* Devices that are alike. */
+/* Equal devices. */
 typedef struct sh_inventory_kind {
-    char name[SH_INVENTORY_NAME]; /* as it was written, in small letters; of a list, cut */
-    uint32_t count;               /* from 1 */
-    double flops;                 /* a second, on all cores; 0: the device at hand */
-    double link;                  /* bytes/s each way; 0: it takes no time */
-    double watts;                 /* that one draws while it computes; 0: not known */
+    char name[SH_INVENTORY_NAME]; /* as written, in lower case; of a list, cut */
+    uint32_t count;               /* at least 1 */
+    double flops;                 /* per second, all cores; 0: this device */
+    double link;                  /* bytes/s each way; 0: infinite */
+    double watts;                 /* of one working device; 0: unknown */
     bool board;                   /* `flops`, and `watts` unless stated, are estimates */
 } sh_inventory_kind;
 

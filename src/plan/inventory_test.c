@@ -16,7 +16,7 @@ static void groups_are_read(void **state)
     assert_string_equal(found.kind[1].name, "pi4");
     assert_int_equal(found.kind[1].count, 8);
     assert_true(found.kind[1].board);
-    assert_true(found.kind[1].flops == 24e9); /* half of four cores at 1.5 GHz by 8 */
+    assert_true(found.kind[1].flops == 24e9); /* half of four cores at 1.5 GHz times 8 */
     assert_true(found.kind[1].link == 1.25e7);
     assert_true(found.kind[2].flops == 12.5e9 && found.kind[2].link == 62500);
     assert_false(found.kind[2].board);

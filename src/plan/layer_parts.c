@@ -15,7 +15,7 @@ static bool has(const sh_value_id *values, uint32_t count, sh_value_id value)
     return false;
 }
 
-/* Which part of the layer with these weights the node computes; SH_BENCH_PARTS: none. */
+/* The part that the node computes of the layer with these weights; SH_BENCH_PARTS: none. */
 static uint32_t part_of(const sh_graph *graph, uint32_t node, const sh_parameter *weights)
 {
     const sh_node *n = &graph->nodes[node];
@@ -26,7 +26,7 @@ static uint32_t part_of(const sh_graph *graph, uint32_t node, const sh_parameter
     return node < graph->forward_count ? SH_BENCH_FORWARD : SH_BENCH_INPUT;
 }
 
-/* "layer1.0.conv1" of "layer1.0.conv1.weight", and its shapes. */
+/* The name "layer1.0.conv1" for "layer1.0.conv1.weight", and its shapes. */
 static void describe(sh_bench_layer *layer, const sh_graph *graph, const sh_node *node,
                      const sh_parameter *weights)
 {

@@ -19,7 +19,7 @@
 #define SH_NO_LAYER UINT32_MAX
 
 typedef struct sh_layer_place {
-    uint32_t layer; /* SH_NO_LAYER: this instruction belongs to none */
+    uint32_t layer; /* SH_NO_LAYER: none */
     uint32_t part;  /* SH_BENCH_FORWARD .. */
 } sh_layer_place;
 

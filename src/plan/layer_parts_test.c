@@ -8,10 +8,10 @@
 
 #define GRAIN 2
 
-/* What of this model has which shapes, and how many operations of a grain at least. */
+/* An expected layer. */
 typedef struct expected_layer {
     const char *name, *weights, *result;
-    double flops; /* of a grain's forward pass: products alone */
+    double flops; /* minimum, of a grain's forward pass: products only */
     bool has_input_gradient;
 } expected_layer;
 
@@ -47,7 +47,7 @@ static void expect(const sh_model_options *model, const expected_layer *expected
         }
     }
 
-    /* No instruction is in two parts, and each part has one. */
+    /* Each instruction is in at most one part, and each part has one. */
     for (size_t i = 0; i < sh_program_length(program); i++) {
         if (places[i].layer == SH_NO_LAYER)
             continue;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a set exchanges depends on its number and its slowest link, what it computes on its rates.
- * So the best set of n devices whose links are at least so fast has the n with the highest rates. A
- * device without a grain makes no set faster, and the set without it comes first.
+ * A set's exchange depends on its size and its slowest link, its computation on its rates. So the
+ * best set of n devices with at least some link speed has the n highest rates. A device without a
+ * grain makes no set faster, and the set without it is tried first.
  */
 #include "plan/lineup.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #define AS_FAST 1e-3 /* of a step's time: no gain */
-#define EACH 24      /* each number of devices is tried up to here, then fewer and fewer */
+#define EACH 24      /* up to here all numbers of devices are tried, then fewer */
 
 double sh_lineup_bytes(const sh_lineup_job *job, uint32_t n)
 {
@@ -25,7 +25,7 @@ double sh_lineup_speed(const sh_lineup_device *device)
     return fmin(out, in);
 }
 
-/* What the links of n devices take if all are like this one. */
+/* The exchange of n devices if all links are like this one. */
 static double link_s(const sh_lineup_job *job, const sh_lineup_device *device, uint32_t n)
 {
     const double hops = job->servers ? 2 : 2.0 * (n - 1);
@@ -62,11 +62,11 @@ sh_lineup_time sh_lineup_time_of(const sh_lineup_job *job, const sh_lineup_devic
     return time;
 }
 
-/* What is chosen from: devices that are not fixed, the fastest first. */
+/* Candidates: devices that are not fixed, the fastest first. */
 typedef struct others {
     uint32_t count;
     uint32_t items[SH_DEVICES_MAX];
-    double links[SH_DEVICES_MAX]; /* by item: seconds that such a link takes for two */
+    double links[SH_DEVICES_MAX]; /* by item: seconds of an exchange of two over such a link */
 } others;
 
 static void find_others(others *found, const sh_lineup_job *job, const sh_lineup_device *devices,
@@ -97,7 +97,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The different speeds of links, at most SH_LINEUP_LINKS of them, the slowest among them. */
+/* The different link speeds, at most SH_LINEUP_LINKS, including the slowest. */
 static uint32_t list_links(double *links, const others *from)
 {
     double sorted[SH_DEVICES_MAX];
@@ -131,7 +131,7 @@ void sh_lineup_choose(sh_lineup *lineup, const sh_lineup_job *job, const sh_line
     const sh_lineup fixed = tried;
     const uint32_t link_count = list_links(links, &from);
     for (uint32_t l = 0; l < link_count; l++) {
-        uint32_t next = 0; /* the number of devices that is tried next */
+        uint32_t next = 0; /* the next number of devices to try */
         tried = fixed;
         for (uint32_t i = 0; i < from.count && tried.count < most; i++) {
             if (from.links[i] > links[l])

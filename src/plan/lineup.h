@@ -15,8 +15,8 @@
  *     compute   the longest share; whole grains, dealt by rate (plan/shares.h)
  *     exchange  the bytes that each device sends over the rate of the slowest link, plus the delay
  *               of each hop of the engine; 0 for one device
- *     stretch   measured exchange over the one explained by links alone: computing hides a part,
- *               encryption and additions add to it
+ *     stretch   measured exchange relative to the links' time: computing hides a part, encryption
+ *               and additions add to it
  *
  * In a ring of n, each device sends 2 (n - 1) / n of the summed bytes (Patarasuk and Yuan,
  * "Bandwidth optimal all-reduce algorithms", 2009), and (n - 1) / n of the gathered bytes.
@@ -28,32 +28,32 @@
 
 #include "plan/shares.h"
 
-/* 0: unknown. An unknown rate counts as the mean of the known ones, an unknown link as one that
- * takes no time. */
+/* 0: unknown. An unknown rate counts as the mean of the known ones, an unknown link as infinitely
+ * fast. */
 typedef struct sh_lineup_device {
     double rate;    /* grains/s */
-    double out, in; /* bytes/s that its link carries */
-    double delay_s; /* there and back */
-    bool fixed;     /* takes part in any case */
+    double out, in; /* bytes/s of its link */
+    double delay_s; /* round trip */
+    bool fixed;     /* always takes part */
 } sh_lineup_device;
 
 typedef struct sh_lineup_job {
-    uint32_t grains; /* of a step */
-    double summed;   /* bytes of a step that are added up */
-    double gathered; /* likewise, that all devices gather (train/factors.h) */
-    bool servers;    /* all devices serve, and nothing goes around a ring */
-    double base_s;   /* as above, as the next one */
+    uint32_t grains; /* per step */
+    double summed;   /* bytes per step that are summed */
+    double gathered; /* bytes per step that all devices gather (train/factors.h) */
+    bool servers;    /* all devices are servers; no ring */
+    double base_s;   /* see above */
     double stretch;
 } sh_lineup_job;
 
-/* The stretch before it is measured: computing hides a part of the exchange, and links are seldom
- * worse than they seem. */
+/* The stretch before a measurement: computing hides a part of the exchange, and links are seldom
+ * slower than measured. */
 #define SH_LINEUP_STRETCH 0.75
 
 typedef struct sh_lineup_time {
     double seconds;
     double compute_s, exchange_s;
-    uint32_t slowest; /* the device with the slowest link; with several devices */
+    uint32_t slowest; /* device with the slowest link, if there are several devices */
 } sh_lineup_time;
 
 typedef struct sh_lineup {

@@ -35,7 +35,7 @@ static void a_step_is_what_its_parts_say(void **state)
     assert_int_equal(shares[0].count, 2);
     assert_int_equal(shares[1].count, 6);
     assert_near(time.compute_s, 0.2);
-    /* Each sends half of 2.4e6 bytes at 4e6 a second; two hops of half a millisecond. */
+    /* Each device sends half of 2.4e6 bytes at 4e6 bytes/s; two hops of half a millisecond. */
     assert_near(time.exchange_s, 1.5 * (0.3 + 0.001));
     assert_int_equal(time.slowest, 1);
     assert_near(time.seconds, 0.01 + time.compute_s + time.exchange_s);
@@ -63,7 +63,7 @@ static sh_lineup choose(const sh_lineup_job *job, const sh_lineup_device *device
     return lineup;
 }
 
-/* A network of 437 KB whose step takes 2.6 ms alone gains nothing from links of 100 Mbit/s. */
+/* 437 KB and 2.6 ms per step alone: links of 100 Mbit/s do not help. */
 static void a_small_step_stays_with_one(void **state)
 {
     (void)state;
@@ -73,7 +73,7 @@ static void a_small_step_stays_with_one(void **state)
         devices[i] = (sh_lineup_device){1500, 100 * MBIT, 100 * MBIT, 0.0002, i == 0};
     assert_int_equal(choose(&job, devices, 10).count, 1);
     for (int i = 0; i < 10; i++)
-        devices[i].rate = 1; /* what takes seconds does */
+        devices[i].rate = 1; /* steps of seconds are worth it */
     const sh_lineup lineup = choose(&job, devices, 10);
     assert_int_equal(lineup.count, 4); /* the others would have no grain */
     assert_true(lineup.used[0]);
@@ -91,7 +91,7 @@ static void a_bad_link_stays_out(void **state)
     sh_lineup lineup = choose(&job, devices, 4);
     assert_int_equal(lineup.count, 3);
     assert_false(lineup.used[2]);
-    devices[0].out = MBIT; /* there is no way around that */
+    devices[0].out = MBIT; /* unavoidable */
     lineup = choose(&job, devices, 4);
     assert_int_equal(lineup.count, 1);
     assert_true(lineup.used[0]);
@@ -104,7 +104,7 @@ static void what_is_measured_counts(void **state)
     sh_lineup_device devices[2] = {{.rate = 40, .out = 1e7, .in = 1e7, .fixed = true},
                                    {.rate = 40, .out = 1e7, .in = 1e7}};
     assert_int_equal(choose(&job, devices, 2).count, 1); /* 200 ms; 100 and 100 */
-    job.stretch = 0.5;                                   /* half of it is hidden */
+    job.stretch = 0.5;                                   /* half is hidden */
     assert_int_equal(choose(&job, devices, 2).count, 2);
 }
 
@@ -133,7 +133,7 @@ static void never_more_than_may_be_used(void **state)
     assert_true(lineup.used[1] && lineup.used[4] && lineup.used[5]);
 }
 
-/* The shortest step of all sets in which no device is idle that need not be there. */
+/* The shortest step of all sets without idle devices, except fixed ones. */
 static double try_all(const sh_lineup_job *job, const sh_lineup_device *devices, uint32_t count)
 {
     double best = INFINITY;
@@ -186,7 +186,7 @@ static void no_set_is_better(void **state)
     assert_true(exact >= 2990);
 }
 
-/* Sixty sorts of links, and no more of them tried than the bound says: still near the best. */
+/* Sixty different links, of which only some are tried: the result is near the best. */
 static void many_links_are_thinned_out(void **state)
 {
     (void)state;
@@ -197,7 +197,7 @@ static void many_links_are_thinned_out(void **state)
         const double speed = i == 0 ? 100 * MBIT : (1 + i) * MBIT;
         devices[i] = (sh_lineup_device){10, speed, speed, 0, i == 0};
     }
-    for (uint32_t k = 0; k <= 60; k++) { /* the k with the fastest links are the best k */
+    for (uint32_t k = 0; k <= 60; k++) { /* the k fastest links are the best k */
         bool used[61] = {true};
         for (uint32_t i = 0; i < k; i++)
             used[60 - i] = true;

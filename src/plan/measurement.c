@@ -15,7 +15,7 @@ void sh_measurements_release(sh_measurements *known)
     known->count = known->capacity = 0;
 }
 
-/* FNV-1a (Fowler, Noll, Vo), 64 bits: no more than a name for a class. */
+/* FNV-1a (Fowler, Noll, Vo), 64 bits. */
 static void mix(uint64_t *hash, uint64_t number)
 {
     for (int i = 0; i < 8; i++) {
@@ -24,10 +24,8 @@ static void mix(uint64_t *hash, uint64_t number)
     }
 }
 
-/*
- * The shape of an operand, its number of samples apart. Vectors say nothing that the others do not:
- * they are biases, statistics, labels; and whether their length is the grain's cannot be seen.
- */
+/* Mixes the shape of an operand without its number of samples. Vectors (biases, statistics, labels)
+ * are ignored: other operands imply them, and their length may be the number of samples. */
 static void mix_operand(uint64_t *hash, const sh_graph *graph, sh_value_id value, size_t samples)
 {
     if (value == SH_NO_VALUE) {
@@ -98,7 +96,7 @@ sh_measurement sh_measurement_of(const sh_work *work, const sh_graph *graph, uin
     return one;
 }
 
-/* By name, then class, then size; `class` NULL compares names alone, `size` NULL not the size. */
+/* Orders by name, class, size. `class` NULL: only names; `size` NULL: without sizes. */
 static int compare(const sh_measurement *item, const char *name, const uint64_t *class,
                    const double *size)
 {
@@ -112,7 +110,7 @@ static int compare(const sh_measurement *item, const char *name, const uint64_t 
     return item->size < *size ? -1 : 1;
 }
 
-/* The first that does not come before it. */
+/* The first item that is not smaller. */
 static size_t lower_bound(const sh_measurements *known, const char *name, const uint64_t *class,
                           const double *size)
 {

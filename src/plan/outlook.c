@@ -12,7 +12,7 @@
 static const uint32_t wires[] = {32, 16, 8};
 #define WIRES (sizeof wires / sizeof *wires)
 
-/* Operations of one sample, forward and backward. */
+/* Operations per sample, forward and backward. */
 static double sample_flops(const sh_plan_result *result)
 {
     double flops = 0;
@@ -21,7 +21,7 @@ static double sample_flops(const sh_plan_result *result)
     return flops / result->grains[0].grain;
 }
 
-/* The devices as they compute grains of a row; `kinds` gets the kind of each. */
+/* The devices with their rates for a row's grains; `kinds` gets the kind of each. */
 static void list_devices(sh_lineup_device *devices, uint32_t *kinds, const sh_plan_result *result,
                          const sh_plan_grain *row, const sh_inventory *inventory)
 {
@@ -83,7 +83,7 @@ static void fill_point(sh_plan_point *point, const sh_curve_point *from, uint32_
                  from->idle);
 }
 
-/* Of ways that are as fast, the one with the wider wire and the larger grain comes first. */
+/* Of equally fast ways, the wider wire and the larger grain come first. */
 static int compare_ways(const void *a, const void *b)
 {
     const sh_plan_way *x = a, *y = b;
@@ -94,7 +94,7 @@ static int compare_ways(const void *a, const void *b)
     return (x->grain < y->grain) - (x->grain > y->grain);
 }
 
-/* The devices of one kind, as they compute grains of a row. */
+/* The kinds of devices with their rates for a row's grains. */
 static void list_kinds(sh_thrift_kind *list, const sh_inventory *inventory,
                        const sh_lineup_device *devices)
 {
@@ -119,7 +119,7 @@ static void fill_choice(sh_plan_choice *choice, const sh_thrift *set, const sh_i
     }
 }
 
-/* For the job as it is. */
+/* Chooses devices for the job's own grain. */
 static sh_status choose(sh_plan_result *result, const sh_outlook *asked, const sh_lineup_job *job,
                         const sh_lineup_device *devices)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A rate is the best of RUNS runs of one team turn, each long enough for the clock and the start of
- * the threads not to matter. Multiply-adds run in registers, which no kernel can beat. Products and
- * convolutions run as programs of one node, so what is measured is what models get: the same
- * kernels and layouts, on one thread a lane. Memory is copied, and combined in McCalpin's triad
- * ("STREAM: sustainable memory bandwidth in high performance computers", 1995), in arrays that are
- * larger than the caches; bytes are those of the operands, lines that are read only to be
- * overwritten do not count.
+ * A rate is the best of RUNS team turns, each long enough that the clock and the start of threads
+ * do not matter. Multiply-adds run in registers, which no kernel can exceed. Products and
+ * convolutions run as programs of one node with the same kernels and layouts as models. Memory is
+ * copied, and combined in McCalpin's triad ("STREAM: sustainable memory bandwidth in high
+ * performance computers", 1995), in arrays larger than the caches. Bytes are those of the operands,
+ * without reads of overwritten lines.
  */
 #include "plan/peaks.h"
 
@@ -19,20 +18,20 @@
 #include "base/team.h"
 
 #define RUNS 4
-#define KINDS 10 /* rates measured: five, each on one lane and on all */
+#define KINDS 10 /* five rates, each with one lane and all */
 #define ARRAY_LEAST ((size_t)16 << 20)
 #define ARRAY_MOST ((size_t)64 << 20)
 
 typedef struct peak peak;
 
-/* One repetition of the work by one of `active` lanes. */
+/* One repetition by one of `active` lanes. */
 typedef sh_status peak_work(peak *p, uint32_t lane);
 
 struct peak {
     peak_work *work;
     uint32_t lanes, active;
     uint32_t repetitions;
-    float *results; /* by lane; nobody reads them */
+    float *results; /* by lane; never read */
     sh_team *team;
     const sh_clock *clock;
     sh_status *status; /* by lane */
@@ -58,7 +57,7 @@ static void repeat(void *context, uint32_t lane)
         p->status[lane] = p->work(p, lane);
 }
 
-/* Seconds of one turn. */
+/* Runs one turn; returns its seconds. */
 static sh_status take_turn(peak *p, double *seconds)
 {
     const uint64_t begun_ns = sh_clock_now_ns(p->clock);
@@ -70,7 +69,7 @@ static sh_status take_turn(peak *p, double *seconds)
     return SH_OK;
 }
 
-/* One repetition's amount of work is that of one lane alone, and of all together. */
+/* `of_one`, `of_all`: the work of a repetition with one lane and with all. */
 static sh_status measure_rates(peak *p, peak_work *work, double of_one, double of_all,
                                double seconds, sh_rate *rate)
 {
@@ -106,7 +105,7 @@ static sh_status run_program(peak *p, uint32_t lane)
     return sh_execution_run(p->executions[lane], NULL, NULL);
 }
 
-/* One node with weights of this shape, on an input of that shape. */
+/* Measures one node with weights and an input of these shapes. */
 static sh_status measure_node(peak *p, const sh_kernels *kernels, sh_op op,
                               const sh_attributes *attributes, const sh_shape *input,
                               const sh_shape *weights, sh_rate *rate, double seconds)
@@ -151,7 +150,7 @@ done:
     return status;
 }
 
-/* This lane's part of the arrays. */
+/* The lane's part of the arrays. */
 static void part_of(const peak *p, uint32_t lane, size_t *first, size_t *count)
 {
     const size_t each = p->elements / p->active / 16 * 16;

@@ -11,7 +11,7 @@
 
 #include "plan/measurement.h"
 
-/* Sets the rates of `known` in about `seconds`; takes the best of several runs. */
+/* Sets the rates of `known` in about `seconds`. */
 sh_status sh_peaks_measure(sh_measurements *known, const sh_kernels *kernels, uint32_t lanes,
                            const sh_clock *clock, double seconds) SHOAL_CHECKED;
 

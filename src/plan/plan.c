@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plan compiles the job's programs as a training would, for its own size of grain and for others
- * to compare with, and throws them away: sizes are exact, and times are told from the device's
- * figures (plan/time_model). Only reading is measured, since it depends on the data at hand.
+ * A plan compiles the job's programs as a training would, with its own grain and others to compare,
+ * and discards them. So sizes are exact. Times come from the device's figures (plan/time_model),
+ * except reading, which is measured because it depends on the data.
  *
- * A limit of memory leads to a tier (train/lanes): values are computed again in some segments,
- * weights converted by each grain. The job's own programs are compiled in that tier, so what it
- * costs is in their times; those of other grains are as they are without a limit.
+ * A memory limit leads to a tier (train/lanes) in which some segments are recomputed and each grain
+ * converts weights. The job's own programs are compiled in that tier, so their times include its
+ * cost; those of other grains have no limit.
  */
 #include "shoal/plan.h"
 
@@ -29,7 +29,7 @@
 #include "train/traffic.h"
 #include "train/workbench.h"
 
-#define READ_SAMPLES 64 /* that are read for the time of one */
+#define READ_SAMPLES 64 /* read to measure the time of one */
 #define READ_PASSES 5
 
 static const uint32_t usual_grains[] = {4, 8, 16, 32, 64};
@@ -40,13 +40,13 @@ typedef struct planning {
     sh_plan_result *result;
     sh_measurements known;
     sh_problem problem;
-    sh_footprint footprint; /* of the job as it is */
+    sh_footprint footprint; /* of the job's own grain */
     sh_inventory inventory;
-    double deadline_s; /* 0: none */ /* of the options' `on` */
+    double deadline_s; /* 0: none */
     sh_traffic traffic;
 } planning;
 
-/* A program of the job, with the graph that it was compiled from. */
+/* A program and its graph. */
 typedef struct compiled {
     sh_graph *graph;
     sh_program *program;
@@ -72,13 +72,13 @@ static sh_status compile_with(const planning *p, compiled *c, sh_lane_size size,
     return status;
 }
 
-/* The job's own size of grain comes first. */
+/* The job's own grain comes first. */
 static bool is_own(const planning *p)
 {
     return p->result->grain_count == 0;
 }
 
-/* A training program, in the job's tier if it is the job's own. */
+/* Compiles a training program, in the job's tier for its own grain. */
 static sh_status compile(const planning *p, compiled *c, uint32_t samples)
 {
     sh_prepared *prepared;
@@ -90,7 +90,7 @@ static sh_status compile(const planning *p, compiled *c, uint32_t samples)
     return status;
 }
 
-/* Bytes by kind: the only place where they come from. */
+/* Sets all bytes of a row. */
 static sh_status measure_memory(const planning *p, sh_plan_grain *row, const compiled *training)
 {
     static const sh_model_mode modes[] = {SH_MODEL_TRAIN, SH_MODEL_EVALUATE};
@@ -99,7 +99,7 @@ static sh_status measure_memory(const planning *p, sh_plan_grain *row, const com
     uint64_t inputs = 0;
     sh_status status = SH_OK;
     if (!is_own(p)) {
-        /* With another size of grain nothing is computed again. */
+        /* Other grains recompute nothing. */
         footprint.lane = 0;
         footprint.lanes = footprint.lanes_asked;
         SH_TRY(sh_prepared_new(&prepared, false));
@@ -129,7 +129,7 @@ done:
     return status;
 }
 
-/* A step of `samples` samples with this grain. `full` is the program of a full grain. */
+/* The time of a step of `samples` samples; `full` is the program of a full grain. */
 static sh_status time_of_batch(const planning *p, sh_step_time *step, uint32_t samples,
                                uint32_t grain, uint32_t lanes, const sh_program_time *full)
 {
@@ -160,11 +160,10 @@ static sh_status measure_time(const planning *p, sh_plan_grain *row, const sh_pr
     const sh_job *job = &p->bench->job;
     const uint32_t samples = sh_pipeline_about(p->bench->pipeline)->count[SH_SPLIT_TRAIN];
     const uint32_t lanes = is_own(p) ? p->footprint.lanes : p->footprint.lanes_asked;
-    double epoch_steps, turns = 1; /* how often a lane does the step, one after the other */
+    double epoch_steps, turns = 1; /* how often a lane does the step */
     sh_step_time step, last = {0};
     if (job->workers > 0) {
-        /* With local:H each lane makes all local steps of one worker by itself, then of the next.
-         */
+        /* With local:H, each lane makes all local steps of one worker, then of the next. */
         const sh_schedule schedule = sh_schedule_of(job, samples);
         const sh_schedule local = sh_schedule_local(&schedule);
         const uint32_t rounds = (job->workers + lanes - 1) / lanes;
@@ -229,8 +228,8 @@ done:
     return status;
 }
 
-/* Seconds of one sample that is at hand: the least of several passes, so that neither the disk nor
- * what else the machine does for a moment counts. */
+/* The seconds of reading a sample: the minimum of several passes, to exclude the disk and
+ * disturbances. */
 static sh_status time_reading(const planning *p, double *seconds)
 {
     const sh_pipeline *pipeline = p->bench->pipeline;
@@ -262,8 +261,7 @@ done:
     return status;
 }
 
-/* The device's figures, or a note that says why there are none. A file that is there and no good is
- * a note too: a plan without times is still a plan. */
+/* Loads the device's figures, or notes why there are none. Without them, a plan has no times. */
 static void load_figures(planning *p)
 {
     char path[SH_PATH_BYTES];
@@ -300,7 +298,7 @@ done:
     return status;
 }
 
-/* "90s", "1.5h": seconds. */
+/* Parses "90s" or "1.5h". */
 static sh_status read_deadline(double *seconds, const char *text)
 {
     char *unit;
@@ -366,8 +364,8 @@ static sh_status run(planning *p, const sh_plan_options *options)
     SH_TRY(open_bench(p, &job));
     const sh_dataset_info *info = sh_pipeline_about(p->bench->pipeline);
     p->problem = sh_lanes_problem(info);
-    /* What the job takes as it is: its lanes are set up as a training would, below the same limit,
-     * and first, while nothing else is in the process's memory. */
+    /* Sets the lanes up as a training would, with the same limit, before anything else uses
+     * memory. */
     SH_TRY(sh_workbench_start(p->bench, lanes.cores, options->memory));
     p->footprint = *sh_trainer_footprint(p->bench->trainer);
     p->traffic = sh_trainer_traffic(p->bench->trainer);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * p[i] = grains * r[i] / sum of r is what a seat would get if grains could be cut. Each seat gets
- * floor(p[i]), and the k grains that are left go to k seats, one each. A seat that gets one more
- * takes (floor(p[i]) + 1) / r[i], so the k smallest of these make the longest seat as short as
- * possible.
+ * p[i] = grains * r[i] / sum of r is the proportional share of a seat. Each seat gets floor(p[i])
+ * grains, and k of the seats one of the k remaining grains each. A seat with one more grain takes
+ * (floor(p[i]) + 1) / r[i], so choosing the k smallest minimises the longest seat.
  */
 #include "plan/shares.h"
 
@@ -30,7 +29,7 @@ void sh_shares_fill_rates(double *filled, const float *rates, uint32_t seats)
         filled[i] = is_known(rates[i]) ? (double)rates[i] : mean;
 }
 
-/* As above; seats with rate 0 get nothing, and at least one has another. */
+/* See above. Seats with rate 0 get nothing; at least one rate is not 0. */
 static void deal(uint32_t *counts, const double *rates, uint32_t seats, uint32_t grains)
 {
     bool given[SH_DEVICES_MAX] = {false};
@@ -40,7 +39,7 @@ static void deal(uint32_t *counts, const double *rates, uint32_t seats, uint32_t
         sum += rates[i];
     for (uint32_t i = 0; i < seats; i++) {
         double part = floor((double)grains * (rates[i] / sum));
-        part = part < left ? part : left; /* rounding may not give more than there is */
+        part = part < left ? part : left; /* limits rounding errors */
         counts[i] = (uint32_t)part;
         left -= counts[i];
     }
@@ -50,7 +49,7 @@ static void deal(uint32_t *counts, const double *rates, uint32_t seats, uint32_t
             if (!given[i] && rates[i] > 0 &&
                 (best == seats || (counts[i] + 1) / rates[i] < (counts[best] + 1) / rates[best]))
                 best = i;
-        if (best == seats) { /* rounding left more than there are seats: once more around */
+        if (best == seats) { /* rounding left more grains than seats: another round */
             memset(given, 0, sizeof given);
             continue;
         }
@@ -71,7 +70,7 @@ static double longest(const uint32_t *counts, const double *rates, uint32_t seat
     return most;
 }
 
-/* Leaves out one seat after another that the step would only wait for. */
+/* Removes seats, one after another, that only delay the step. */
 static void leave_out(uint32_t *counts, double *rates, uint32_t seats, uint32_t grains)
 {
     uint32_t without[SH_DEVICES_MAX];

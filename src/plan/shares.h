@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Deals whole grains to devices in proportion to their measured speed. cluster/balance decides when
- * shares change.
+ * Deals whole grains to devices in proportion to their measured speed. cluster/balance decides
+ * when.
  *
  *     sh_shares_deal(shares, rates, seats, grains, false);
  *
@@ -18,13 +18,13 @@
 
 #include "train/schedule.h"
 
-#define SH_DEVICES_MAX 256 /* of a job at one time */
+#define SH_DEVICES_MAX 256 /* of a job at a time */
 
 /*
  * Deals the shares with the shortest step among those within one grain of the proportional ones;
  * with equal rates, the first seats get the remainder. Shares are consecutive. `rates` in grains/s:
- * 0, negative or not finite means unknown and counts as the mean of the known rates. With `spare`,
- * a seat gets no grain if the step is shorter without it. seats > 0.
+ * 0, negative or not finite means unknown and counts as the mean of known rates. With `spare`, a
+ * seat gets no grain if the step is shorter without it. seats > 0.
  */
 void sh_shares_deal(sh_range *shares, const float *rates, uint32_t seats, uint32_t grains,
                     bool spare);

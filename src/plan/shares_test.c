@@ -20,9 +20,9 @@ static void shares_follow_the_rates(void **state)
         {4, 35, {100, 100, 100, 50}, false, {10, 10, 10, 5}},
         {2, 8, {3, 1}, false, {6, 2}},
         {3, 9, {2, 0, 4}, false, {2, 3, 4}},           /* unknown: the mean */
-        {3, 9, {NAN, -1, INFINITY}, false, {3, 3, 3}}, /* as good as unknown */
-        {2, 1, {1, 4}, false, {0, 1}},                 /* one grain goes to the faster */
-        {3, 4, {10, 10, 1}, false, {2, 2, 0}},         /* a third would be last */
+        {3, 9, {NAN, -1, INFINITY}, false, {3, 3, 3}}, /* also unknown */
+        {2, 1, {1, 4}, false, {0, 1}},                 /* the faster gets the only grain */
+        {3, 4, {10, 10, 1}, false, {2, 2, 0}},         /* the third would be last */
         {3, 0, {1, 2, 3}, false, {0, 0, 0}},
         {3, 40, {10, 10, 0.4f}, false, {20, 20, 0}},
         {3, 44, {10, 10, 0.5f}, false, {22, 21, 1}}, /* within one grain */
@@ -40,7 +40,7 @@ static void shares_follow_the_rates(void **state)
     }
 }
 
-/* The shortest longest seat of all shares within one grain of the proportional, by trying them. */
+/* The minimum longest seat of all shares within one grain of the proportional ones. */
 static double try_all(const float *rates, uint32_t seats, uint32_t grains, double sum)
 {
     double best = INFINITY;

@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-#define AS_GOOD 1e-9 /* of a figure: rounding */
+#define AS_GOOD 1e-9 /* relative rounding error */
 
 typedef struct search {
     const sh_lineup_job *job;
     const sh_thrift_kind *kinds;
     uint32_t count;
     const sh_thrift_aim *aim;
-    sh_thrift best; /* no devices: none is good enough yet */
+    sh_thrift best; /* no devices: none found yet */
 } search;
 
 static sh_thrift measure(const search *s, const uint32_t *used)
@@ -50,7 +50,7 @@ static bool is_better(const sh_thrift_aim *aim, const sh_thrift *a, const sh_thr
     return is_less(a->time.seconds, b->time.seconds);
 }
 
-/* Whether this set is the best so far, which it is then. */
+/* Makes this set the best if it is better than all before. */
 static bool consider(search *s, const uint32_t *used)
 {
     uint32_t devices = 0;
@@ -66,7 +66,7 @@ static bool consider(search *s, const uint32_t *used)
     return true;
 }
 
-/* Counts like the digits of a number; false after the last set. */
+/* Counts like digits of a number; false after the last set. */
 static bool next_set(const search *s, uint32_t *used)
 {
     for (uint32_t k = 0; k < s->count; k++) {
@@ -79,7 +79,7 @@ static bool next_set(const search *s, uint32_t *used)
     return false;
 }
 
-/* Sets that differ by one device, or have one device of another kind, as long as one is better. */
+/* Tries sets with one device more, less or of another kind, while one is better. */
 static void improve(search *s)
 {
     for (bool better = true; better;) {

@@ -5,7 +5,7 @@
 
 #include "base/test.h"
 
-/* Fast devices that draw much, and slow ones that draw little. 1 MB at 10 MB/s. */
+/* Fast devices with high power, and slow ones with low power. 1 MB at 10 MB/s. */
 static const sh_thrift_kind kinds[] = {
     {{.rate = 40, .out = 1e7, .in = 1e7}, 4, 20},
     {{.rate = 10, .out = 1e7, .in = 1e7}, 8, 3},
@@ -17,10 +17,11 @@ static void least_energy_is_not_least_time(void **state)
     (void)state;
     sh_thrift set, fast;
     assert_true(sh_thrift_choose(&set, &job, kinds, 2, &(sh_thrift_aim){.energy = true}));
-    assert_int_equal(set.devices, 1); /* 16 grains at 10 a second, 3 W */
+    assert_int_equal(set.devices, 1); /* 16 grains at 10 per second, 3 W */
     assert_int_equal(set.used[1], 1);
     assert_true(fabs(set.joules - 4.8) < 1e-9);
-    /* Three of those would need 16 / 3 grains at 10 a second: too long. One fast one is enough. */
+    /* Three slow ones would need 16 / 3 grains at 10 per second: too long. One fast one
+     * suffices. */
     assert_true(
         sh_thrift_choose(&fast, &job, kinds, 2, &(sh_thrift_aim){.energy = true, .limit_s = 0.45}));
     assert_int_equal(fast.used[0], 1);
@@ -35,14 +36,14 @@ static void a_limit_wants_few_devices(void **state)
     sh_thrift set;
     assert_true(sh_thrift_choose(&set, &job, kinds, 2, &(sh_thrift_aim){.limit_s = 1.0}));
     assert_int_equal(set.devices, 1);
-    assert_int_equal(set.used[0], 1); /* of one device, the fastest */
+    assert_int_equal(set.used[0], 1); /* the fastest single device */
     assert_true(sh_thrift_choose(&set, &job, kinds, 2, &(sh_thrift_aim){.limit_s = 0.31}));
     assert_int_equal(set.devices, 2);
     assert_false(sh_thrift_choose(&set, &job, kinds, 2, &(sh_thrift_aim){.limit_s = 0.01}));
     assert_int_equal(set.devices, 2); /* untouched */
 }
 
-/* What all sets show is found where there are too many to try them. */
+/* A search finds the same result as trying all sets. */
 static void many_devices_are_searched(void **state)
 {
     (void)state;

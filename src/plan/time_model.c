@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define NEAREST 4          /* works of the same operator that one is told from */
-#define LEAST_SECONDS 2e-7 /* of any instruction: the call, the look at the operands */
-#define USUAL_FLOPS 8e9    /* a second and lane, where nothing was measured: a slow core of today */
-#define USUAL_BYTES 3e9    /* a second and lane */
+#define NEAREST 4          /* works of the same operator used for an estimate */
+#define LEAST_SECONDS 2e-7 /* of any instruction: call, operands */
+#define USUAL_FLOPS 8e9    /* per second and lane, if not measured: a slow modern core */
+#define USUAL_BYTES 3e9    /* per second and lane */
 #define LEAST_GROWTH 0.5   /* bounds of extrapolated growth, */
 #define MOST_GROWTH 1.5    /* relative to the size */
 
@@ -17,7 +17,7 @@ static double rate_of_lane(double all, uint32_t lanes, double usual)
     return all > 0 && lanes > 0 ? all / lanes : usual;
 }
 
-/* The least that the device's peaks allow. */
+/* The minimum that the device's peaks allow. */
 static double bound(const sh_measurements *known, const sh_measurement *one)
 {
     const double fast =
@@ -27,13 +27,13 @@ static double bound(const sh_measurements *known, const sh_measurement *one)
     return LEAST_SECONDS + (flops > bytes ? flops : bytes);
 }
 
-/* On the line through two sizes, held near proportion where `size` is not between them. */
+/* Interpolates between two sizes; beyond them, stays nearly proportional. */
 static double on_line(const sh_measurement *a, const sh_measurement *b, double size)
 {
     const double slope = (b->seconds - a->seconds) / (b->size - a->size);
     if (size >= a->size && size <= b->size)
         return a->seconds + slope * (size - a->size);
-    if (size < a->size) { /* between in proportion and the same */
+    if (size < a->size) { /* between proportional and constant */
         const double line = a->seconds - slope * (a->size - size);
         const double least = a->seconds * size / a->size;
         return fmin(fmax(line, least), a->seconds);
@@ -43,7 +43,7 @@ static double on_line(const sh_measurement *a, const sh_measurement *b, double s
                             fmin(fmax(slope, LEAST_GROWTH * proportion), MOST_GROWTH * proportion);
 }
 
-/* `count` > 0 times of the same work, sorted by size. */
+/* `count` > 0 measurements of the same work, sorted by size. */
 static double of_sizes(const sh_measurement *items, size_t count, double size)
 {
     size_t at = 0;
@@ -59,7 +59,7 @@ static double of_sizes(const sh_measurement *items, size_t count, double size)
                        : on_line(&items[at - 1], &items[at], size);
 }
 
-/* Square of how far apart two works are, in factors of arithmetic and of traffic. */
+/* The squared distance of two works, in factors of arithmetic and traffic. */
 static double distance(const sh_measurement *a, const sh_measurement *b)
 {
     const double flops = log((a->flops + 1) / (b->flops + 1));
@@ -67,7 +67,7 @@ static double distance(const sh_measurement *a, const sh_measurement *b)
     return flops * flops + bytes * bytes;
 }
 
-/* `count` > 0 times of the same operator. */
+/* `count` > 0 measurements of the same operator. */
 static double of_neighbours(const sh_measurements *known, const sh_measurement *items, size_t count,
                             const sh_measurement *one)
 {
@@ -121,7 +121,7 @@ sh_program_time sh_time_of_program(const sh_measurements *known, const sh_progra
     return time;
 }
 
-/* Named work; nothing where it was never measured. */
+/* The time of named work; 0: not measured. */
 static double time_of_named(const sh_measurements *known, const char *name, double size)
 {
     const sh_measurement one = sh_measurement_named(name, size);
@@ -130,10 +130,8 @@ static double time_of_named(const sh_measurements *known, const char *name, doub
     return count > 0 ? of_sizes(items, count, size) : 0;
 }
 
-/*
- * Grains are whole, and each goes to the lane that is free first: full ones in rounds, then the
- * short one to a lane that has had one less, or to the first that is free.
- */
+/* Each grain goes to the next free lane: full ones in rounds, then the short one to a lane with one
+ * grain less, or to the first free lane. */
 static double makespan(uint32_t lanes, uint32_t grains, double full, double last)
 {
     const uint32_t rounds = grains / lanes, left = grains % lanes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Predicts the time of a step on a device from measurements: the sum of the times of a program's
- * instructions and of the work outside of it, over lanes that take whole grains.
+ * Predicts the time of a step on a device from measurements: the times of a program's instructions
+ * and of other work, for lanes that take whole grains.
  *
  *     sh_program_time grain = sh_time_of_program(&known, program, graph, samples, NULL);
  *     sh_step_time step = sh_time_of_step(&known, &(sh_step_shape){
@@ -24,46 +24,43 @@
 
 #include "plan/measurement.h"
 
-/* The time of one execution of this work on one lane while all lanes work; `one->seconds` is
- * ignored. */
+/* The time of one execution on one lane while all lanes work; `one->seconds` is ignored. */
 double sh_time_of(const sh_measurements *known, const sh_measurement *one);
 
 typedef struct sh_program_time {
-    double run;     /* once a grain, the additions to the exact sum included */
-    double prepare; /* once a step */
+    double run;     /* per grain, with additions to the exact sum */
+    double prepare; /* per step */
 } sh_program_time;
 
-/*
- * The time of a program for `samples` samples, compiled from `graph`. `by_node` (optional, an entry
- * for each node) receives the time of each node in a grain, with its reorders and additions.
- */
+/* The time of a program for `samples` samples, compiled from `graph`. `by_node` (optional, one
+ * entry per node) receives the time of each node in a grain, with its reorders and additions. */
 sh_program_time sh_time_of_program(const sh_measurements *known, const sh_program *program,
                                    const sh_graph *graph, uint32_t samples, double *by_node);
 
-/* A step of one device that has all of it to do. */
+/* A whole step on one device. */
 typedef struct sh_step_shape {
     uint32_t lanes;
     uint32_t grains;        /* of full size */
     uint32_t grain_samples; /* of a full one */
-    uint32_t last_samples;  /* of a short one behind them; 0: there is none */
+    uint32_t last_samples;  /* of a short grain at the end; 0: none */
     sh_program_time grain, last;
-    double read_seconds;    /* of one sample */
+    double read_seconds;    /* per sample */
     size_t weights;         /* elements in all tensors */
-    size_t optimizer_words; /* floats that the update reads and writes */
+    size_t optimizer_words; /* that the update reads and writes */
 } sh_step_shape;
 
 typedef struct sh_step_time {
-    double seconds; /* the whole */
-    double compute; /* grains, reading included, on equally fast lanes */
-    double prepare; /* weights made ready, the sum cleared */
+    double seconds; /* in total */
+    double compute; /* grains and reading, on equally fast lanes */
+    double prepare; /* preparing weights, clearing the sum */
     double optimizer;
-    double other; /* the last lane's lag, and work outside of the lanes */
+    double other; /* the last lane's lag, and work outside the lanes */
 } sh_step_time;
 
 sh_step_time sh_time_of_step(const sh_measurements *known, const sh_step_shape *shape);
 
-/* Floats that an update reads and writes, with `slots` states for each weight: weights and states
- * twice, the sum once. */
+/* Floats that an update reads and writes with `slots` states per weight: weights and states twice,
+ * the sum once. */
 static inline size_t sh_optimizer_words(size_t weights, uint32_t slots)
 {
     return weights * (3 + 2 * (size_t)slots);

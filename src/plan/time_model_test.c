@@ -39,7 +39,7 @@ static void sizes_lie_on_lines(void **state)
 {
     (void)state;
     sh_measurements known = {.lanes = 1, .matrix = {1e9, 1e9}, .triad = {1e9, 1e9}};
-    learn(&known, work("conv2d", 7, 16, 0, 0, 20e-3)); /* the order of arrival is of no meaning */
+    learn(&known, work("conv2d", 7, 16, 0, 0, 20e-3)); /* in any order */
     learn(&known, work("conv2d", 7, 4, 0, 0, 8e-3));
     learn(&known, work("conv2d", 7, 32, 0, 0, 36e-3));
     learn(&known, work("conv2d", 9, 4, 0, 0, 1));
@@ -48,32 +48,32 @@ static void sizes_lie_on_lines(void **state)
         double size, seconds;
     } cases[] = {
         {4, 8e-3},     {16, 20e-3}, {32, 36e-3},
-        {8, 12e-3},    {24, 28e-3}, {64, 68e-3}, /* on the line through the two largest */
-        {2, 6e-3},                               /* on the line through the two smallest */
+        {8, 12e-3},    {24, 28e-3}, {64, 68e-3}, /* extrapolated from the two largest */
+        {2, 6e-3},                               /* extrapolated from the two smallest */
         {0.5, 4.5e-3},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         near_to(ask(&known, work("conv2d", 7, cases[i].size, 0, 0, 0)), cases[i].seconds);
 
-    learn(&known, work("conv2d", 8, 4, 0, 0, 8e-3)); /* one alone: in proportion */
+    learn(&known, work("conv2d", 8, 4, 0, 0, 8e-3)); /* one alone: proportional */
     near_to(ask(&known, work("conv2d", 8, 16, 0, 0, 0)), 32e-3);
     near_to(ask(&known, work("conv2d", 8, 1, 0, 0, 0)), 2e-3);
     sh_measurements_release(&known);
 }
 
-/* A line through two noisy sizes must not lead to nothing, or away. */
+/* Two noisy sizes must not lead to extreme extrapolations. */
 static void beyond_what_was_measured_time_stays_near_proportion(void **state)
 {
     (void)state;
     sh_measurements known = {.lanes = 1};
     learn(&known, work("a", 1, 16, 0, 0, 20e-3));
-    learn(&known, work("a", 1, 32, 0, 0, 19e-3)); /* less than at half the size */
+    learn(&known, work("a", 1, 32, 0, 0, 19e-3)); /* less than for half the size */
     learn(&known, work("b", 1, 16, 0, 0, 1e-3));
     learn(&known, work("b", 1, 32, 0, 0, 19e-3));
     near_to(ask(&known, work("a", 1, 64, 0, 0, 0)), 19e-3 + 32 * 0.5 * 19e-3 / 32);
-    near_to(ask(&known, work("a", 1, 8, 0, 0, 0)), 20e-3); /* no more than at the smallest */
+    near_to(ask(&known, work("a", 1, 8, 0, 0, 0)), 20e-3); /* at most the smallest */
     near_to(ask(&known, work("b", 1, 64, 0, 0, 0)), 19e-3 + 32 * 1.5 * 19e-3 / 32);
-    near_to(ask(&known, work("b", 1, 8, 0, 0, 0)), 0.5e-3); /* no less than in proportion */
+    near_to(ask(&known, work("b", 1, 8, 0, 0, 0)), 0.5e-3); /* at least proportional */
     sh_measurements_release(&known);
 }
 
@@ -86,7 +86,7 @@ static void times_of_the_same_are_averaged_by_their_count(void **state)
     near_to(ask(&known, work("a", 1, 4, 0, 0, 0)), 2e-3);
     assert_int_equal(known.count, 1);
     assert_int_equal(known.items[0].count, 3);
-    sh_measurement often = work("a", 1, 4, 0, 0, 6e-3); /* counts as much as those before */
+    sh_measurement often = work("a", 1, 4, 0, 0, 6e-3); /* counts like those before */
     often.count = 3;
     learn(&known, often);
     near_to(ask(&known, work("a", 1, 4, 0, 0, 0)), 4e-3);
@@ -96,7 +96,7 @@ static void times_of_the_same_are_averaged_by_their_count(void **state)
     sh_measurements_release(&known);
 }
 
-/* Works that were twice and four times as slow as the peaks allow tell of a third. */
+/* Works that took twice and four times their bound determine a third. */
 static void neighbours_tell_how_far_from_the_bound(void **state)
 {
     (void)state;
@@ -109,7 +109,7 @@ static void neighbours_tell_how_far_from_the_bound(void **state)
     const double nearer_slow = ask(&known, work("conv2d", 2, 4, 2e4, 1e3, 0)) / (2e-5 + least);
     assert_true(nearer_fast > 2 && nearer_fast < 2.3);
     assert_true(nearer_slow < 4 && nearer_slow > 3.6);
-    for (int i = 0; i < 40; i++) /* many that are far away change nothing */
+    for (int i = 0; i < 40; i++) /* distant ones change nothing */
         learn(&known, work("conv2d", 100 + (uint64_t)i, 4, 1e12 + i, 1e9, 50 * 1e3));
     const double still = ask(&known, work("conv2d", 2, 4, 5e7, 1e3, 0)) / (5e-2 + least);
     assert_true(still > 2 && still < 2.5);
@@ -137,7 +137,7 @@ static void grains_are_whole(void **state)
         double seconds;
     } cases[] = {
         {2, 4, 0, 2},   {2, 5, 0, 3},   {1, 5, 0, 5},
-        {4, 1, 0, 1},   {2, 4, 3, 2.5}, {2, 3, 3, 2}, /* the short one goes beside the third */
+        {4, 1, 0, 1},   {2, 4, 3, 2.5}, {2, 3, 3, 2}, /* the short one runs beside the third */
         {1, 2, 3, 2.5}, {3, 0, 3, 0.5},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -173,19 +173,19 @@ static void a_step_has_its_parts(void **state)
     near_to(step.compute, 2 * (0.1 + 8e-3 + 1e-3));
     near_to(step.prepare, 7e-3 + 2e-3);
     near_to(step.optimizer, 10e-3);
-    near_to(step.other, 5e-4 + 0.05 * step.compute); /* the last lane comes so much late */
+    near_to(step.other, 5e-4 + 0.05 * step.compute); /* the last lane's lag */
     near_to(step.seconds, step.compute + step.prepare + step.optimizer + step.other);
     sh_measurements_release(&known);
 }
 
-/* Every instruction of a model, measured at two sizes, tells of a third exactly: so its class does
- * not depend on the size, and its size on nothing else. */
+/* Instructions measured at two sizes predict a third exactly: so a class does not depend on the
+ * size. */
 static void programs_of_other_sizes_are_told_exactly(void **state)
 {
     (void)state;
     static const sh_model_options model = {.spec = "lenet",
                                            .problem = {1, 28, 28, 10, SH_TARGET_CLASS}};
-    static const uint32_t sizes[] = {4, 16, 10, 50}; /* two of them are numbers of channels */
+    static const uint32_t sizes[] = {4, 16, 10, 50}; /* two are also channel counts */
     sh_measurements known = {.lanes = 1};
     const sh_kernels *kernels;
     assert_ok(sh_kernels_choose(&kernels, NULL));
