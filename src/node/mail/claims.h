@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a coordinator proves its role on a connection, and how the other side verifies it: signatures
- * (net/leader.h) as messages.
+ * Proves a coordinator's role on a connection, and verifies it: signatures (net/leader.h) as
+ * messages.
  *
  *     SH_TRY(sh_claim_send(&claim, channel));               // the coordinator's first message
  *     SH_TRY(sh_claim_read(&heard, message, channel, token.leader));
@@ -16,7 +16,7 @@
 #include "net/leader.h"
 #include "net/message.h"
 
-/* What the coordinator signs, and with what. Pointers are borrowed for the call. */
+/* What the coordinator signs, and its keys. Pointers are borrowed for the call. */
 typedef struct sh_claim {
     const unsigned char *secret; /* SH_KEY_BYTES: its secret key */
     const sh_leader_chain *chain;
@@ -26,7 +26,7 @@ typedef struct sh_claim {
 
 /* What was proved. */
 typedef struct sh_claimed {
-    unsigned char key[SH_KEY_BYTES]; /* the coordinator's public one */
+    unsigned char key[SH_KEY_BYTES]; /* the coordinator's public key */
     uint32_t term;
     uint64_t steps;
 } sh_claimed;

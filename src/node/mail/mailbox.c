@@ -19,9 +19,9 @@ typedef struct entry {
 struct sh_mailbox {
     int fd; /* readable while entries wait */
     pthread_mutex_t lock;
-    entry *first, **last; /* guarded by lock, as all below */
+    entry *first, **last; /* guarded by lock, like all below */
     uint32_t count;
-    bool lost; /* an entry found no room */
+    bool lost; /* an entry found no space */
 };
 
 sh_status sh_mailbox_new(sh_mailbox **mailbox)

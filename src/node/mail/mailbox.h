@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The queue from the loop's thread to the step's thread, which waits on it.
+ * The queue from the loop's thread to the step's thread.
  *
  *     sh_mail mail;
  *     SH_TRY(sh_mailbox_wait(mailbox, &mail, stop, 0));
@@ -25,7 +25,7 @@ typedef enum sh_mail_kind {
     SH_MAIL_TASK,    /* there may be a task for sh_agent_take */
     SH_MAIL_CALL,    /* the waiter must show that it is alive: sh_agent_wait does */
     SH_MAIL_END,     /* the job ended, with `status` and `text` */
-    SH_MAIL_LOST,    /* the connection to the coordinator ended before; likewise */
+    SH_MAIL_LOST,    /* the connection to the coordinator ended early; likewise */
     SH_MAIL_MOVED,   /* another device coordinates: `data` is an sh_door (node/member/legacy.h) */
     SH_MAIL_ANSWERS, /* an inquiry is done (node/member/inquiry.h) */
     SH_MAIL_CLOSED,  /* the last connection is closed, as requested */
@@ -39,7 +39,7 @@ typedef struct sh_mail {
     sh_status status;
     uint32_t devices; /* ready so far */
     void *data;
-    size_t data_bytes; /* wiped when dropped, because `data` may hold keys */
+    size_t data_bytes; /* wiped when dropped, because `data` may have keys */
     char text[SH_MESSAGE_BYTES];
 } sh_mail;
 
@@ -47,16 +47,16 @@ typedef struct sh_mailbox sh_mailbox;
 
 sh_status sh_mailbox_new(sh_mailbox **mailbox) SHOAL_CHECKED;
 
-/* Frees the mailbox and its unread mail. NULL is fine. */
+/* Frees the mailbox and its unread mail. NULL is allowed. */
 void sh_mailbox_free(sh_mailbox *mailbox);
 
 /* Wipes and frees the mail's data. */
 void sh_mail_drop(sh_mail *mail);
 
-/* Appends a copy. If memory is out or the queue is full, the waiter is told that instead. */
+/* Appends a copy. Without memory or space, the waiter is told that instead. */
 void sh_mailbox_post(sh_mailbox *mailbox, const sh_mail *mail);
 
-/* As above, for mail that consists of a kind, a status and a text. */
+/* Likewise for mail of a kind, a status and a text. */
 void sh_mailbox_tell(sh_mailbox *mailbox, sh_mail_kind kind, sh_status status, const char *text);
 
 /* Removes the oldest mail. Waits at most `timeout_ms` (0: no limit). SH_STOPPED: `stop` (may be

@@ -60,7 +60,7 @@ static void mail_comes_as_it_was_posted(void **state)
     sh_mailbox_free(mailbox);
 }
 
-/* Alternates filling and emptying, so that the queue runs empty at every length. */
+/* Fills and empties the queue at each length. */
 static void mail_comes_in_order(void **state)
 {
     (void)state;
@@ -72,7 +72,7 @@ static void mail_comes_in_order(void **state)
         for (uint32_t i = 0; i < length; i++)
             assert_int_equal(take_number(mailbox), taken++);
     }
-    post_number(mailbox, 0); /* never read: freed with the box */
+    post_number(mailbox, 0); /* never read: freed with the mailbox */
     sh_mailbox_free(mailbox);
     sh_mailbox_free(NULL);
 }
@@ -89,7 +89,7 @@ static void post_many(void *context, uint32_t worker)
             post_number(mailbox, worker * EACH + i);
         return;
     }
-    for (int i = 0; i < POSTERS * EACH; i++) { /* the last worker reads, meanwhile */
+    for (int i = 0; i < POSTERS * EACH; i++) { /* meanwhile, the last worker reads */
         const uint32_t number = take_number(mailbox), from = number / EACH;
         assert_int_equal(number % EACH, next[from]);
         next[from]++;
@@ -107,8 +107,7 @@ static void mail_of_many_threads_keeps_each_ones_order(void **state)
     sh_mailbox_free(mailbox);
 }
 
-/* Delivers what is queued, then reports the loss, then continues.
- */
+/* Delivers queued mail, then reports the loss, then continues. */
 static void too_much_mail_is_told(void **state)
 {
     (void)state;
@@ -134,7 +133,7 @@ static void waiting_has_an_end(void **state)
     assert_fails(sh_mailbox_wait(mailbox, &mail, NULL, 3), SH_LIMIT, "nothing came within 3 ms");
     assert_in_range(sh_clock_now_ns(sh_clock_system()) - start_ns, 3000000, 1000000000);
     assert_int_equal(mail.devices, 77); /* untouched */
-    post_number(mailbox, 5);            /* a late one is still delivered */
+    post_number(mailbox, 5);            /* late mail is still delivered */
     assert_int_equal(take_number(mailbox), 5);
     sh_mailbox_free(mailbox);
 }
@@ -150,7 +149,7 @@ static void a_stop_comes_behind_the_mail(void **state)
     sh_stop_request(stop);
     assert_ok(sh_mailbox_wait(mailbox, &mail, stop, 0));
     free(mail.data);
-    for (int i = 0; i < 2; i++) /* a request stays */
+    for (int i = 0; i < 2; i++) /* a request remains */
         assert_fails(sh_mailbox_wait(mailbox, &mail, stop, 0), SH_STOPPED, "stopped on request");
     sh_mailbox_free(mailbox);
     sh_stop_free(stop);
@@ -195,8 +194,8 @@ static void mail_and_stop_wake_who_waits(void **state)
     }
 }
 
-/* The linker prefers these to the C library's (the second in fortified builds). They count what is
- * wiped. */
+/* The linker prefers these to those of the C library (the second in fortified builds). They count
+ * wiped bytes. */
 static size_t wiped;
 void __explicit_bzero_chk(void *block, size_t bytes, size_t room);
 
@@ -213,7 +212,7 @@ void __explicit_bzero_chk(void *block, size_t bytes, size_t room)
     wiped += bytes;
 }
 
-/* A welcome holds keys: no copy may remain in memory, wherever it is dropped. */
+/* A welcome has keys, so each dropped copy must be wiped. */
 static void what_is_not_read_is_wiped(void **state)
 {
     (void)state;

@@ -159,7 +159,7 @@ void sh_orders_write(sh_orders_message *message, const sh_orders *orders)
     body->links = message->link_list;
 }
 
-/* Seats are numbered without gaps, and no device has two. */
+/* Seats are numbered without gaps; no device has two. */
 static sh_status read_seats(sh_directive *directive, const Shoal__Order *body)
 {
     uint32_t next = 0;
@@ -183,7 +183,7 @@ static sh_status read_seats(sh_directive *directive, const Shoal__Order *body)
     return SH_OK;
 }
 
-/* Exactly the links that the seat must have. */
+/* Requires exactly the links of the seat. */
 static sh_status read_links(sh_orders *orders, const Shoal__Order *body, uint32_t device)
 {
     const sh_directive *directive = &orders->directive;
@@ -192,7 +192,7 @@ static sh_status read_links(sh_orders *orders, const Shoal__Order *body, uint32_
     if (!links || seat == NULL)
         return SH_OK;
     const uint32_t rank = (uint32_t)(seat - directive->seats);
-    uint32_t due = 0; /* both ways */
+    uint32_t due = 0; /* both directions */
     for (uint32_t i = 0; i < directive->seat_count; i++)
         due += (uint32_t)sh_directive_links(directive, rank, i) +
                (uint32_t)sh_directive_links(directive, i, rank);
@@ -290,7 +290,7 @@ void sh_heartbeat_write(sh_heartbeat_message *message, const sh_heartbeat *heart
     body->bytes_received = heartbeat->done.bytes_received;
 }
 
-/* Neither negative nor without end. */
+/* Finite and not negative. */
 static bool is_amount(float number)
 {
     return isfinite(number) && number >= 0;

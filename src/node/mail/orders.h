@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The values that devices exchange, as structs and as messages; reading checks every number. Orders
- * are a directive with the addresses and keys needed to follow it; a heartbeat is a notice with
- * figures; sources are the devices that serve the data to a new device.
+ * Values that devices exchange, as structs and as messages; reading checks every number. Orders are
+ * a directive with the necessary addresses and keys. A heartbeat is a notice with figures. Sources
+ * are the devices that serve the data to a new device.
  *
  *     SH_TRY(sh_orders_read(&orders, message->order, device));
  *     SH_TRY(sh_heartbeat_read(&heartbeat, message->notice));
@@ -23,7 +23,7 @@
 
 #define SH_LINK_IDENTITY 64
 #define SH_SOURCES_MAX 4
-#define SH_LINKS_MAX SH_DEVICES_MAX /* one to each other seat; in a ring of two seats, two */
+#define SH_LINKS_MAX SH_DEVICES_MAX /* one to each other seat; two in a ring of two seats */
 
 /* Address and key of a device. */
 typedef struct sh_route {
@@ -36,7 +36,7 @@ typedef struct sh_route {
 typedef struct sh_link {
     uint32_t seat;  /* at the other end */
     bool comes;     /* the other end connects; else this device does */
-    bool opened;    /* if this device connects: the other accepts now */
+    bool opened;    /* if this device connects: the other accepts */
     sh_route route; /* if this device connects; else only the key */
 } sh_link;
 
@@ -44,13 +44,13 @@ typedef struct sh_orders {
     sh_directive directive;
     uint32_t link_count; /* of the directive's ring; 0: no ring to make */
     sh_link links[SH_LINKS_MAX];
-    sh_route donors[SH_TRANSFERS_MAX][SH_DONORS_MAX]; /* as directive.transfers */
+    sh_route donors[SH_TRANSFERS_MAX][SH_DONORS_MAX]; /* like directive.transfers */
 } sh_orders;
 
-/* A notice, and what else a device reports about itself. */
+/* A notice, and other reports of a device. */
 typedef struct sh_heartbeat {
     sh_notice notice;
-    uint32_t opened;           /* the highest ring that it accepts links for */
+    uint32_t opened;           /* the highest ring whose links it accepts */
     bool able;                 /* it could replace the coordinator */
     sh_device_report done;     /* since it joined; the name is unset */
     sh_socket_traffic traffic; /* of all links and transfers; not sent */
@@ -93,7 +93,7 @@ typedef struct sh_sources {
     sh_source items[SH_SOURCES_MAX];
 } sh_sources;
 
-/* As sh_orders_message. */
+/* Like sh_orders_message. */
 typedef struct sh_sources_message {
     Shoal__Donor items[SH_SOURCES_MAX], *list[SH_SOURCES_MAX];
 } sh_sources_message;
@@ -104,13 +104,13 @@ void sh_sources_write(sh_sources_message *message, const sh_sources *sources);
 sh_status sh_sources_read(sh_sources *sources, Shoal__Donor *const *items,
                           size_t count) SHOAL_CHECKED;
 
-/* Writes "link/RING/FROM>TO", which names the key for the link from one seat to another. */
+/* Writes "link/RING/FROM>TO", which names the key of a link between seats. */
 void sh_link_identity(char identity[SH_LINK_IDENTITY], uint32_t ring, uint32_t from, uint32_t to);
 
-/* Writes "state/TRANSFER/STRIPE", which names the key for a receiver of a stripe. */
+/* Writes "state/TRANSFER/STRIPE", which names the key of a stripe's receiver. */
 void sh_stripe_identity(char identity[SH_LINK_IDENTITY], uint64_t transfer, uint32_t stripe);
 
-/* Writes "data/DEVICE", which names the key for receivers of a device's data. */
+/* Writes "data/DEVICE", which names the key of a data receiver. */
 void sh_data_identity(char identity[SH_LINK_IDENTITY], uint32_t device);
 
 #endif

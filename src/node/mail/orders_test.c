@@ -6,7 +6,7 @@
 
 #include "base/test.h"
 
-#define DEVICE 2 /* the receiver of the orders, in the middle of the ring of `some_orders` */
+#define DEVICE 2 /* receives the orders; the middle of the ring in `some_orders` */
 
 static void fill(unsigned char key[SH_KEY_BYTES], int value)
 {
@@ -138,12 +138,12 @@ static void orders_come_back(void **state)
     assert_same_route(&back.donors[0][0], &sent.donors[0][0]);
     assert_same_route(&back.donors[0][1], &sent.donors[0][1]);
     assert_same_route(&back.donors[1][1], &sent.donors[1][1]);
-    assert_same_route(&back.donors[1][0], &nobody); /* only for the receiver and that donor */
+    assert_same_route(&back.donors[1][0], &nobody); /* only for the receiver and this donor */
     assert_same_route(&back.donors[2][0], &nobody);
     sh_message_free(message);
 }
 
-/* Each flag of a directive alone: none may be read from another's field. */
+/* Sets each flag alone: none may be read from another's field. */
 static void each_truth_comes_back_by_itself(void **state)
 {
     (void)state;
@@ -185,7 +185,7 @@ static void every_phase_comes_back_and_links_only_where_they_are_made(void **sta
         assert_same_directive(&back.directive, &sent.directive);
         sent.link_count = phase >= SH_DIRECTIVE_LINK ? 2 : 0;
         assert_same_links(&back, &sent);
-        assert_ok(sh_orders_read(&back, message->order, 77)); /* it has no seat */
+        assert_ok(sh_orders_read(&back, message->order, 77)); /* without a seat */
         assert_int_equal(back.link_count, 0);
         sh_message_free(message);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two threads share the participant, under `lock`. A thread that brings an event posts a *look* to
- * the loop if work may be due there: links to make, rings to end, a transfer, a notice. The step's
- * thread is notified by mail, once for any number of events. Most stages change only the position,
+ * Two threads share the participant, under `lock`. A thread that brings an event posts `look` to
+ * the loop if work may be due there: links to make, rings to end, a transfer, a notice. Mail
+ * notifies the step's thread, once for any number of events. Most stages change only the position,
  * which the next heartbeat carries.
  */
 #include "node/member/agent.h"
@@ -23,26 +23,26 @@ struct sh_agent {
     sh_workbench *bench; /* NULL before it is prepared */
     sh_rings *rings;
 
-    /* The loop's. */
+    /* Of the loop. */
     sh_timer *heartbeat;
     sh_donations *donations;
     sh_intake *intake;
     uint64_t taken; /* the transfer of the intake */
     sh_orders orders;
     uint32_t opened;         /* the newest ring that accepts links */
-    uint64_t sent;           /* serial of the notice that went last */
-    uint64_t beats;          /* heartbeats so far */
+    uint64_t sent;           /* serial of the last notice sent */
+    uint64_t beats;          /* number of heartbeats */
     sh_channel_stats closed; /* of intakes that are gone */
     bool settled;            /* no more intakes */
 
     pthread_mutex_t lock; /* guards all below */
     sh_participant participant;
-    sh_trainer_work work, before; /* since this agent began; the trainer's figures at that time */
-    sh_speed told;                /* in the notice that went last */
+    sh_trainer_work work, before; /* since this agent began; the trainer's figures then */
+    sh_speed told;                /* in the last notice sent */
     const sh_lanes *lanes;        /* the watched lanes, or NULL */
-    bool waiting;                 /* the step's thread waits and was not notified yet */
-    bool called;                  /* it was called and has not answered yet */
-    bool looking;                 /* a look is on its way */
+    bool waiting;                 /* the step's thread waits and was not notified */
+    bool called;                  /* it was called and has not answered */
+    bool looking;                 /* `look` is posted */
     bool closing;                 /* no more looks */
 };
 
@@ -114,7 +114,7 @@ static void end_intake(sh_agent *agent)
     agent->intake = NULL;
 }
 
-/* Runs the transfer that the participant wants, and no other. */
+/* Runs only the transfer that the participant wants. */
 static void take_from_others(sh_agent *agent, uint64_t number)
 {
     const sh_directive *directive = &agent->orders.directive;
@@ -141,7 +141,7 @@ static void take_from_others(sh_agent *agent, uint64_t number)
     on_failed(agent, number); /* the transfer is over */
 }
 
-#define CHUNK_BITS 14 /* a replica being received counts as progress per this many bytes */
+#define CHUNK_BITS 14 /* progress of a replica counts per this many bytes */
 
 /* The current activity of this device. Under the lock. */
 static sh_doing doing_now(const sh_agent *agent, uint64_t taken_bytes)
@@ -162,7 +162,7 @@ static sh_doing doing_now(const sh_agent *agent, uint64_t taken_bytes)
 /* Reads the figures of the process from files before it takes the lock, which each stage needs. */
 void sh_agent_report(sh_agent *agent)
 {
-    sh_channel_stats stats = agent->closed; /* of all rings and transfers so far */
+    sh_channel_stats stats = agent->closed; /* of all rings and transfers */
     sh_channel_stats_add(&stats, sh_donations_stats(agent->donations));
     sh_channel_stats_add(&stats, sh_rings_stats(agent->rings));
     uint64_t taken_bytes = agent->closed.received_bytes;
@@ -194,7 +194,7 @@ void sh_agent_report(sh_agent *agent)
     agent->options.on_heartbeat(agent->options.context, &heartbeat);
 }
 
-/* Carries out what the participant wants from the loop. */
+/* Does what the participant wants from the loop. */
 static void look(void *context)
 {
     sh_agent *agent = context;
@@ -206,12 +206,12 @@ static void look(void *context)
     const uint64_t serial = agent->participant.notice.serial;
     const bool tell = aborted && agent->waiting;
     pthread_mutex_unlock(&agent->lock);
-    if (tell) /* to close what was aborted */
+    if (tell) /* to close the aborted ring */
         sh_mailbox_tell(agent->options.mailbox, SH_MAIL_TASK, SH_OK, "");
     if (view != 0 && agent->opened != view) {
         if (sh_rings_open(agent->rings, &agent->orders, agent->device) == SH_OK) {
             agent->opened = view;
-            agent->sent = 0; /* the coordinator is to know */
+            agent->sent = 0; /* tells the coordinator */
         } else {
             sh_log(SH_LOG_WARN, "ring.failed", "view=%u reason=\"%s\"", view, sh_message());
             on_broken(agent, view, agent->device);
@@ -242,9 +242,8 @@ static void look_soon(sh_agent *agent)
 
 #define CALL_BEATS 10 /* heartbeats between two calls */
 
-/* Wakes the step's thread where it waits, to show that it is alive. It waits again before the next
- * heartbeat, unless it hangs; the coordinator then notices long before others wait for it.
- */
+/* Wakes the step's thread, if it waits, to show that it is alive. It waits again before the next
+ * heartbeat unless it hangs; so the coordinator notices before others wait for it. */
 static void call_waiter(sh_agent *agent)
 {
     pthread_mutex_lock(&agent->lock);

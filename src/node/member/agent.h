@@ -11,7 +11,7 @@
  *     sh_agent_tell(agent, &event);              // then take the next task
  *     sh_agent_close(agent);
  *
- * Threads: the step's thread, except where "loop only" (net/loop.h) or "any thread" is stated.
+ * Threads: the step's thread, unless "loop only" (net/loop.h) or "any thread".
  */
 #ifndef SHOAL_NODE_AGENT_H
 #define SHOAL_NODE_AGENT_H
@@ -27,7 +27,7 @@
 typedef struct sh_agent sh_agent;
 
 typedef struct sh_agent_options {
-    sh_loop *loop;       /* borrowed until close, as all here */
+    sh_loop *loop;       /* borrowed until close, like all pointers here */
     sh_mailbox *mailbox; /* receives SH_MAIL_TASK and SH_MAIL_CALL */
     /* A heartbeat changed or is due. Loop only. */
     void (*on_heartbeat)(void *context, const sh_heartbeat *heartbeat);
@@ -57,11 +57,11 @@ void sh_agent_begin(sh_agent *agent, uint32_t device, sh_workbench *bench, bool 
 /* Returns the next task, which counts as started. */
 sh_task sh_agent_take(sh_agent *agent);
 
-/* As sh_mailbox_wait on the agent's mailbox; answers SH_MAIL_CALL meanwhile. A device that does not
+/* Like sh_mailbox_wait on the agent's mailbox; also answers SH_MAIL_CALL. A device that does not
  * answer counts as hanging, not as waiting. */
 sh_status sh_agent_wait(sh_agent *agent, sh_mail *mail, const sh_stop *stop) SHOAL_CHECKED;
 
-/* The engine that sums over the devices of a ring; its calls fail once the ring is gone. */
+/* The engine that sums over the devices of a ring; its calls fail once the ring is closed. */
 sh_engine *sh_agent_engine(sh_agent *agent, uint32_t ring);
 
 /* Reports the result of the task, or that the device wants to leave. */
@@ -88,7 +88,7 @@ void sh_agent_abandon(sh_agent *agent);
 /* Sends a last heartbeat before this device leaves. Loop only. */
 void sh_agent_report(sh_agent *agent);
 
-/* Closes everything and frees the agent. NULL is fine. */
+/* Closes everything and frees the agent. NULL is allowed. */
 void sh_agent_close(sh_agent *agent);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The list changes only on the loop's thread and under the replica's lock, so either is enough to
- * read it. The step's thread appends frames to a sender; the posted task `pump` sends them from the
- * loop's thread.
+ * The list changes only on the loop's thread and under the replica's lock; either suffices to read
+ * it. The step's thread appends frames to a sender; the posted task `pump` sends them on the loop's
+ * thread.
  */
 #include "node/member/donations.h"
 
@@ -21,9 +21,9 @@ typedef struct donation {
     uint64_t number; /* of the transfer */
     uint32_t stripe, stripes;
     char identity[SH_LINK_IDENTITY];
-    sh_channel *channel;       /* NULL before the receiver connects, and after its end */
+    sh_channel *channel;       /* NULL before the receiver connects and after its end */
     sh_replica_sender *sender; /* NULL before it connects */
-    uint32_t sending;          /* frames that the channel has */
+    uint32_t sending;          /* frames in the channel */
     atomic_bool over;          /* failed or disconnected; a receiver does not reconnect */
 } donation;
 
@@ -33,8 +33,8 @@ struct sh_donations {
     sh_replica *replica;
     bool spoils; /* for tests: flips a bit of what is sent */
     donation *first;
-    atomic_bool pumping;    /* a look is on its way */
-    sh_channel_stats stats; /* of channels that are gone */
+    atomic_bool pumping;    /* `pump` is posted */
+    sh_channel_stats stats; /* of closed channels */
 };
 
 sh_status sh_donations_new(sh_donations **donations, sh_loop *loop)
@@ -85,7 +85,7 @@ static void end(donation *one)
     free(one);
 }
 
-/* Queues frames in the channel, enough to keep it busy. */
+/* Queues frames in the channel. */
 static void pump_one(donation *one)
 {
     while (one->channel != NULL && one->sending < FRAMES_AT_A_TIME) {
@@ -174,7 +174,7 @@ static void open_one(sh_donations *donations, const sh_transfer *transfer, uint3
 {
     donation *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL || donations->door == NULL) {
-        free(fresh); /* the receiver cannot connect and will report it */
+        free(fresh); /* the receiver reports that it cannot connect */
         return;
     }
     *fresh = (donation){.of = donations,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sends this device's replica to others while it keeps working: a sender (train/replica_sender) and
- * a channel for each transfer of which it is a donor.
+ * Sends this device's replica to others while it works: a sender (train/replica_sender) and a
+ * channel for each transfer of which it is a donor.
  *
  *     sh_donations_begin(donations, bench);
  *     sh_donations_follow(donations, &orders, device);        // accepts the receivers
  *     ... sh_donations_span, sh_donations_passed, during stages ...
  *     sh_donations_free(donations);
  *
- * Threads: stated per function. "Loop only" as in net/loop.h.
+ * Threads: see each function; "loop only" as in net/loop.h.
  */
 #ifndef SHOAL_NODE_DONATIONS_H
 #define SHOAL_NODE_DONATIONS_H
@@ -50,7 +50,7 @@ sh_channel_stats sh_donations_stats(const sh_donations *donations);
 /* Ends all transfers. Loop only. */
 void sh_donations_close(sh_donations *donations);
 
-/* After sh_donations_close. NULL is fine. Any thread. */
+/* After sh_donations_close. NULL is allowed. Any thread. */
 void sh_donations_free(sh_donations *donations);
 
 #endif

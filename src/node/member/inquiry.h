@@ -42,11 +42,11 @@ typedef struct sh_inquiry_options {
 /* `*inquiry` is owned: sh_inquiry_stop, also after on_done but not inside it. */
 sh_status sh_inquiry_start(sh_inquiry **inquiry, const sh_inquiry_options *options) SHOAL_CHECKED;
 
-/* Frees the inquiry; on_done is no longer called. NULL is fine. */
+/* Frees the inquiry and ends calls of on_done. NULL is allowed. */
 void sh_inquiry_stop(sh_inquiry *inquiry);
 
-/* Any thread but the loop's: asks and waits for the answers. After a failure all doors count as
- * silent. */
+/* Asks and waits for the answers. After a failure, all doors count as silent. Any thread except the
+ * loop's. */
 void sh_inquiry_ask(sh_inquiry_answers *answers, const sh_inquiry_options *options);
 
 #endif

@@ -7,11 +7,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define RETRY_MS 20 /* a donor may learn of the transfer later */
+#define RETRY_MS 20 /* the donor may learn of the transfer later */
 #define EARLY_MS 2000
 #define EARLY_PART 8 /* of its bytes; the rate is unknown before */
 #define LEFT_MS_MAX 1000000
-#define REACH_MS 2000 /* a donor: others may wait meanwhile, and can send as well */
+#define REACH_MS 2000 /* limit to reach a donor: others may wait, and can send too */
 
 typedef struct stream {
     sh_intake *of;
@@ -28,12 +28,12 @@ struct sh_intake {
     uint64_t number;
     sh_replica_receiver *receiver;
     bool live;
-    bool once, kept;   /* stop once the replica is complete; it has stopped */
-    bool told, failed; /* told: of `position` */
+    bool once, kept;   /* stops once the replica is complete; has stopped */
+    bool told, failed; /* `told`: `position` was reported */
     sh_position position;
     uint64_t first_ns; /* the first frame came */
-    size_t first_left; /* bytes that were missing then */
-    uint32_t left_ms;  /* as told; 0: not yet */
+    size_t first_left; /* bytes missing then */
+    uint32_t left_ms;  /* as reported; 0: not yet */
     sh_channel_stats closed;
     uint32_t stream_count;
     stream streams[SH_DONORS_MAX];
@@ -61,8 +61,8 @@ static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head
     return SH_FLOW_REFUSE;
 }
 
-/* Reports when the replica will be complete at the current rate: a first time, after a quarter of
- * the reported time, and when the estimate was far off. */
+/* Estimates when the replica will be complete, and reports it first, after a quarter of the
+ * reported time, and when the estimate was far off. */
 static void tell_left(sh_intake *intake)
 {
     const size_t left = sh_replica_receiver_left_bytes(intake->receiver);
@@ -114,7 +114,7 @@ static void on_open(void *context, sh_channel *channel)
 }
 
 /* The donor may not know the transfer yet: asks it again. If it had stopped and everything arrived,
- * it has learned of the transfer's end before this device. */
+ * it learned of the transfer's end before this device. */
 static void on_close(void *context, sh_channel *channel, sh_status why, const char *reason)
 {
     stream *from = context;

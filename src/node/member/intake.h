@@ -36,7 +36,7 @@ sh_status sh_intake_start(sh_intake **intake, const sh_intake_options *options) 
 /* Bytes sent and received so far. */
 sh_channel_stats sh_intake_stats(const sh_intake *intake);
 
-/* Closes the channels and frees the intake; the replica stays as it is. NULL is fine. */
+/* Closes the channels and frees the intake; the replica is unchanged. NULL is allowed. */
 void sh_intake_stop(sh_intake *intake);
 
 #endif

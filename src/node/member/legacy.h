@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a device knows about its job after it lost the coordinator: enough to find the successor, or
+ * What a device knows about its job when it loses the coordinator: enough to find its successor or
  * to become it (cluster/succession.h).
  *
  *     sh_member_legacy(member, &legacy);
@@ -18,7 +18,7 @@
 
 /* Where a device listens. */
 typedef struct sh_door {
-    uint32_t device; /* its number */
+    uint32_t device;
     char host[SH_TOKEN_HOST];
     uint16_t port;
 } sh_door;
@@ -27,7 +27,7 @@ typedef struct sh_legacy {
     sh_token token; /* of the job, with the coordinator's address */
     uint32_t term;  /* of the coordinator */
     uint32_t device;
-    uint32_t devices; /* in the last view, with the coordinator */
+    uint32_t devices; /* in the last view, including the coordinator */
     uint32_t used;    /* devices that may compute (cluster/standby.h) */
     uint32_t heir_count;
     sh_door heirs[SH_HEIRS_MAX];

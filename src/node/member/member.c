@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All functions but those of member.h run on the loop's thread. */
+/* All functions except those of member.h run on the loop's thread. */
 #include "node/member/member.h"
 
 #include <stdio.h>
@@ -14,23 +14,23 @@
 #include "shoal/about.h"
 #include "train/job_json.h"
 
-#define BLOCK_BITS 14 /* data being received count as progress per this many bytes */
+#define BLOCK_BITS 14 /* progress of received data counts per this many bytes */
 #define GOODBYE_MS (SH_CHANNEL_GOODBYE_MS + 1000)
 
 struct sh_member {
     sh_member_options options;
-    sh_channel *channel; /* to the coordinator; NULL once closed */
+    sh_channel *channel; /* to the coordinator; NULL: closed */
     sh_agent *agent;
     sh_listener *listener;
     sh_supply *supply;     /* serves the data, or NULL */
-    sh_delivery *delivery; /* to it; NULL where it has them */
+    sh_delivery *delivery; /* fetches the data; NULL: not needed */
     unsigned char data_key[SH_KEY_BYTES];
     unsigned char token_key[SH_KEY_BYTES]; /* for devices that look for the coordinator */
     bool closing, proved /* that it is the coordinator */, welcomed;
     uint64_t job;
     sh_legacy legacy;
     sh_silence silence;          /* of the coordinator */
-    uint64_t clock_ms, ticks_ms; /* own time; when it was last advanced */
+    uint64_t clock_ms, ticks_ms; /* own time without suspension; last advance */
     sh_channel_stats closed_stats;
     sh_telemetry *telemetry; /* NULL before it is ready, or if unavailable */
 };
@@ -41,7 +41,7 @@ static void send_message(sh_member *member, Shoal__Message *message)
         return;
     message->job = member->job;
     const sh_status sent = sh_message_send(member->channel, message);
-    (void)sent; /* the channel's end will tell */
+    (void)sent; /* the end of the channel reports it */
 }
 
 /* A lane may wait for a sample that will not arrive. */
@@ -68,10 +68,10 @@ static void lose_coordinator(sh_member *member, sh_status why, const char *reaso
     sh_mailbox_tell(member->options.mailbox, SH_MAIL_LOST, why, reason);
 }
 
-#define TICK_MS 200 /* cap on the time counted between two ticks */
+#define TICK_MS 200 /* limit of the time counted between two ticks */
 
-/* A coordinator that is silent for too long is lost. Time in which this device itself was suspended
- * does not count. */
+/* A coordinator that is silent for too long is lost. Time in which this device was suspended does
+ * not count. */
 static void watch_coordinator(sh_member *member)
 {
     const uint64_t now_ms = sh_clock_now_ns(sh_clock_system()) / 1000000;
@@ -155,7 +155,7 @@ static void on_heartbeat(void *context, const sh_heartbeat *heartbeat)
     const sh_channel_stats fetched = sh_delivery_stats(member->delivery);
     sh_channel_stats_add(&all, fetched);
     whole.notice.doing.progress += fetched.received_bytes >> BLOCK_BITS;
-    all.traffic.busy_ns = heartbeat->traffic.busy_ns; /* of links alone */
+    all.traffic.busy_ns = heartbeat->traffic.busy_ns; /* links only */
     whole.done.bytes_sent = all.sent_bytes;
     whole.done.bytes_received = all.received_bytes;
     sh_telemetry_network(member->telemetry, &all);
@@ -165,7 +165,7 @@ static void on_heartbeat(void *context, const sh_heartbeat *heartbeat)
 
 /* ---- what the coordinator says --------------------------------------------------------------- */
 
-/* The previous port, unless another program has taken it. */
+/* Reuses the previous port if it is free. */
 static sh_status open_door(sh_member *member, const char *host)
 {
     const sh_listener_options options = {.host = host,
@@ -220,7 +220,7 @@ static void tell_moved(const sh_member *member, const sh_door *door)
                                                         .text = "another device coordinates"});
 }
 
-/* The coordinator is elsewhere. */
+/* Reports the coordinator's new address. */
 static sh_status move(sh_member *member, uint32_t device, const char *host, uint32_t port)
 {
     sh_door door = {.device = device, .port = (uint16_t)port};
@@ -232,8 +232,8 @@ static sh_status move(sh_member *member, uint32_t device, const char *host, uint
     return SH_OK;
 }
 
-/* Before its proof, ignores every message of the other side except the coordinator's new address,
- * because the coordinator there must prove itself too. */
+/* Before the proof, ignores all messages except the coordinator's new address; the coordinator
+ * there must prove itself too. */
 static sh_status take_proof(sh_member *member, const Shoal__Message *message)
 {
     sh_claimed claimed;
@@ -253,7 +253,7 @@ static sh_status take_proof(sh_member *member, const Shoal__Message *message)
     return SH_OK;
 }
 
-/* Warrants from the token's key to this device's key; a device without them cannot lead. */
+/* Stores the warrants from the token's key to this device's key. Without them, it cannot lead. */
 static void take_warrants(sh_member *member, const Shoal__Welcome *body)
 {
     unsigned char own[SH_KEY_BYTES];
@@ -288,7 +288,7 @@ static sh_status take_heirs(sh_member *member, const Shoal__Heirs *body)
 /* Answers a probe at once. */
 static sh_status take_probe(sh_member *member, const Shoal__Probe *body)
 {
-    static uint8_t padding[SH_MESSAGE_PADDING_MAX]; /* zeros take no space in the program file */
+    static uint8_t padding[SH_MESSAGE_PADDING_MAX]; /* zeros use no space in the program file */
     Shoal__Echo echo = SHOAL__ECHO__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(ECHO, echo, &echo);
     if (body->wanted > SH_MESSAGE_PADDING_MAX)
@@ -589,7 +589,7 @@ void sh_member_legacy(sh_member *member, sh_legacy *legacy)
     sh_loop_call(member->options.loop, do_copy, &(request){.member = member, .legacy = legacy});
 }
 
-/* The loop does not use the telemetry after this point. */
+/* Afterwards, the loop does not use the telemetry. */
 static void do_detach(void *context)
 {
     sh_member *member = context;

@@ -8,7 +8,7 @@
  *     ... the step's thread works on the tasks of sh_member_agent until END arrives ...
  *     sh_member_close(member);
  *
- * Threads: one caller, not on the loop's thread, where all the work is done.
+ * Threads: one caller, not on the loop's thread, which does the work.
  */
 #ifndef SHOAL_NODE_MEMBER_H
 #define SHOAL_NODE_MEMBER_H
@@ -36,7 +36,7 @@ typedef struct sh_member_options {
     bool local;
 } sh_member_options;
 
-/* What SH_MAIL_WELCOME carries. */
+/* The data of SH_MAIL_WELCOME. */
 typedef struct sh_welcome {
     sh_job job;
     char fingerprint[SH_DIGEST_TEXT]; /* of the data */
@@ -67,7 +67,7 @@ sh_agent *sh_member_agent(const sh_member *member);
 /* What this device needs if the coordinator is lost; the caller wipes it. */
 void sh_member_legacy(sh_member *member, sh_legacy *legacy);
 
-/* Sends what is queued, closes all connections and frees the member. NULL is fine. */
+/* Sends what is queued, closes all connections and frees the member. NULL is allowed. */
 void sh_member_close(sh_member *member);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop's thread opens a ring; the step's thread closes it, because it may be waiting in the
- * ring's engine. `lock` guards the list and the fields that both read.
+ * The loop's thread opens a ring. The step's thread closes it, because it may wait in the ring's
+ * engine. `lock` guards the list and the fields that both read.
  */
 #include "node/member/rings.h"
 
@@ -11,13 +11,13 @@
 
 #include "reduce/engines.h"
 
-#define LINK_PATIENCE_MS 3000 /* others may wait meanwhile; allows three connection attempts */
+#define LINK_PATIENCE_MS 3000 /* others may wait meanwhile; suffices for three attempts */
 
-/* A link of the device's own. */
+/* A link of this device. */
 typedef struct link {
     uint32_t seat; /* at the other end */
-    bool comes;    /* from there */
-    bool begun;    /* to connect; loop only */
+    bool comes;    /* the other end connects */
+    bool begun;    /* connecting was started; loop only */
 } link;
 
 typedef struct place {
@@ -38,7 +38,7 @@ struct sh_rings {
     sh_listener *door; /* loop only */
     pthread_mutex_t lock;
     place *first;
-    sh_channel_stats closed; /* of rings that are gone */
+    sh_channel_stats closed; /* of closed rings */
 };
 
 sh_status sh_rings_new(sh_rings **rings, sh_loop *loop, const sh_rings_events *events)
@@ -139,7 +139,7 @@ sh_status sh_rings_open(sh_rings *rings, const sh_orders *orders, uint32_t devic
     return SH_OK;
 }
 
-/* Orders for one ring always have the same links in the same order. The place exists until the task
+/* Orders for a ring always have the same links in the same order. The place exists until the task
  * returns, because closing it waits for the loop. */
 void sh_rings_connect(sh_rings *rings, const sh_orders *orders)
 {

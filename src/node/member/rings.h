@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rings of a device: that of its current view, and that of the next view, which is linked
- * meanwhile. A "ring" is the set of links of a view, also with servers.
+ * The rings of a device: of its current view, and of the next view, which is being linked. A "ring"
+ * is the set of links of a view, also with servers.
  *
  *     SH_TRY(sh_rings_open(rings, &orders, device));   // accepts links
- *     sh_rings_connect(rings, &orders);                // connects to those that accept
+ *     sh_rings_connect(rings, &orders);                // connects to accepting devices
  *     ... on_linked; the step's thread uses sh_rings_engine(rings, number) ...
  *     sh_rings_abort_idle(rings, &participant);
  *     sh_rings_sweep(rings);                           // the step's thread closes aborted rings
  *
- * Threads: the step's thread, except where "loop only" (net/loop.h) or "any thread" is stated.
+ * Threads: the step's thread, unless "loop only" (net/loop.h) or "any thread".
  */
 #ifndef SHOAL_NODE_RINGS_H
 #define SHOAL_NODE_RINGS_H
@@ -48,28 +48,26 @@ bool sh_rings_accept(sh_rings *rings, sh_channel *channel, const char *identity)
  * SH_ABORTED. Returns whether any was aborted. Any thread, under the participant's lock. */
 bool sh_rings_abort_idle(sh_rings *rings, const sh_participant *participant);
 
-/* The engine of a ring; NULL if there is none or it was aborted. */
+/* The engine of a ring; NULL: none, or aborted. */
 sh_engine *sh_rings_engine(sh_rings *rings, uint32_t number);
 
 /* Closes aborted rings; none of their engines may be in use. */
 void sh_rings_sweep(sh_rings *rings);
 
-/* Whether the step's thread is in a legitimate wait for other devices in one of the rings. Any
- * thread. */
+/* Whether the step's thread legitimately waits for other devices in a ring. Any thread. */
 bool sh_rings_wait(sh_rings *rings);
 
-/* Wakes the step's thread if it waits in one of the rings; it then continues to wait. Any thread.
- */
+/* Wakes the step's thread if it waits in a ring; it then continues to wait. Any thread. */
 void sh_rings_call(sh_rings *rings);
 
-/* The longest time that a link of any ring has made no progress (sh_engine_ops.stuck_ms), and the
- * device at its other end. Loop only. */
+/* The longest time without progress of a link (sh_engine_ops.stuck_ms), and the device at its other
+ * end. Loop only. */
 uint32_t sh_rings_stuck_ms(sh_rings *rings, uint32_t *device);
 
 /* Bytes sent and received by all rings so far. Loop only. */
 sh_channel_stats sh_rings_stats(sh_rings *rings);
 
-/* Closes all rings. NULL is fine. */
+/* Closes all rings. NULL is allowed. */
 void sh_rings_free(sh_rings *rings);
 
 #endif
