@@ -24,7 +24,7 @@ typedef struct child {
     pid_t pid;
     char name[SH_NAME_BYTES + 16];
     pthread_t waiter;
-    bool waited; /* guarded by the lock: reaped, so the system may reuse its id */
+    bool waited; /* guarded by the lock; reaped, so the system may reuse its id */
 } child;
 
 struct sh_children {
@@ -91,7 +91,7 @@ static sh_status start_child(sh_children *children, const sh_children_options *o
     fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     const int length = snprintf(line, sizeof line, "%s\n", options->token);
-    const ssize_t wrote = write(ends[1], line, (size_t)length); /* the pipe holds it */
+    const ssize_t wrote = write(ends[1], line, (size_t)length); /* fits into the pipe */
     const sh_status status = wrote == length
                                  ? spawn(self, options, ends[0])
                                  : sh_fail_errno(errno, "handing the token to a local device");
@@ -121,7 +121,7 @@ sh_status sh_children_start(sh_children **children, const sh_children_options *o
         return sh_fail_memory(bytes, "the local devices");
     fresh->mailbox = options->mailbox;
     pthread_mutex_init(&fresh->lock, NULL);
-    pthread_condattr_t monotonic; /* as sh_clock_system: unaffected by changes of the date */
+    pthread_condattr_t monotonic; /* as sh_clock_system: independent of the date */
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&fresh->changed, &monotonic);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The processes that `train --devices N` starts on its own machine. Each joins with the token,
- * which it reads from its standard input, so that the token does not show in the list of processes.
+ * The processes that `train --devices N` starts on its own machine. Each joins with the token from
+ * its standard input, so that lists of processes do not show the token.
  *
  *     SH_TRY(sh_children_start(&children, &options));
  *     ... they join as every device does ...
@@ -20,7 +20,7 @@ typedef struct sh_children_options {
     uint32_t count;
     const char *program; /* NULL: this program */
     const char *token;
-    const char *name;    /* of this device; the children are named NAME/2, NAME/3, ... */
+    const char *name;    /* of this device; children are NAME/2, NAME/3, ... */
     uint64_t memory;     /* of each, in bytes; 0: no limit */
     const char *lanes;   /* the argument of --lanes; borrowed */
     sh_mailbox *mailbox; /* receives SH_MAIL_CHILD; borrowed until stop */
@@ -29,8 +29,8 @@ typedef struct sh_children_options {
 sh_status sh_children_start(sh_children **children,
                             const sh_children_options *options) SHOAL_CHECKED;
 
-/* Waits until all children end, which they do when the job is over, and kills those still running
- * after `patience_ms`. NULL is fine. */
+/* Waits until all children end, which they do after the job, and kills those that run after
+ * `patience_ms`. NULL is allowed. */
 void sh_children_stop(sh_children *children, uint32_t patience_ms);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All functions but those of coordinator.h run on the loop's thread. A *client* is a connection
- * that proved the join token. Its hello makes it a device of the job with a number that is never
+ * All functions except those of coordinator.h run on the loop's thread. A *client* is a connection
+ * that proved the join token. Its hello makes it a device of the job, with a number that is never
  * reused. Device 0 has an agent instead of a connection. `lock` guards the membership, because
  * device 0, when alone, announces a view from the step's thread.
  */
@@ -17,7 +17,7 @@
 
 #define ENTRANTS_MAX (2 * SH_DEVICES_MAX)
 #define TICK_MS 50
-#define LINGER_MS 1000 /* for devices to send their last records after the end */
+#define LINGER_MS 1000 /* for the last records of devices after the end */
 #define GOODBYE_MS (SH_CHANNEL_GOODBYE_MS + 1000) /* for the last connection to close */
 
 static void carry_out(sh_coordinator *coordinator);
@@ -42,7 +42,7 @@ static uint64_t now_ms(const sh_coordinator *coordinator)
     return sh_clock_now_ns(coordinator->options.clock) / 1000000;
 }
 
-/* Closes a connection that is not a device. */
+/* Closes a connection without a device. */
 static void turn_away(client *gone, const char *reason)
 {
     sh_channel *channel = gone->channel;
@@ -103,7 +103,7 @@ static void report_gone(sh_coordinator *coordinator, uint32_t device, const char
            &(sh_membership_event){SH_MEMBERSHIP_GONE, .device = device, .reason = reason});
 }
 
-/* A message could not be built: device 0 cannot continue. */
+/* Without this message, device 0 cannot continue. */
 static void end_where_failed(sh_coordinator *coordinator, sh_status status)
 {
     if (status != SH_OK)
@@ -155,7 +155,7 @@ static void note(sh_coordinator *coordinator, const sh_membership_action *action
         action->news == SH_NEWS_RESTS ? sh_client_find(coordinator, action->device) : NULL;
     if (one != NULL)
         sh_client_tell_rest(one, action->text);
-    /* For the log only: frequent, or parts of a change that is reported as a whole. */
+    /* Only for the log: frequent, or parts of a change that is reported as a whole. */
     if (action->news != SH_NEWS_SHARES && action->news != SH_NEWS_TRANSFER &&
         action->news != SH_NEWS_WHOLE && action->news != SH_NEWS_VIEW &&
         action->news != SH_NEWS_COMPARED)
@@ -173,7 +173,7 @@ static void tell_end(sh_coordinator *coordinator, const sh_membership_action *ac
             sh_client_tell_end(each, action->status, action->text);
 }
 
-/* An action may cause events; their actions are queued behind the remaining ones. */
+/* An action may cause events, whose actions are queued after the remaining ones. */
 static void carry_out(sh_coordinator *coordinator)
 {
     for (;;) {
@@ -218,7 +218,7 @@ static void carry_out(sh_coordinator *coordinator)
 static void handle_hello(client *from, const Shoal__Hello *hello)
 {
     sh_coordinator *coordinator = from->of;
-    if (coordinator->over) /* it has been told */
+    if (coordinator->over) /* it was told */
         return;
     if (hello->link_port == 0 || hello->link_port > UINT16_MAX) {
         show_out(from, "its hello names no port");
@@ -435,7 +435,7 @@ static void on_heartbeat(void *context, const sh_heartbeat *heartbeat)
     sh_channel_stats_add(&all, coordinator->closed_stats);
     for (const client *each = coordinator->clients; each != NULL; each = each->next)
         sh_channel_stats_count(&all, each->channel);
-    all.traffic.busy_ns = heartbeat->traffic.busy_ns; /* of links alone */
+    all.traffic.busy_ns = heartbeat->traffic.busy_ns; /* links only */
     own.done.bytes_sent = all.sent_bytes;
     own.done.bytes_received = all.received_bytes;
     sh_telemetry_network(sh_run_journal_telemetry(coordinator->options.journal), &all);
@@ -471,7 +471,7 @@ void sh_coordinator_enter(sh_coordinator *coordinator, uint32_t view, uint64_t s
         directive.seats[i].device =
             sh_device_reports_first(&coordinator->reports, directive.seats[i].device);
     pthread_mutex_unlock(&coordinator->lock);
-    if (known && directive.view == view) /* else it is being changed already */
+    if (known && directive.view == view) /* else it is already changing */
         sh_run_journal_view(coordinator->options.journal, view, step, directive.seats,
                             directive.seat_count);
 }
@@ -732,7 +732,7 @@ sh_status sh_coordinator_reports(sh_coordinator *coordinator, sh_device_report *
     return SH_OK;
 }
 
-/* The job is over: devices disconnect. The last one's end posts SH_MAIL_CLOSED. */
+/* The job is over: devices disconnect. The end of the last one posts SH_MAIL_CLOSED. */
 static void do_linger(void *context)
 {
     sh_coordinator *coordinator = context;
@@ -743,7 +743,7 @@ static void do_linger(void *context)
         sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
 }
 
-/* Closes all channels; the last one's end posts SH_MAIL_CLOSED. */
+/* Closes all channels. The end of the last one posts SH_MAIL_CLOSED. */
 static void do_part(void *context)
 {
     sh_coordinator *coordinator = context;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The coordinator's connections: the listener for devices, a control channel to each, and the
- * cluster's membership, whose actions it carries out. It makes no decisions itself.
+ * membership, which decides and whose actions it carries out.
  *
  *     SH_TRY(sh_coordinator_open(&coordinator, &options));
  *     print(sh_coordinator_invitation(coordinator)->text);
@@ -9,7 +9,7 @@
  *     ... the step's thread works on the tasks of sh_coordinator_agent until END arrives ...
  *     sh_coordinator_close(coordinator);
  *
- * Threads: one caller, not on the loop's thread, where all the work is done.
+ * Threads: one caller, not on the loop's thread, which does the work.
  */
 #ifndef SHOAL_NODE_COORDINATOR_H
 #define SHOAL_NODE_COORDINATOR_H
@@ -29,13 +29,13 @@ typedef struct sh_coordinator_options {
     sh_mailbox *mailbox;
     sh_workbench *bench;     /* of device 0; its replica is whole */
     const char *name;        /* of this device */
-    const char *first_grain; /* this device's hash of it */
+    const char *first_grain; /* its hash of this device */
     uint32_t min_devices;
-    uint32_t gather_ms;      /* as sh_membership_options has it */
+    uint32_t gather_ms;      /* see sh_membership_options */
     const sh_legacy *legacy; /* of the job to continue; NULL: a new job */
     sh_serving serving;
     sh_traffic traffic;     /* of the job */
-    uint32_t used;          /* as sh_membership_options has it */
+    uint32_t used;          /* see sh_membership_options */
     const char *listen;     /* "[ADDRESS]:PORT"; NULL: a free port of the loopback */
     const char *token_file; /* keeps the token for a restart; NULL: it is not kept */
     const sh_clock *clock;
@@ -57,32 +57,31 @@ void sh_coordinator_ready(sh_coordinator *coordinator);
 /* The agent of device 0; borrowed until close. */
 sh_agent *sh_coordinator_agent(const sh_coordinator *coordinator);
 
-/* Implements `announce` of train/trainer.h for device 0: the view in which the next stage is to
- * run. */
+/* Implements `announce` of train/trainer.h for device 0: sets the view of the next stage. */
 bool sh_coordinator_announce(sh_coordinator *coordinator, bool last, uint64_t *view);
 
 /* Records in the journal that device 0 enters `view` with `step`. */
 void sh_coordinator_enter(sh_coordinator *coordinator, uint32_t view, uint64_t step);
 
-/* The number of changes to the list of known doors so far, and the list. */
+/* The number of changes to the list of known doors, and the list. */
 uint32_t sh_coordinator_doors_changes(const sh_coordinator *coordinator);
 void sh_coordinator_doors(sh_coordinator *coordinator, sh_doors *doors);
 
 /* Hands the coordinator's role to the device `name`, or to the first heir if `name` is "". Notifies
- * all devices and posts SH_MAIL_MOVED; `receiver` is set to the name of the new coordinator.
- * SH_REFUSED: no device, or not this one, can take the role; the message lists those that can. */
+ * all devices, posts SH_MAIL_MOVED and sets `receiver` to the new coordinator's name. SH_REFUSED:
+ * no device, or not this one, can take the role; the message lists those that can. */
 sh_status sh_coordinator_hand_over(sh_coordinator *coordinator, const char *name,
                                    char receiver[SH_NAME_BYTES]) SHOAL_CHECKED;
 
 /* Ends the job with a failure and tells all devices the reason. */
 void sh_coordinator_fail(sh_coordinator *coordinator, const char *reason);
 
-/* The reports of all devices that ever took part, in the order in which they joined. `reports` is
- * owned: free(). */
+/* The reports of all devices that ever took part, in order of joining. `reports` is owned:
+ * free(). */
 sh_status sh_coordinator_reports(sh_coordinator *coordinator, sh_device_report **reports,
                                  size_t *count) SHOAL_CHECKED;
 
-/* Sends what is queued, closes all connections and frees the coordinator. NULL is fine. */
+/* Sends what is queued, closes all connections and frees the coordinator. NULL is allowed. */
 void sh_coordinator_close(sh_coordinator *coordinator);
 
 #endif

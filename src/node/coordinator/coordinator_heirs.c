@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The heirs are the devices that could replace the coordinator, in the order of their seats. Lists
- * are numbered, so that a device receives only a new one. The coordinator itself may have been
- * frozen or cut off, so it asks the doors of lost devices whether another device leads, and follows
- * that one if its job is ahead.
+ * are numbered, so that devices receive only new ones. The coordinator may have been frozen or cut
+ * off itself, so it asks the doors of lost devices whether another device leads, and follows that
+ * one if its job is ahead.
  */
 #include "node/coordinator/coordinator_heirs.h"
 
@@ -131,7 +131,7 @@ static void on_answers(void *context, const sh_inquiry_answers *answers)
         const sh_heir_answer *answer = &answers->words[i];
         const bool lower = memcmp(own, answers->claimed[i].key, sizeof own) < 0;
         if (answer->word == SH_HEIR_FOLLOWS && answer->term >= invitation->term)
-            sh_coordinator_know_door(coordinator, &answers->way[i]); /* to be asked next time */
+            sh_coordinator_know_door(coordinator, &answers->way[i]); /* asked next time */
         if (answer->word != SH_HEIR_LEADS ||
             memcmp(own, answers->claimed[i].key, sizeof own) == 0 ||
             !sh_succession_is_behind(invitation->term, coordinator->steps, lower, answer))
@@ -155,7 +155,7 @@ static void look_for_others(sh_coordinator *coordinator)
     *asked = coordinator->doors;
     for (uint32_t i = 0; i < asked->count; i++) {
         if (is_here(coordinator, &asked->items[i]))
-            asked->items[i].port = 0; /* it need not be asked */
+            asked->items[i].port = 0; /* no need to ask */
         any = any || asked->items[i].port != 0;
     }
     if (any && sh_inquiry_start(&coordinator->inquiry,

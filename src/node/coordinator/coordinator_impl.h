@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by the coordinator's files. coordinator.c receives messages and carries out what the
- * membership decides; coordinator_messages.c writes messages; coordinator_links.c measures links;
- * coordinator_roster.c lists the devices; coordinator_heirs.c (coordinator_heirs.h) manages
+ * Shared by the coordinator's files. coordinator.c receives messages and carries out the
+ * membership's decisions; coordinator_messages.c writes messages; coordinator_links.c measures
+ * links; coordinator_roster.c lists the devices; coordinator_heirs.c (coordinator_heirs.h) manages
  * succession. The last four do not call the first.
  *
  *     sh_client_welcome(coordinator, sh_client_find(coordinator, device));
@@ -34,7 +34,7 @@ typedef struct client {
     uint32_t device;  /* NO_DEVICE before its hello */
     uint16_t link_port;
     uint32_t lanes;
-    uint32_t opened;        /* the highest ring that it accepts links for */
+    uint32_t opened;        /* the highest ring whose links it accepts */
     sh_allowance allowance; /* for its records */
     bool ready, local;
     bool shown_out;     /* the connection closes once its queue is sent */
@@ -57,30 +57,30 @@ struct sh_coordinator {
     unsigned char secret[SH_KEY_BYTES]; /* derives the keys between devices */
     uint64_t job;                       /* in every message */
     uint32_t next_device;
-    uint32_t own_opened; /* as client.opened, of device 0 */
+    uint32_t own_opened; /* client.opened of device 0 */
     bool ready;          /* device 0 is ready; until then it receives no orders */
-    bool closing;        /* post SH_MAIL_CLOSED after the last client's end */
+    bool closing;        /* posts SH_MAIL_CLOSED after the last client's end */
     bool over;           /* the job has ended, with the status and text below */
     sh_status end_status;
     char end_text[2 * SH_MEMBERSHIP_TEXT];
     client *clients;
     uint32_t client_count;
-    uint64_t arrivals;             /* ever */
+    uint64_t arrivals;             /* total */
     sh_lobby lobby;                /* clients before their hello */
     sh_channel_stats closed_stats; /* of closed channels */
     sh_telemetry_batch batch;      /* of the message being read */
     double sample_flops;           /* of the job; 0: not computed yet */
 
     uint64_t steps;                           /* applied to device 0's replica */
-    uint64_t ticks;                           /* so far */
-    uint32_t heirs[SH_HEIRS_MAX], heir_count; /* in the order of succession */
+    uint64_t ticks;                           /* total */
+    uint32_t heirs[SH_HEIRS_MAX], heir_count; /* in order of succession */
     uint32_t heirs_told;                      /* number of that list, from 1 */
     uint32_t seats;                           /* of the view, as sent to the heirs */
     sh_doors doors;                           /* of current and past devices */
-    _Atomic uint32_t doors_changes;           /* so far */
+    _Atomic uint32_t doors_changes;           /* total */
     sh_doors asked;                           /* the doors that the inquiry asks */
     sh_inquiry *inquiry;                      /* running or done; NULL: none */
-    bool answered;                            /* it is done */
+    bool answered;                            /* the inquiry is done */
     bool moved;                               /* another device coordinates, at `moved_to` */
     sh_door moved_to;
 
@@ -105,8 +105,8 @@ void sh_coordinator_find_way(const sh_coordinator *coordinator, uint32_t from, u
 void sh_coordinator_print_way(const sh_coordinator *coordinator, uint32_t from, uint32_t to,
                               char way[SH_ADDRESS_TEXT]);
 
-/* Functions below that return a status fail if a key cannot be derived; the job cannot continue
- * then. */
+/* Functions below that return a status fail if a key cannot be derived; then the job cannot
+ * continue. */
 sh_status sh_client_welcome(sh_coordinator *coordinator, client *to) SHOAL_CHECKED;
 void sh_client_tell_end(client *to, sh_status status, const char *reason);
 /* Tells the device that it is no longer a member and closes the connection. `again`: it may rejoin.
@@ -119,8 +119,8 @@ void sh_client_send(client *to, Shoal__Message *message);
 /* Sends `device`, which may be device 0, its current orders. */
 sh_status sh_coordinator_send_orders(sh_coordinator *coordinator, uint32_t device) SHOAL_CHECKED;
 
-/* A device accepts links for the ring `opened`: sends new orders to the devices that connect to it.
- */
+/* A device accepts links for the ring `opened`: sends new orders to the devices that connect to
+ * it. */
 sh_status sh_coordinator_note_opened(sh_coordinator *coordinator, uint32_t device, uint32_t *known,
                                      uint32_t opened) SHOAL_CHECKED;
 

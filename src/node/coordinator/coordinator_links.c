@@ -11,7 +11,7 @@ static uint64_t now_ns(const client *one)
 
 void sh_client_probe(client *to)
 {
-    static uint8_t padding[SH_GAUGE_BYTES_MAX]; /* zeros take no space in the program file */
+    static uint8_t padding[SH_GAUGE_BYTES_MAX]; /* zeros use no space in the program file */
     sh_probe probe;
     if (!sh_gauge_next(&to->gauge, now_ns(to), &probe))
         return;

@@ -63,7 +63,7 @@ void sh_coordinator_find_way(const sh_coordinator *coordinator, uint32_t from, u
         sh_channel_peer_host(target->channel, host);
         route->port = target->link_port;
     } else if (to == 0 &&
-               viewer != NULL) { /* to device 0: the address at which the device reached us */
+               viewer != NULL) { /* device 0: the address at which the device reached it */
         sh_channel_local_address(viewer->channel, host);
         route->port = sh_listener_port(coordinator->listener);
     }
@@ -190,8 +190,8 @@ sh_status sh_client_welcome(sh_coordinator *coordinator, client *to)
     char identity[SH_LINK_IDENTITY];
     sh_data_identity(identity, to->device);
     SH_TRY_DONE(sh_coordinator_make_key(coordinator, key, identity));
-    /* The devices that serve the data and that `to` can reach; device 0 first. Local devices share
-     * its disk and its network link, so they would not help. */
+    /* Sources that `to` can reach, device 0 first. Local devices share its disk and network link,
+     * so they would not help. */
     sources.count = 1;
     sources.items[0].device = 0;
     for (const client *each = coordinator->clients; each != NULL; each = each->next)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Untrusted clients that hold the token connect to a real coordinator on the loopback. */
+/* Untrusted clients with the token connect to a real coordinator on the loopback. */
 #include "node/coordinator/coordinator.h"
 
 #include <pthread.h>
@@ -14,7 +14,7 @@
 
 #define SILENT 512 /* more than a coordinator admits */
 
-/* A clock that the test turns. */
+/* A clock that the test sets. */
 static uint64_t hands_ns;
 static uint64_t read_hands(void *context)
 {
@@ -33,7 +33,7 @@ static struct scene {
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t changed;
     uint32_t opened, closed; /* of the silent */
-    uint32_t ended;          /* of these: were told the job's end */
+    uint32_t ended;          /* of these: were told of the job's end */
     bool welcomed, talker_closed;
 } scene;
 
@@ -179,7 +179,7 @@ static int open_scene(void **state)
                                             .first_grain = "",
                                             .min_devices = 2,
                                             .clock = &clock};
-    static sh_coordinator_options kept; /* which are borrowed */
+    static sh_coordinator_options kept; /* borrowed */
     kept = options;
     assert_ok(sh_coordinator_open(&scene.coordinator, &kept));
     assert_ok(sh_token_key(scene.key, &sh_coordinator_invitation(scene.coordinator)->token));
@@ -227,11 +227,11 @@ static void silent_connections_keep_no_device_out(void **state)
         wait_for(&scene.opened, i + 1);
     }
     wait_for_talker();
-    wait_for(&scene.closed, SILENT - SH_LOBBY_HOST_MAX); /* the first ones to come */
+    wait_for(&scene.closed, SILENT - SH_LOBBY_HOST_MAX); /* the oldest */
     for (uint32_t i = 0; i < SILENT - SH_LOBBY_HOST_MAX; i++)
         assert_null(scene.silent[i]);
 
-    /* In time the others go too. */
+    /* The others follow later. */
     __atomic_add_fetch(&hands_ns, SH_LOBBY_PATIENCE_MS * UINT64_C(1000000), __ATOMIC_SEQ_CST);
     wait_for(&scene.closed, SILENT);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each device of a job has done, for the summary. Entries outlive the device's connection. A
- * device that rejoins has a new number but keeps its entry, found by its name and its process
- * (`origin`).
+ * The work of each device of a job, for the summary. Entries outlive connections. A device that
+ * rejoins has a new number but keeps its entry, found by its name and process (`origin`).
  *
  *     sh_device_reports_add(&reports, device, name, origin);
  *     sh_device_reports_note(&reports, device, &report, true);   // its newest figures
@@ -17,23 +16,23 @@
 #include "net/message.h"
 #include "shoal/train.h"
 
-/* All zero is empty. */
+/* Initially zero. */
 typedef struct sh_device_reports {
     struct device_entry *entries; /* owned, in the order of joining */
     size_t count;
 } sh_device_reports;
 
-/* Adds a device. `origin`: SH_MESSAGE_ORIGIN_BYTES that identify its process; copied. If memory is
- * out, the device's figures are not kept. */
+/* Adds a device. `origin`: SH_MESSAGE_ORIGIN_BYTES that identify its process; copied. Without
+ * memory, the device's figures are lost. */
 void sh_device_reports_add(sh_device_reports *reports, uint32_t device, const char *name,
                            const unsigned char *origin);
 
 /* The first number of this device; `device` itself if it is unknown. */
 uint32_t sh_device_reports_first(const sh_device_reports *reports, uint32_t device);
 
-/* Updates a device's figures; the name in `report` is ignored. Seconds and memory count for the
- * process, all else from the moment the device joined under this number. `takes_part`: the device
- * is in a view. A device that has computed anything was in a view. */
+/* Updates a device's figures; ignores the name in `report`. Seconds and memory are those of the
+ * process, others count since the device joined with this number. `takes_part`: it is in a view. A
+ * device that computed anything was in a view. */
 void sh_device_reports_note(sh_device_reports *reports, uint32_t device,
                             const sh_device_report *report, bool takes_part);
 

@@ -19,7 +19,7 @@ static void what_devices_did_is_kept_in_the_order_of_coming(void **state)
     sh_device_reports_add(&kept, 9, "looks on", three);
     sh_device_reports_note(&kept, 7, &(sh_device_report){.name = "another", .grains = 3}, true);
     sh_device_reports_note(&kept, 7, &(sh_device_report){.grains = 5, .samples = 80}, false);
-    sh_device_reports_note(&kept, 8, &(sh_device_report){.grains = 1}, true); /* nobody */
+    sh_device_reports_note(&kept, 8, &(sh_device_report){.grains = 1}, true); /* unknown */
     sh_device_reports_note(&kept, 9, &(sh_device_report){.cpu_seconds = 1}, false);
     assert_string_equal(sh_device_reports_name(&kept, 9), "looks on");
     assert_string_equal(sh_device_reports_name(&kept, 8), "");
@@ -68,7 +68,7 @@ static void a_device_that_comes_back_is_one(void **state)
     assert_int_equal(sh_device_reports_first(&kept, 2), 2);
     assert_int_equal(sh_device_reports_first(&kept, 4), 4);
     assert_int_equal(sh_device_reports_first(&kept, 5), 1);
-    assert_int_equal(sh_device_reports_first(&kept, 77), 77); /* nobody */
+    assert_int_equal(sh_device_reports_first(&kept, 77), 77); /* unknown */
     assert_string_equal(sh_device_reports_name(&kept, 5), "guest");
 
     assert_ok(sh_device_reports_list(&kept, &reports, &count));

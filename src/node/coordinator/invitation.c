@@ -45,9 +45,8 @@ static bool is_loopback(const char *host)
            strcmp(host, "localhost") == 0;
 }
 
-/* The remark on the token's address for the user. `chosen`: the interfaces with usable addresses,
- * best first; empty if
- * --listen names the address. */
+/* Writes the remark on the token's address. `chosen`: interfaces with usable addresses, the best
+ * first; empty if --listen names the address. */
 static void advise(sh_invitation *invitation, bool everywhere, const sh_reach *chosen, size_t count)
 {
     char *text = invitation->advice;
@@ -69,7 +68,7 @@ static void advise(sh_invitation *invitation, bool everywhere, const sh_reach *c
         sh_address_print_host(other, &chosen[i].address);
         const int more = snprintf(text + used, room - used, "%s %s (%s)", i > 1 ? "," : "", other,
                                   chosen[i].name);
-        if (used + (size_t)more + 64 > room) { /* leaves room for the end */
+        if (used + (size_t)more + 64 > room) { /* space for the end */
             text[used] = '\0';
             break;
         }
@@ -94,7 +93,7 @@ sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port, const sh
         SH_TRY(sh_leader_fingerprint(leader, invitation->key));
     }
     count = count < SH_REACH_MAX ? count : SH_REACH_MAX;
-    if (count > 0) /* then there is a list */
+    if (count > 0) /* else the list may be NULL */
         memcpy(chosen, interfaces, count * sizeof *chosen);
     count = sh_reach_choose(chosen, count, any_v4);
     if (count > 0)

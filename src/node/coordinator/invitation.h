@@ -22,8 +22,8 @@
 #define SH_INVITATION_ADVICE 512
 
 typedef struct sh_invitation {
-    char host[SH_TOKEN_HOST];        /* to listen on; "": all addresses */
-    uint16_t port;                   /* 0: any that is free */
+    char host[SH_TOKEN_HOST];        /* to listen on; "": all */
+    uint16_t port;                   /* 0: any free one */
     bool renewed;                    /* token and key are from before a restart */
     unsigned char key[SH_KEY_BYTES]; /* secret key of the coordinator (net/leader.h) */
     sh_leader_chain chain;           /* from the token's key to `key` */
@@ -31,25 +31,25 @@ typedef struct sh_invitation {
     sh_token token;
     char text[SH_TOKEN_TEXT];          /* the token for other machines */
     char local_text[SH_TOKEN_TEXT];    /* the same secret, with a local address */
-    char advice[SH_INVITATION_ADVICE]; /* a remark on the address for the user, or "" */
+    char advice[SH_INVITATION_ADVICE]; /* a remark on the address, or "" */
 } sh_invitation;
 
 /* Reads --listen: "[ADDRESS]:PORT"; NULL: a free port of the loopback. */
 sh_status sh_invitation_read(sh_invitation *invitation, const char *listen) SHOAL_CHECKED;
 
-/* Makes the tokens for the bound port, with the address of the interface that other machines most
- * likely reach. `interfaces` (net/reach.h): in any order; NULL if `count` is 0. */
+/* Makes the tokens for the bound port, with the address that other machines most likely reach.
+ * `interfaces` (net/reach.h): in any order; NULL if `count` is 0. */
 sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port, const sh_reach *interfaces,
                               size_t count) SHOAL_CHECKED;
 
 /* Reads the key, the token's secret and, if --listen names no port, the port from the files of
- * sh_invitation_keep, so that devices find a restarted coordinator. Does nothing if the token's
- * file does not exist. SH_FORMAT, SH_VERSION: the file holds no valid token. SH_MISMATCH: the key
- * may not coordinate the token's job. */
+ * sh_invitation_keep, so that devices find a restarted coordinator. Does nothing without the
+ * token's file. SH_FORMAT, SH_VERSION: the file has no valid token. SH_MISMATCH: the key may not
+ * coordinate the token's job. */
 sh_status sh_invitation_recall(sh_invitation *invitation, const char *path) SHOAL_CHECKED;
 
-/* Continues the job of another coordinator with its token and with the secret key and warrants of
- * this device. `term`: of the new coordinator. */
+/* Continues another coordinator's job with its token and with the secret key and warrants of this
+ * device. `term`: of the new coordinator. */
 void sh_invitation_inherit(sh_invitation *invitation, const sh_token *token,
                            const unsigned char key[SH_KEY_BYTES], const sh_leader_chain *chain,
                            uint32_t term);
@@ -59,7 +59,7 @@ void sh_invitation_inherit(sh_invitation *invitation, const sh_token *token,
 sh_status sh_invitation_keep(const sh_invitation *invitation, const char *path) SHOAL_CHECKED;
 
 /* Proves to a device that connected with the token that this is the coordinator (net/leader.h) and
- * that `steps` steps are applied to its replica. Must be the first message. Loop only. Fails as
+ * that its replica has `steps` applied steps. Must be the first message. Loop only. Fails as
  * sh_claim_send does. */
 sh_status sh_invitation_prove(const sh_invitation *invitation, sh_channel *channel,
                               uint64_t steps) SHOAL_CHECKED;

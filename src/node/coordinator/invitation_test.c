@@ -47,8 +47,7 @@ static void listen_is_read_or_refused(void **state)
     }
 }
 
-/* When listening on all addresses, the local token has the loopback address, the other one does
- * not. */
+/* When listening on all addresses, only the local token has the loopback address. */
 static void both_tokens_have_one_secret(void **state)
 {
     (void)state;
@@ -114,7 +113,7 @@ static void the_user_hears_of_other_addresses_and_of_a_loopback(void **state)
     }
 }
 
-/* More addresses than fit into the remark. */
+/* More addresses than fit. */
 static void advice_stays_a_sentence(void **state)
 {
     (void)state;
@@ -130,7 +129,7 @@ static void advice_stays_a_sentence(void **state)
     assert_string_equal(invitation.advice + length + 1 - sizeof end, end);
 }
 
-/* After a restart, secret and key are the same; the token's file alone is not enough. */
+/* After a restart, secret and key are the same; the token's file alone does not suffice. */
 static void what_was_kept_is_recalled_or_refused(void **state)
 {
     (void)state;
@@ -165,8 +164,7 @@ static void what_was_kept_is_recalled_or_refused(void **state)
     scratch_remove(folder);
 }
 
-/* A successor keeps the token's secret and key, and has its own key with its warrant.
- */
+/* A successor keeps the token's secret and key, and has its own key with its warrant. */
 static void a_successor_has_the_same_token(void **state)
 {
     (void)state;

@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The place of the oldest guest, of one host if `host` is not NULL; sets `count` to their number.
- */
+/* The oldest guest's place, optionally of one host; sets `count` to their number. */
 static sh_lobby_place *oldest(sh_lobby *lobby, const char *host, uint32_t *count)
 {
     sh_lobby_place *found = NULL;

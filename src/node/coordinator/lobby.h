@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connections that have proved the token and have not sent their hello. A device sends it at once,
- * so a few places, for seconds, are enough; a guest that stays silent is evicted for the next one.
+ * Connections that proved the token but have not sent their hello. A device sends it at once, so a
+ * few places for seconds suffice; a silent guest is evicted for the next one.
  *
  *     const uint64_t gone = sh_lobby_enter(&lobby, guest, host, now_ms);
  *     if (gone != 0)
  *         close_connection_of(gone);
  *     ...
- *     sh_lobby_leave(&lobby, guest);                      // it has sent hello, or closed
+ *     sh_lobby_leave(&lobby, guest);                      // it sent hello or closed
  *     while ((gone = sh_lobby_overdue(&lobby, now_ms)) != 0)
  *         close_connection_of(gone);
  *
@@ -28,13 +28,13 @@ typedef struct sh_lobby_place {
     char host[SH_ADDRESS_TEXT];
 } sh_lobby_place;
 
-/* Zeroed to begin with. */
+/* Initially zero. */
 typedef struct sh_lobby {
     sh_lobby_place places[SH_LOBBY_MAX];
 } sh_lobby;
 
-/* Admits `guest`. Returns the guest evicted to make room, or 0. Evicts the oldest guest; if the new
- * guest's host is at its limit, the oldest of that host. */
+/* Admits `guest`; returns the evicted guest, or 0. Evicts the oldest guest if all places are used,
+ * or the oldest of the new guest's host if that host is at its limit. */
 uint64_t sh_lobby_enter(sh_lobby *lobby, uint64_t guest, const char *host, uint64_t now_ms);
 
 /* Does nothing if the guest has no place. */

@@ -23,7 +23,7 @@ static void a_host_displaces_its_own(void **state)
     for (uint64_t guest = 2; guest < 500; guest++)
         assert_int_equal(sh_lobby_enter(&lobby, guest + SH_LOBBY_HOST_MAX, "192.0.2.9", 0), guest);
     assert_int_equal(count(&lobby), 1 + SH_LOBBY_HOST_MAX);
-    sh_lobby_leave(&lobby, 1); /* which is still there */
+    sh_lobby_leave(&lobby, 1); /* still there */
     assert_int_equal(count(&lobby), SH_LOBBY_HOST_MAX);
 }
 

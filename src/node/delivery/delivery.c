@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three kinds of threads meet here. Readers of the data set request blocks (any thread). The loop
- * requests them from sources and receives them into *slots*, a few per source. The keeper thread
- * checks a block and writes it to the cache, because a slow SD card would block the loop.
+ * Three kinds of threads: readers of the data set request blocks (any thread). The loop requests
+ * them from sources and receives them in *slots*, a few per source. The keeper thread checks blocks
+ * and writes them to the cache, because a slow SD card would block the loop.
  *
- *     slot:  FREE --asked for--> ASKED --received--> FULL --kept or refused--> FREE
+ *     slot:  FREE --requested--> ASKED --received--> FULL --kept or refused--> FREE
  *
- * `lock` guards what they share; channels and the timer belong to the loop. The timer handles what
- * no event reports: sources to reconnect to, silent sources, blocks that all sources have refused.
+ * `lock` guards shared data; channels and the timer belong to the loop. The timer handles cases
+ * without events: reconnecting, silent sources, blocks that all sources refused.
  */
 #include "node/delivery/delivery.h"
 
@@ -28,7 +28,7 @@
 #define SILENT_TICKS 20 /* ticks before reconnecting if there are no others */
 #define FORGIVE_TICKS 2 /* between requests of a block that all refused */
 #define TRIES 4         /* rounds of refusals by all sources while a reader waits */
-#define FAILURES 3      /* connecting to a source other than the first */
+#define FAILURES 3      /* to connect, of sources except the first */
 
 typedef enum slot_state { SLOT_FREE, SLOT_ASKED, SLOT_FULL } slot_state;
 
@@ -57,7 +57,7 @@ struct sh_delivery {
     sh_mailbox *mailbox;
     uint64_t limit_bytes;
 
-    /* The loop's. */
+    /* Of the loop. */
     source sources[SH_SOURCES_MAX];
     uint32_t source_count;
     sh_timer *tick;
@@ -66,7 +66,7 @@ struct sh_delivery {
     size_t packed_bytes;
     uint32_t lost_ticks, ticks;
     char reason[SH_MESSAGE_BYTES]; /* why the last source was lost */
-    sh_channel_stats closed;       /* of channels that are gone */
+    sh_channel_stats closed;       /* of closed channels */
 
     sh_mirror *mirror; /* borrowed from the data set; set before the keeper starts */
     const sh_manifest *manifest;
@@ -80,9 +80,9 @@ struct sh_delivery {
     bool complete;
     sh_fetch *fetch;
     uint8_t *tries;     /* per block: refusals by all sources while a reader waited */
-    bool *awaited;      /* of each block: a reader waits */
-    uint32_t kept;      /* blocks that came and were right */
-    uint32_t refused;   /* that were not */
+    bool *awaited;      /* per block: a reader waits */
+    uint32_t kept;      /* valid blocks that arrived */
+    uint32_t refused;   /* invalid ones */
     slot *first, *last; /* the keeper's queue */
 };
 
@@ -93,7 +93,7 @@ static void pump_soon(sh_delivery *delivery)
 {
     pthread_mutex_lock(&delivery->lock);
     const bool post = delivery->begun && !delivery->pumping && !delivery->ending;
-    /* Under the lock, so that nothing is posted after the end began. */
+    /* Under the lock, so that nothing is posted after the end begins. */
     if (post)
         delivery->pumping = sh_loop_post(delivery->loop, pump, delivery) == SH_OK;
     pthread_mutex_unlock(&delivery->lock);
@@ -229,7 +229,7 @@ static void lose(source *from, const char *reason)
     sh_lull_end(&from->lull);
     snprintf(delivery->reason, sizeof delivery->reason, "%s", reason);
     if (!delivery->told && from->index == 0) {
-        free(delivery->packed); /* a part of it at best */
+        free(delivery->packed); /* incomplete */
         delivery->packed = NULL;
     }
     pthread_mutex_lock(&delivery->lock);
@@ -309,7 +309,7 @@ static void on_open(void *context, sh_channel *channel)
         drop(to, sh_message());
 }
 
-/* The slot that waits for this block; answers arrive in order. */
+/* The slot that waits for this block. Answers arrive in order. */
 static slot *asked_slot(source *from, uint32_t block)
 {
     slot *found = NULL;
@@ -425,7 +425,7 @@ static bool has_others(const source *s)
 }
 
 /* Connects when due, and drops a source that sends almost nothing. A source that owes the manifest
- * is given time, because making it may take long. */
+ * gets more time, because making it may take long. */
 static void tend(source *s)
 {
     sh_channel_stats stats;
@@ -447,7 +447,7 @@ static void tend(source *s)
     drop(s, "hardly anything comes from it");
 }
 
-/* Requests blocks again that all sources refused. A reader does not wait for one forever. */
+/* Requests blocks again that all sources refused, but not forever while a reader waits. */
 static void ask_again(sh_delivery *delivery, uint64_t open)
 {
     uint32_t block = 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fetches the job's data from other devices while this one trains, checks them and keeps them in
- * the cache folder.
+ * Fetches the job's data from other devices during training, checks them and keeps them in the
+ * cache folder.
  *
  *     SH_TRY(sh_delivery_start(&delivery, &options));       // SH_MAIL_DATA reports the result
  *     SH_TRY(sh_delivery_open(&dataset, delivery, fingerprint));
  *     ... open a workbench with it ...
- *     SH_TRY(sh_delivery_begin(delivery));                  // blocks that are read are fetched
- *     ... read samples; a read waits until its blocks arrived ...
- *     sh_delivery_complete(delivery);                       // and fetch the rest in the background
+ *     SH_TRY(sh_delivery_begin(delivery));                  // fetches blocks on demand
+ *     ... read samples; a read waits for its blocks ...
+ *     sh_delivery_complete(delivery);                       // fetches the rest in the background
  *     sh_delivery_stop(delivery);                           // ends all waits
  *     sh_dataset_close(dataset);
  *     sh_delivery_free(delivery);
@@ -16,7 +16,7 @@
  * The manifest comes from the first source, the coordinator, which proves its role by its key.
  * Blocks can come from any device, because the manifest's root proves them.
  *
- * Threads: one caller, not on the loop's thread, except where "loop only" is stated.
+ * Threads: one caller, not on the loop's thread, unless "loop only".
  */
 #ifndef SHOAL_NODE_DELIVERY_H
 #define SHOAL_NODE_DELIVERY_H
@@ -26,7 +26,7 @@
 #include "node/mail/mailbox.h"
 
 #define SH_DELIVERY_WINDOW 4 /* outstanding blocks per source */
-#define SH_DELIVERY_SPARE 2  /* fewer than these: unread blocks may be requested */
+#define SH_DELIVERY_SPARE 2  /* with fewer outstanding, unread blocks may be requested */
 
 typedef struct sh_delivery sh_delivery;
 
@@ -44,31 +44,30 @@ sh_status sh_delivery_start(sh_delivery **delivery,
 
 /* After SH_MAIL_DATA with SH_OK: opens the data set, which must not be read before
  * sh_delivery_begin. `*dataset` is owned; if it is closed before that, free the delivery.
- * SH_MISMATCH: the manifest describes other data. Otherwise fails as sh_manifest_parse and
- * sh_mirror_open do. */
+ * SH_MISMATCH: other data. Else fails as sh_manifest_parse and sh_mirror_open do. */
 sh_status sh_delivery_open(sh_dataset **dataset, sh_delivery *delivery,
                            const char *fingerprint) SHOAL_CHECKED;
 
 sh_status sh_delivery_begin(sh_delivery *delivery) SHOAL_CHECKED;
 
-/* From now on also fetches unread blocks; before, the network is left to the replica that this
- * device receives. After sh_delivery_begin; may be repeated. */
+/* Also fetches unread blocks from now on; before, the replica that this device receives has the
+ * network. After sh_delivery_begin; may be repeated. */
 void sh_delivery_complete(sh_delivery *delivery);
 
 /* The job is over or the coordinator is lost: current and later waits for samples fail with
  * `status`, which is not SH_OK. Any thread. */
 void sh_delivery_fail(sh_delivery *delivery, sh_status status, const char *reason);
 
-/* Whether all blocks are here. After sh_delivery_begin. */
+/* Whether all blocks have arrived. After sh_delivery_begin. */
 bool sh_delivery_is_whole(sh_delivery *delivery);
 
 /* Bytes sent and received so far; zero for NULL. Loop only. */
 sh_channel_stats sh_delivery_stats(const sh_delivery *delivery);
 
-/* Stops fetching; waits for samples fail with SH_STOPPED. NULL is fine. */
+/* Stops fetching; waits for samples fail with SH_STOPPED. NULL is allowed. */
 void sh_delivery_stop(sh_delivery *delivery);
 
-/* After sh_delivery_stop, and after the data set is closed. NULL is fine. */
+/* After sh_delivery_stop and closing the data set. NULL is allowed. */
 void sh_delivery_free(sh_delivery *delivery);
 
 #endif

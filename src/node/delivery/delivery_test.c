@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One device with the data and one without, on one loop. */
+/* A device with the data and one without, on one loop. */
 #include "node/delivery/delivery.h"
 
 #include "base/log.h"
@@ -16,7 +16,7 @@ typedef struct stage {
     sh_listener *door;
     sh_supply *supply;
     sh_sources sources;
-    sh_status status; /* of what was last called on the loop */
+    sh_status status; /* of the last call on the loop */
     sh_channel *raw;  /* a receiver made by hand */
     sh_frame asked, answer;
     uint8_t body[64];
@@ -110,7 +110,7 @@ static void end(sh_delivery *delivery, sh_dataset *mirror)
     sh_delivery_free(delivery);
 }
 
-/* Every `stride`th sample is equal on both. */
+/* Every `stride`th sample is equal. */
 static void assert_same(const stage *s, const sh_dataset *mirror, uint32_t stride)
 {
     uint8_t here[SET_IMAGE_MOST], there[SET_IMAGE_MOST];
@@ -133,14 +133,14 @@ static void samples_come_when_they_are_read(void **state)
     stage_new(&s, true);
     sh_delivery *delivery = begin(&s, &mirror);
     assert_same(&s, mirror, 900);
-    assert_false(sh_delivery_is_whole(delivery)); /* nobody asked for the rest */
+    assert_false(sh_delivery_is_whole(delivery)); /* the rest was not requested */
     sh_delivery_complete(delivery);
     while (strstr(expect(&s, SH_MAIL_NOTE).text, "is complete: ") == NULL)
         ;
     assert_true(sh_delivery_is_whole(delivery));
     assert_same(&s, mirror, 1);
     end(delivery, mirror);
-    delivery = begin(&s, &mirror); /* all is there */
+    delivery = begin(&s, &mirror); /* complete */
     assert_true(sh_delivery_is_whole(delivery));
     assert_same(&s, mirror, 7);
     assert_non_null(strstr(expect(&s, SH_MAIL_NOTE).text, "are in the cache"));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Detects a source that owes data and sends almost none: when to ask another source, and how long
- * to leave this one alone. The caller checks it once per tick.
+ * to pause this one. The caller checks it once per tick.
  *
  *     if (sh_lull_look(&lull, owes, received_bytes) >= limit)
  *         ... ask another: sh_lull_drop(&lull) ...
@@ -16,18 +16,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SH_LULL_CRUMB 4096 /* bytes: less counts as nothing */
+#define SH_LULL_CRUMB 4096 /* bytes: fewer count as none */
 
-/* All zero at first. */
+/* Initially zero. */
 typedef struct sh_lull {
     uint64_t received; /* bytes when the count began */
     uint32_t ticks;    /* since then, with data owed */
-    uint32_t drops;    /* so far */
+    uint32_t drops;    /* total */
     uint32_t rest;     /* remaining ticks of its pause */
 } sh_lull;
 
-/* One tick; `received` counts all bytes of the connection. Returns the number of consecutive ticks
- * that together brought less than SH_LULL_CRUMB. */
+/* One tick; `received`: all bytes of the connection. Returns the number of consecutive ticks with
+ * less than SH_LULL_CRUMB in total. */
 uint32_t sh_lull_look(sh_lull *lull, bool owes, uint64_t received);
 
 /* The source was dropped for a lull: starts a pause, twice as long each time. */

@@ -9,11 +9,11 @@ static void one_that_owes_and_gives_nothing_is_counted(void **state)
     sh_lull lull = {0};
     for (uint32_t i = 1; i <= 9; i++)
         assert_int_equal(sh_lull_look(&lull, true, 0), i);
-    assert_int_equal(sh_lull_look(&lull, false, 0), 0); /* it no longer owes anything */
+    assert_int_equal(sh_lull_look(&lull, false, 0), 0); /* nothing owed */
     assert_int_equal(sh_lull_look(&lull, true, 0), 1);
 }
 
-/* A byte per tick counts as nothing; a crumb ends the lull, however many ticks it took. */
+/* A byte per tick counts as nothing; a crumb ends the lull after any number of ticks. */
 static void one_that_trickles_is_counted_too(void **state)
 {
     (void)state;
@@ -39,7 +39,7 @@ static void one_that_was_dropped_rests_longer_each_time(void **state)
         assert_false(sh_lull_rests(&lull));
     }
     sh_lull_drop(&lull);
-    assert_int_equal(lull.rest, 256); /* the most */
+    assert_int_equal(lull.rest, 256); /* the maximum */
 }
 
 static void another_connection_counts_from_the_beginning(void **state)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A try is a connection to one source. Its end only records the reason; the timer starts the next
- * try with the next source, or gives up, so that no channel is opened inside a channel's callback.
- * Lost sources are tried again in rounds with pauses; a source without the network, or with another
- * one, is not.
+ * try with the next source, or gives up. So no channel is opened in a channel's callback. Lost
+ * sources are tried again in rounds with pauses; sources with no network, or another one, are not.
  */
 #include "node/delivery/network_call.h"
 
@@ -19,7 +18,7 @@
 #define PAUSE_TICKS 10   /* between two rounds through the sources */
 #define ROUNDS 20        /* at most */
 
-/* Used by the loop from the start until the mail is posted. */
+/* Used by the loop until the mail is posted. */
 struct sh_network_call {
     sh_loop *loop;
     sh_mailbox *mailbox;
@@ -28,11 +27,11 @@ struct sh_network_call {
     sh_timer *tick;
     sh_channel *channel;  /* of the current try; NULL between tries */
     uint32_t round, next; /* the next source, and its round */
-    uint32_t current;     /* that of the try under way */
+    uint32_t current;     /* the current try's source */
     bool barred[SH_SOURCES_MAX];
     bool open, told;
-    const char *objection; /* to what the source has sent; static */
-    uint32_t pause_ticks;  /* left of a pause */
+    const char *objection; /* to the received data; static */
+    uint32_t pause_ticks;  /* remaining */
     sh_lull lull;
     uint8_t *bytes;
     size_t count;
@@ -195,7 +194,7 @@ static void on_tick(void *context)
         try_next(call);
         return;
     }
-    if (!call->open) /* the channel has its own timeout until then */
+    if (!call->open) /* until then, the channel has its own timeout */
         return;
     sh_channel_stats_get(call->channel, &stats);
     if (sh_lull_look(&call->lull, true, stats.received_bytes) == SILENT_TICKS)

@@ -7,9 +7,9 @@
  *     status = sh_network_call_take(&network, call);
  *     sh_network_call_free(call);
  *
- * Devices are asked one after the other, the coordinator first, until one sends the network: at
- * most SH_SKELETON_MOST bytes with the digest of the job's spec. Nothing else is kept or parsed, so
- * any device can send it.
+ * Devices are asked one after another, the coordinator first, until one sends the network: at most
+ * SH_SKELETON_MOST bytes with the digest in the job's spec. Anything else is discarded unparsed, so
+ * any device can be a source.
  *
  * Threads: one caller, not on the loop's thread.
  */
@@ -31,9 +31,9 @@ typedef struct sh_network_call_options {
 
 /*
  * Asks the first source. `*call` is owned: sh_network_call_free. The mail's status is SH_OK or,
- * when no source is left or ten seconds have passed, that of the last try: SH_PEER_LOST
- * (unreachable, lost, silent), SH_REFUSED (no network), SH_CORRUPT (another digest), SH_FORMAT (too
- * large), or as channels end.
+ * when no source is left or after ten seconds, that of the last try: SH_PEER_LOST (unreachable,
+ * lost, silent), SH_REFUSED (no network), SH_CORRUPT (another digest), SH_FORMAT (too large), or
+ * the status of a closed channel.
  */
 sh_status sh_network_call_start(sh_network_call **call,
                                 const sh_network_call_options *options) SHOAL_CHECKED;
@@ -42,7 +42,7 @@ sh_status sh_network_call_start(sh_network_call **call,
  * sh_network_of_bytes does. */
 sh_status sh_network_call_take(sh_network **network, sh_network_call *call) SHOAL_CHECKED;
 
-/* Closes what is open. NULL is fine. */
+/* Closes everything and frees the call. NULL is allowed. */
 void sh_network_call_free(sh_network_call *call);
 
 #endif

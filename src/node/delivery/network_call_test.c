@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One device without the network and two that may have it, on one loop. */
+/* A device without the network and two that may have it, on one loop. */
 #include "node/delivery/network_call.h"
 
 #include "net/listener.h"
@@ -15,12 +15,12 @@ typedef struct stage {
     sh_listener *door;
     sh_supply *supplies[GIVERS];
     sh_sources sources;
-    sh_status status; /* of what was last called on the loop */
+    sh_status status; /* of the last call on the loop */
     sh_network *right, *wrong;
-    sh_network large; /* larger than any; not a network */
+    sh_network large; /* too large; not a network */
 } stage;
 
-/* What a device gives. */
+/* What a device sends. */
 typedef enum gift { RIGHT, WRONG, LARGE, NOTHING, STRANGER, UNREACHED } gift;
 
 static void on_accept(void *context, sh_channel *channel, const char *identity)
@@ -85,7 +85,7 @@ static void stage_new(stage *s, const gift gifts[GIVERS])
         sh_route *route = &s->sources.items[i].route;
         route->key[0] ^= gifts[i] == STRANGER;
         if (gifts[i] == UNREACHED)
-            route->port = 1; /* where nobody listens */
+            route->port = 1; /* no listener */
     }
 }
 

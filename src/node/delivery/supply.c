@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client has two buffers: one block is sent while the next is read. Reading runs on the loop's
- * thread: it takes a fraction of a millisecond from the page cache, and a block is small enough for
- * a disk. Hashing the whole data set takes longer and has its own thread.
+ * A client has two buffers: one block is sent while the next is read. Reading on the loop's thread
+ * takes a fraction of a millisecond from the page cache, and blocks are small enough for a disk.
+ * Hashing the whole data set takes longer and has its own thread.
  */
 #include "node/delivery/supply.h"
 
@@ -31,8 +31,8 @@ typedef struct client {
     sh_frame asked[SH_SUPPLY_ASKED_MAX]; /* a ring */
     uint32_t first, count;
     buffer buffers[BUFFERS];
-    uint32_t turn, sending;             /* the next buffer; the number that the channel holds */
-    bool wants_manifest, takes_network; /* the network is on the wire */
+    uint32_t turn, sending;             /* the next buffer; number of buffers in the channel */
+    bool wants_manifest, takes_network; /* the network is being sent */
     uint32_t blocks, refused;
     uint64_t bytes;
 } client;
@@ -42,14 +42,14 @@ struct sh_supply {
     char identity[SH_LINK_IDENTITY];
     client *clients;
     uint32_t client_count;
-    sh_channel_stats stats; /* of channels that are gone */
+    sh_channel_stats stats; /* of closed channels */
 
-    /* The manifest, made by the thread, which then posts to the loop. */
-    bool making;     /* it has not posted yet */
-    bool has_thread; /* one that was not joined yet */
+    /* The manifest. Its thread posts to the loop when it is done. */
+    bool making;     /* not posted yet */
+    bool has_thread; /* not joined yet */
     pthread_t thread;
-    const sh_manifest *manifest; /* the loop's: NULL before it is made */
-    sh_manifest *made; /* owned; written by the thread, read after its post, as all below */
+    const sh_manifest *manifest; /* of the loop; NULL: not made yet */
+    sh_manifest *made; /* owned; written by the thread, read after its post, like all below */
     char reason[SH_MESSAGE_BYTES];
     double seconds;
 };
@@ -103,7 +103,7 @@ static void drop(client *gone, const char *reason)
     sh_channel_close(channel);
 }
 
-/* Reads one block, or prepares an answer without it. */
+/* Reads a block, or prepares an empty answer. */
 static size_t read_block(client *to, buffer *b, const sh_block *block)
 {
     sh_status status = SH_INVALID;
@@ -147,8 +147,8 @@ static void serve(client *to)
 
 /* ---- the manifest ---------------------------------------------------------------------------- */
 
-/* Sends a body that lives as long as the supply or, if `refusal` is not NULL, the reason why there
- * is none. */
+/* Sends a body that lives as long as the supply, or, if `refusal` is not NULL, a refusal with that
+ * reason. */
 static void answer(client *to, sh_frame_kind kind, const void *body, size_t bytes,
                    const char *refusal)
 {
@@ -213,7 +213,7 @@ static void give_manifest(client *to)
     } else if (supply->manifest != NULL) {
         answer_manifest(to, NULL);
     } else if (!supply->making) {
-        if (supply->has_thread) /* it failed; this is another try */
+        if (supply->has_thread) /* the last attempt failed */
             pthread_join(supply->thread, NULL);
         const int error = sh_thread_start(&supply->thread, make_main, supply);
         supply->has_thread = supply->making = error == 0;
@@ -355,7 +355,7 @@ void sh_supply_free(sh_supply *supply)
         return;
     if (supply->has_thread) {
         pthread_join(supply->thread, NULL);
-        sh_loop_call(supply->options.loop, pass, NULL); /* what it posted has run */
+        sh_loop_call(supply->options.loop, pass, NULL); /* waits for its post to run */
     }
     sh_manifest_free(supply->made);
     free(supply);

@@ -9,8 +9,8 @@
  *     sh_supply_close(supply);
  *     sh_supply_free(supply);
  *
- * A client connects as "data/DEVICE" (this device's number). It sends frames without a body; each
- * is answered by one frame, in order:
+ * A client connects as "data/DEVICE" (this device's number) and sends frames without a body. Each
+ * gets one frame as answer, in order:
  *
  *     MANIFEST   the packed manifest (data/manifest.h), made on a thread when the first client
  *                asks; or a `refuse` with the reason
@@ -19,7 +19,7 @@
  *                the answer; bucket: the file; view: its first byte / 4096; hop + 65536 *
  *                attempt: its bytes
  *
- * Threads: each function says. "Loop only" as in net/loop.h.
+ * Threads: see each function; "loop only" as in net/loop.h.
  */
 #ifndef SHOAL_NODE_SUPPLY_H
 #define SHOAL_NODE_SUPPLY_H
@@ -29,7 +29,7 @@
 #include "node/mail/orders.h"
 #include "onnx/network.h"
 
-#define SH_SUPPLY_CLIENTS_MAX 64 /* clients at a time */
+#define SH_SUPPLY_CLIENTS_MAX 64 /* at a time */
 #define SH_SUPPLY_ASKED_MAX 64   /* outstanding blocks per client */
 
 typedef struct sh_supply sh_supply;
@@ -56,12 +56,11 @@ bool sh_supply_accept(sh_supply *supply, sh_channel *channel, const char *identi
 /* Bytes sent and received so far; zero for NULL. Loop only. */
 sh_channel_stats sh_supply_stats(const sh_supply *supply);
 
-/* Closes all channels. NULL is fine. Loop only. */
+/* Closes all channels. NULL is allowed. Loop only. */
 void sh_supply_close(sh_supply *supply);
 
-/* After sh_supply_close: waits for the manifest's thread and frees. NULL is fine. Any thread but
- * the loop's.
- */
+/* After sh_supply_close: waits for the manifest's thread and frees. NULL is allowed. Any thread
+ * except the loop's. */
 void sh_supply_free(sh_supply *supply);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Limits the records of each device with a token bucket. Records beyond the limit are dropped and
- * counted, so that no device fills the journal's queue, which all share, or the disk.
+ * counted, so that no device fills the shared journal queue or the disk.
  *
  *     sh_allowance_apply(&from->allowance, &batch, now_ns);
  *     sh_run_journal_batch(journal, device, &batch);
@@ -13,22 +13,22 @@
 
 #include "node/record/telemetry.h"
 
-/* Steps and samples a second, and the size of a burst: a single device makes some thousand steps a
+/* Steps and samples per second, and the size of a burst: one device makes some thousand steps per
  * second with a small model. */
 #define SH_ALLOWANCE_RECORDS 4096
 #define SH_ALLOWANCE_TELL_NS 1000000000ULL /* between reports of dropped records */
 
-/* Zeroed to begin with. */
+/* Initially zero. */
 typedef struct sh_allowance {
     bool begun;
-    double left;      /* records that may come now */
-    uint64_t at_ns;   /* when `left` was reckoned */
-    uint64_t told_ns; /* when the last report was made */
+    double left;      /* records that are allowed now */
+    uint64_t at_ns;   /* time of `left` */
+    uint64_t told_ns; /* time of the last report */
     uint64_t untold;  /* dropped since the last report, by the device or here */
 } sh_allowance;
 
-/* Cuts a batch to the allowance. Sets its `dropped` to the number dropped since the last report, or
- * to 0 if that was less than SH_ALLOWANCE_TELL_NS ago. */
+/* Cuts a batch to the allowance. Sets its `dropped` to the number since the last report, or to 0 if
+ * that was less than SH_ALLOWANCE_TELL_NS ago. */
 void sh_allowance_apply(sh_allowance *allowance, sh_telemetry_batch *batch, uint64_t now_ns);
 
 #endif

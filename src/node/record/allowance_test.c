@@ -5,12 +5,12 @@
 
 #define SECOND UINT64_C(1000000000)
 
-/* What came through of batches that a device sends. */
+/* The remaining records of batches. */
 typedef struct outcome {
     uint64_t records, dropped, reports;
 } outcome;
 
-/* `count` batches of `samples` records each, within a second from `*now_ns`. */
+/* Delivers `count` batches of `samples` records within a second from `*now_ns`. */
 static outcome deliver(sh_allowance *allowance, uint64_t *now_ns, uint32_t count, uint32_t samples,
                        uint32_t steps, uint32_t dropped)
 {
@@ -35,7 +35,7 @@ static void what_devices_send_comes_through(void **state)
     (void)state;
     sh_allowance allowance = {0};
     uint64_t now_ns = 5 * SECOND;
-    for (int second = 0; second < 60; second++) { /* 3000 steps a second, ten times monitored */
+    for (int second = 0; second < 60; second++) { /* 3000 steps per second, ten times monitored */
         const outcome out = deliver(&allowance, &now_ns, 50, 1, 60, 0);
         assert_int_equal(out.records, 50 * 61);
         assert_int_equal(out.dropped, 0);
@@ -56,11 +56,11 @@ static void a_flood_is_cut_and_counted(void **state)
         reports += out.reports;
     }
     assert_in_range(records, 10 * SH_ALLOWANCE_RECORDS, 11 * SH_ALLOWANCE_RECORDS);
-    assert_in_range(reports, 10, 11); /* as an event in the journal, each */
+    assert_in_range(reports, 10, 11); /* each is an event in the journal */
     const uint64_t sent = UINT64_C(10000) * (SH_TELEMETRY_SAMPLES + SH_TELEMETRY_STEPS + 1);
     assert_int_equal(records + dropped + allowance.untold, sent);
 
-    /* It is as any device once it has stopped. */
+    /* After a pause, it is like any device. */
     now_ns += SECOND;
     (void)deliver(&allowance, &now_ns, 1, 0, 0, 0);
     assert_int_equal(deliver(&allowance, &now_ns, 10, 1, 100, 0).records, 1010);

@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "data/description.h"
 
-#define FIELD_BYTES 4096 /* of a CSV field; longer ones are cut */
+#define FIELD_BYTES 4096 /* of a CSV field; longer ones are truncated */
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
@@ -78,7 +78,7 @@ static void set_confusion(writer *w, json_t *root)
     set(w, root, "confusion", matrix);
 }
 
-/* Each in its own units, like the means. */
+/* In their own units, like the means. */
 static void set_targets(writer *w, json_t *root)
 {
     const sh_dataset_info *info = w->all->info;

@@ -8,7 +8,7 @@
  *     SH_TRY(sh_assessment_json(&json, &all));
  *     SH_TRY(sh_assessment_worst(&csv, &all));
  *
- * The JSON, in which a figure without a value is null:
+ * The JSON; null: no value:
  *
  *     {"task": "classification", "samples": 360, "loss": 0.1, "accuracy": 0.97, "top5": null,
  *      "balanced_accuracy": 0.96, "f1": 0.96, "auc": null, "average_precision": null,
@@ -32,12 +32,12 @@
 #include "data/dataset.h"
 #include "train/metrics.h"
 
-/* Everything is borrowed during the calls. */
+/* All pointers are borrowed for the call. */
 typedef struct sh_assessment {
     sh_metrics *metrics;
     const sh_dataset_info *info;
-    const char *description; /* sh_dataset_description; NULL: numbers replace names */
-    sh_split split;          /* where the samples are from */
+    const char *description; /* of the data set; NULL: numbers replace names */
+    sh_split split;          /* of the samples */
     double loss;             /* mean */
 } sh_assessment;
 
@@ -45,9 +45,9 @@ typedef struct sh_assessment {
 sh_status sh_assessment_json(json_t **json, const sh_assessment *all) SHOAL_CHECKED;
 
 /*
- * The samples kept by the metrics, largest loss first, as lines of CSV (RFC 4180) with a
- * header: index, split, target and answer (by name; labels with ; between them; of numbers a pair
- * of columns for each), the probability of the answer (classes), loss. `*text` is owned: free().
+ * CSV (RFC 4180) of the samples that the metrics kept, largest loss first, with a header: index,
+ * split, target and answer (names; labels separated by ;, numbers in a pair of columns each), the
+ * probability of the answer (classes), loss. `*text` is owned: free().
  */
 sh_status sh_assessment_worst(char **text, const sh_assessment *all) SHOAL_CHECKED;
 

@@ -5,7 +5,7 @@
 
 #include "base/test.h"
 
-/* Three samples of two outputs; `targets` as tensor/target.h has them. */
+/* Three samples of two outputs; `targets` as in tensor/target.h. */
 static sh_assessment assess(sh_dataset_info *info, sh_target target, const float given[3][2],
                             const void *targets, const char *description)
 {
@@ -81,7 +81,7 @@ static void labels_are_listed(void **state)
     sh_metrics_free(all.metrics);
 }
 
-/* A price of mean 100 and deviation 10, and a number of which nothing is known. */
+/* A price with mean 100 and deviation 10, and an undescribed number. */
 static void numbers_have_their_units(void **state)
 {
     (void)state;
@@ -110,7 +110,7 @@ static void errors_have_thresholds(void **state)
     (void)state;
     static const float given[3][2] = {{0, 0}, {0, 0}, {0, 0}};
     sh_dataset_info info;
-    /* What cannot be read as a description is as none. */
+    /* An invalid description counts as none. */
     const sh_assessment all = assess(&info, SH_TARGET_SAMPLE, given, given, "[");
     expect_json(&all, "{\"task\": \"reconstruction\", \"samples\": 3, \"loss\": 0.5, "
                       "\"accuracy\": null, \"top5\": null, \"balanced_accuracy\": null, "

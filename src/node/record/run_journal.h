@@ -9,7 +9,7 @@
  *     sh_run_journal_end(journal, "complete", hash);
  *     sh_run_journal_close(journal);
  *
- * All calls except open accept NULL and do nothing: only rank 0 has a journal.
+ * All calls except open ignore NULL: only rank 0 has a journal.
  *
  * Threads: any, except open, note and close. Only end waits for the disk.
  */
@@ -27,8 +27,8 @@
 typedef struct sh_run_journal sh_run_journal;
 
 typedef struct sh_run_journal_options {
-    const sh_run *run;         /* borrowed during the call */
-    const sh_workbench *bench; /* likewise; its trainer is there */
+    const sh_run *run;         /* borrowed for the call */
+    const sh_workbench *bench; /* likewise; with a trainer */
     const char *name;          /* of device 0, copied */
 } sh_run_journal_options;
 
@@ -50,22 +50,22 @@ void sh_run_journal_device(sh_run_journal *journal, uint32_t device, const char 
                            uint32_t lanes);
 void sh_run_journal_gone(sh_run_journal *journal, uint32_t device, const char *reason);
 
-/* Notes that the next view is due to a lost device. */
+/* The next view is due to a lost device. */
 void sh_run_journal_lost(sh_run_journal *journal);
 
-/* Records a view from its first step on. Its reason follows from the previous view: "start",
- * "join", "loss", "leave", "shares", or "links" if the seats are the same. */
+/* Records a view from its first step. The reason follows from the previous view: "start", "join",
+ * "loss", "leave", "shares", or "links" if the seats are the same. */
 void sh_run_journal_view(sh_run_journal *journal, uint32_t view, uint64_t step,
                          const sh_seat *seats, uint32_t count);
 
-/* Records another device's measurements, converted to this clock. */
+/* Records another device's measurements, with times of this clock. */
 void sh_run_journal_batch(sh_run_journal *journal, uint32_t device,
                           const sh_telemetry_batch *batch);
 
 void sh_run_journal_step(sh_run_journal *journal, const sh_progress_report *report);
 void sh_run_journal_epoch(sh_run_journal *journal, const sh_event *event);
 
-/* As sh_journal_end; waits until it is written or has failed. */
+/* Like sh_journal_end; waits until it is written or failed. */
 void sh_run_journal_end(sh_run_journal *journal, const char *status, const char *weights_hash);
 
 #endif

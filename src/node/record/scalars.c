@@ -35,5 +35,5 @@ sh_status sh_scalars_epoch(sh_scalars *scalars, double at, const sh_event *epoch
         return SH_OK;
     SH_TRY(sh_tensorboard_add(scalars->file, at, epoch->total_step, values,
                               sizeof values / sizeof *values));
-    return sh_tensorboard_flush(scalars->file); /* the following checkpoint continues after it */
+    return sh_tensorboard_flush(scalars->file); /* the next checkpoint continues after it */
 }

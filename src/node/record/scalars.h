@@ -7,11 +7,10 @@
  *     status = sh_scalars_step(&scalars, at, &report, samples_per_second);
  *     sh_tensorboard_close(scalars.file);
  *
- * Writes at most SH_SCALARS_RATE events a second, each with the means of loss and accuracy over all
- * samples since the previous event of the epoch. Does nothing without a file, or after a failure,
- * which it reports once.
+ * Writes at most SH_SCALARS_RATE events per second, each with the means over all samples since the
+ * epoch's previous event. Does nothing without a file, or after a failure, which it reports once.
  *
- * Threads: the step's.
+ * Threads: the step's thread.
  */
 #ifndef SHOAL_NODE_SCALARS_H
 #define SHOAL_NODE_SCALARS_H
@@ -24,9 +23,9 @@
 
 typedef struct sh_scalars {
     sh_tensorboard *file; /* NULL: none */
-    uint32_t epoch;       /* of the samples seen, from 0 */
-    sh_epoch_totals seen; /* samples in earlier events */
-    double at;            /* when */
+    uint32_t epoch;       /* of `seen`, from 0 */
+    sh_epoch_totals seen; /* in earlier events */
+    double at;            /* their time */
 } sh_scalars;
 
 /* `at`: seconds since 1970. */

@@ -4,7 +4,7 @@
 #include "base/scratch.h"
 #include "store/file.h"
 
-/* The float after the `number`-th tag of that name; fails without one. */
+/* The float after the `number`-th tag of this name; fails without one. */
 static float value_of(const char *file, size_t bytes, const char *tag, int number)
 {
     float value;
@@ -68,7 +68,7 @@ static void tells_means_since_the_last_event(void **state)
     add(&scalars, 1000.6, 11, 2, (sh_epoch_totals){40, 10, 1});
     assert_ok(sh_scalars_epoch(
         &scalars, 1001, &(sh_event){.total_step = 11, .val_loss = 0.25, .val_accuracy = 0.5}));
-    char *file = content(&bytes, folder); /* all of it, in case that the program is killed */
+    char *file = content(&bytes, folder); /* all is written, even if the program is killed */
     static const float loss[] = {2, 0.75F, 4}, accuracy[] = {0.5F, 1, 0.1F};
     assert_int_equal(count(file, bytes, "train/loss"), 3);
     for (int i = 0; i < 3; i++) {

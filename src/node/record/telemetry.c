@@ -19,11 +19,11 @@ struct sh_telemetry {
     sh_telemetry_options options;
     sh_monitor *monitor;
     atomic_bool closing;
-    uint64_t handed_ns; /* the monitor's thread, as the next */
+    uint64_t handed_ns; /* of the monitor's thread, like the next */
     sh_telemetry_batch *handing;
 
     pthread_mutex_t lock;
-    sh_telemetry_batch *filling; /* guarded by lock, as all below */
+    sh_telemetry_batch *filling; /* guarded by lock, like all below */
     sh_channel_stats stats;
     bool counted; /* the stats are known */
 };
@@ -42,7 +42,7 @@ static void count_network(void *context, sh_sample *sample)
     const sh_socket_traffic *traffic = &stats.traffic;
     sample->figures[SH_FIGURE_network_sent_bytes] = (double)stats.sent_bytes;
     sample->figures[SH_FIGURE_network_received_bytes] = (double)stats.received_bytes;
-    if (traffic->sent_segments == 0) /* the system does not say */
+    if (traffic->sent_segments == 0) /* unknown to the system */
         return;
     sample->figures[SH_FIGURE_network_sent_packets] = (double)traffic->sent_segments;
     sample->figures[SH_FIGURE_network_received_packets] = (double)traffic->received_segments;
@@ -200,7 +200,7 @@ sh_status sh_telemetry_batch_read(sh_telemetry_batch *batch, const Shoal__Figure
 
 void sh_telemetry_batch_move(sh_telemetry_batch *batch, uint64_t here_ns)
 {
-    const uint64_t by = here_ns - batch->now_ns; /* either way, modulo 2^64 */
+    const uint64_t by = here_ns - batch->now_ns; /* in either direction, modulo 2^64 */
     for (uint32_t i = 0; i < batch->sample_count; i++)
         batch->samples[i].at_ns += by;
     for (uint32_t i = 0; i < batch->step_count; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device's measurements: monitor samples and step times, delivered about once a second as a
- * *batch*, which is sent to the coordinator as a message.
+ * A device's measurements: monitor samples and step times, delivered about once per second as a
+ * *batch*, which is sent to the coordinator.
  *
  *     SH_TRY(sh_telemetry_open(&telemetry, &(sh_telemetry_options){on_batch, member}));
  *     sh_telemetry_step(telemetry, &times);
@@ -10,8 +10,7 @@
  *     SH_TRY(sh_telemetry_batch_read(&batch, message->figures));
  *     sh_telemetry_batch_move(&batch, arrived_ns);
  *
- * Measurements that arrive faster than they can be delivered are dropped and counted. No call
- * waits.
+ * Measurements that cannot be delivered in time are dropped and counted. No call waits.
  *
  * Threads: any for step and network; the sink is called on the monitor's thread. A batch is a
  * value.
@@ -27,11 +26,11 @@
 #define SH_TELEMETRY_SAMPLES 32
 #define SH_TELEMETRY_STEPS 512
 #define SH_TELEMETRY_PERIOD_NS 1000000000ULL
-#define SH_TELEMETRY_STEPS_SOON 64 /* steps that trigger delivery before the period ends */
+#define SH_TELEMETRY_STEPS_SOON 64 /* steps that trigger an early delivery */
 
 typedef struct sh_telemetry_batch {
     uint64_t now_ns;  /* time of delivery, by the device's clock */
-    uint32_t dropped; /* dropped samples and steps */
+    uint32_t dropped; /* samples and steps */
     uint32_t sample_count, step_count;
     sh_sample samples[SH_TELEMETRY_SAMPLES];
     sh_step_times steps[SH_TELEMETRY_STEPS];
@@ -44,12 +43,12 @@ typedef struct sh_telemetry_options {
     void *context;                                                /* until it is closed */
 } sh_telemetry_options;
 
-/* Owned: close it. SH_NO_MEMORY, SH_IO as sh_monitor_start. */
+/* Owned: close it. SH_NO_MEMORY; SH_IO as sh_monitor_start. */
 sh_status sh_telemetry_open(sh_telemetry **telemetry,
                             const sh_telemetry_options *options) SHOAL_CHECKED;
-void sh_telemetry_close(sh_telemetry *telemetry); /* NULL is fine */
+void sh_telemetry_close(sh_telemetry *telemetry); /* NULL is allowed */
 
-/* Accepts NULL, as the next call does. */
+/* Accepts NULL, like the next call. */
 void sh_telemetry_step(sh_telemetry *telemetry, const sh_step_times *times);
 
 /* Total traffic of this process's channels: the figures network_... */

@@ -35,7 +35,7 @@ static json_t *number(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-/* `sample` and `target` have room for one of each. */
+/* `room`: space for a sample and a target. */
 static sh_status sample_json(json_t **json, const sh_assessment *all, const sh_dataset *dataset,
                              const sh_worst_sample *worst, void *room[2])
 {

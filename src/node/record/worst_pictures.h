@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The samples with the largest losses and their pictures, for worst.json in a run's folder, so that
- * they can be viewed without the data.
+ * The samples with the largest losses and their pictures, for worst.json in a run's folder, to view
+ * them without the data.
  *
  *     json_t *json;
  *     SH_TRY(sh_worst_pictures_json(&json, &assessment, dataset));
@@ -28,7 +28,7 @@
 sh_status sh_worst_pictures_json(json_t **json, const sh_assessment *all,
                                  const sh_dataset *dataset) SHOAL_CHECKED;
 
-/* The same as text: owned, free(). */
+/* Likewise as text: owned, free(). */
 sh_status sh_worst_pictures_text(char **text, const sh_assessment *all,
                                  const sh_dataset *dataset) SHOAL_CHECKED;
 
