@@ -95,7 +95,7 @@ sh_status sh_model_list(size_t index, sh_model_info *info)
             flops += sh_graph_cost(graph, node).flops;
     }
     fresh.parameters = sh_model_parameters(graph);
-    /* A multiply-add counts as two operations. */
+    /* a multiply-add is two operations */
     fresh.multiply_adds = (uint64_t)(flops / 2);
     sh_graph_free(graph);
     *info = fresh;
@@ -110,7 +110,7 @@ sh_status sh_model_memory_of(size_t index, sh_model_memory *memory)
     return sh_model_memory_find(memory, &options);
 }
 
-/* The public sink receives its level as a number, so that its header is self-contained. */
+/* The public sink gets its level as a number, so that its header is self-contained. */
 static sh_log_line *public_sink; /* set before threads start, like the log's own sink */
 
 static void pass_on(void *context, sh_log_level level, const char *line)

@@ -25,8 +25,8 @@ static sh_status write_text(const sh_run *run, const char *name, const char *tex
     return sh_file_replace(path, text, strlen(text));
 }
 
-/* An upper bound of a pass's time; 0: unknown. Per sample, a training step computes more than a
- * validation. */
+/* An upper bound of the evaluation's time; 0: unknown. Per sample, a training step computes
+ * more. */
 static double seconds_of(const sh_workbench *bench)
 {
     const sh_dataset_info *info = sh_pipeline_about(bench->pipeline);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The evaluation of a run's weights in its folder, written at the end: the results of `shoal eval
- * RUN` as metrics.json (node/record/assessment.h), and the samples with the largest losses as
- * worst.csv, some of them with pictures as worst.json.
+ * Evaluates a run's weights at its end and writes to its folder: the results of `shoal eval RUN` as
+ * metrics.json (node/record/assessment.h), and the samples with the largest losses as worst.csv,
+ * some with pictures as worst.json.
  *
  *     const sh_appraisal asked = {.bench = bench, .measure = &measure, .run = run};
  *     SH_TRY(sh_appraisal_write(&metrics, &asked));
  *
- * Threads: the step's.
+ * Threads: the step's thread.
  */
 #ifndef SHOAL_NODE_APPRAISAL_H
 #define SHOAL_NODE_APPRAISAL_H
@@ -17,12 +17,12 @@
 
 #define SH_APPRAISAL_WORST 100 /* samples */
 
-/* Everything is borrowed during the call. */
+/* All pointers are borrowed for the call. */
 typedef struct sh_appraisal {
     sh_workbench *bench;  /* without other devices; afterwards its trainer can only measure */
-    sh_measure **measure; /* the measure that receives the lanes' answers */
+    sh_measure **measure; /* receives the lanes' answers */
     const sh_run *run;
-    double limit_s; /* time limit, as predicted from the steps so far; 0: none */
+    double limit_s; /* time limit, predicted from earlier steps; 0: none */
 } sh_appraisal;
 
 /* Loads the weights of a checkpoint into the replica, to be measured and exported. */
@@ -32,7 +32,7 @@ sh_status sh_appraisal_hold(sh_replica *replica, const char *path) SHOAL_CHECKED
  * file of an earlier call may remain. */
 sh_status sh_appraisal_write(char **metrics, const sh_appraisal *asked) SHOAL_CHECKED;
 
-/* The figures in the folder are of other weights from now on. */
+/* Deletes the files, because the weights change. */
 void sh_appraisal_forget(const sh_run *run);
 
 #endif

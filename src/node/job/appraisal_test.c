@@ -46,7 +46,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A file of the run; owned, NULL: there is none. */
+/* A file of the run; owned; NULL: missing. */
 static char *file_of(const char *name)
 {
     char path[SH_PATH_BYTES], *text = NULL;
@@ -104,7 +104,7 @@ static void weights_come_from_the_checkpoint_that_is_named(void **state)
                  "/nowhere/best.safetensors");
 }
 
-/* With a speed that is not known it is tried; with a known one it may be too long. */
+/* With an unknown speed it is tried; with a known one it may be too long. */
 static void a_pass_may_be_too_long(void **state)
 {
     (void)state;

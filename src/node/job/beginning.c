@@ -10,7 +10,7 @@
 #include "onnx/unfolded.h"
 #include "train/pretrained.h"
 
-/* Adds to a line for people. */
+/* Appends to a note for the user. */
 static void add_note(void *context, const char *text)
 {
     char *note = context;
@@ -18,7 +18,7 @@ static void add_note(void *context, const char *text)
     snprintf(note + used, SH_MESSAGE_BYTES - used, "%s%s", used == 0 ? "" : "; ", text);
 }
 
-/* Notes about the model for the user. */
+/* Collects notes about the model. */
 static sh_status tell_model(const sh_workbench *bench, char note[SH_MESSAGE_BYTES])
 {
     const sh_problem problem = sh_lanes_problem(sh_pipeline_about(bench->pipeline));
@@ -46,7 +46,7 @@ done:
     return status;
 }
 
-/* Restores batch norms if the job asks for it. */
+/* Restores batch norms if the job requests it. */
 static sh_status restore_norms(sh_workbench *bench, const sh_onnx *file,
                                char note[SH_MESSAGE_BYTES])
 {

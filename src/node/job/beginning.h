@@ -18,8 +18,8 @@
 
 /*
  * `data` as for sh_workbench_open. `pretrained`: a file of weights, or NULL. `note`: a line for the
- * user, or empty. `*bench` is owned, even if the weights do not fit. The hash of weights from a
- * file becomes part of the bench's job.
+ * user, or empty. `*bench` is owned, even if the weights do not fit. The hash of a file's weights
+ * becomes part of the bench's job.
  */
 sh_status sh_beginning_open(sh_workbench **bench, const sh_job *job, const sh_workbench_data *data,
                             const char *pretrained, char note[SH_MESSAGE_BYTES]) SHOAL_CHECKED;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The request is a file with a device's name, possibly empty; the answer is a file with "yes NAME"
- * or "no REASON". */
+/* The request is a file with a device's name, or empty; the answer is a file with "yes NAME" or "no
+ * REASON". */
 #include "node/job/bequest.h"
 
 #include <poll.h>

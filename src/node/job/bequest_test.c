@@ -28,7 +28,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* The other side: asks, and waits for the answer. */
+/* Asks and waits for the answer. */
 typedef struct asker {
     const char *device;
     char receiver[SH_NAME_BYTES], message[SH_MESSAGE_BYTES];
@@ -43,7 +43,7 @@ static void *ask(void *context)
     return NULL;
 }
 
-/* Looks until a request comes. */
+/* Checks until a request arrives. */
 static void take(sh_bequest *bequest, uint64_t *now_ns)
 {
     while (!sh_bequest_take(bequest, run, *now_ns))
@@ -73,14 +73,14 @@ static void requests_are_answered(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(one.status, SH_REFUSED);
     assert_string_equal(one.message, "attic is not there");
-    /* Nothing is left. */
+    /* All files are gone. */
     assert_false(sh_bequest_take(&bequest, run, now_ns + 1000000000));
     char answer[SH_PATH_BYTES];
     assert_ok(sh_run_path(run, SH_RUN_ANSWER, answer));
     assert_int_not_equal(access(answer, F_OK), 0);
 }
 
-/* A stage may be a millisecond: the disk is not asked in each. */
+/* A stage may take a millisecond: not each accesses the disk. */
 static void it_looks_a_few_times_a_second(void **state)
 {
     (void)state;

@@ -22,7 +22,7 @@ typedef struct sh_cadence {
     uint64_t last_ns, last_steps;   /* of the last checkpoint */
 } sh_cadence;
 
-/* "60s", "100steps", or "0" for none; NULL is 60s. SH_INVALID says what it must be. */
+/* "60s", "100steps", or "0" for never; NULL: 60s. SH_INVALID: the message has the valid forms. */
 sh_status sh_cadence_parse(sh_cadence *cadence, const char *text) SHOAL_CHECKED;
 
 void sh_cadence_restart(sh_cadence *cadence, uint64_t now_ns, uint64_t steps);

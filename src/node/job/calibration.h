@@ -6,8 +6,8 @@
  *                                   .context = &sums};
  *     SH_TRY(sh_calibrate(&asked));
  *
- * Evaluates the network on one lane. The samples are evenly spaced in the training split, in its
- * first epoch, in groups, and in the same order on every device.
+ * Evaluates the network on one lane. Samples are evenly spaced in the training split, as in its
+ * first epoch, in groups, and in the same order on all devices.
  *
  * Threads: caller locks.
  */
@@ -16,7 +16,7 @@
 
 #include "train/workbench.h"
 
-#define SH_CALIBRATION_SAMPLES SIZE_MAX /* the samples, in the place of a node */
+#define SH_CALIBRATION_SAMPLES SIZE_MAX /* stands for the samples instead of a node */
 
 typedef struct sh_calibration {
     const sh_workbench *bench; /* open, with the weights of the model */

@@ -15,12 +15,12 @@
 #define NORM 1
 #define RELU 2
 
-/* What was given, and what it is checked against. */
+/* What `take` received, and what to expect. */
 typedef struct taken {
     const sh_workbench *bench;
     uint32_t wanted;
-    size_t groups, samples; /* groups of samples, and samples in all */
-    size_t results[3];      /* by node of the three above */
+    size_t groups, samples; /* of samples: groups, total */
+    size_t results[3];      /* by node: NORM, RELU ... */
     size_t others;
     float norm[GROUP * 8 * PIXELS];
     size_t fails_at; /* result after which `take` fails; 0: never */
@@ -101,7 +101,7 @@ static int set_up(void **state)
     return setenv("XDG_CACHE_HOME", scratch_folder, 1);
 }
 
-/* A run may write over its inputs: what is given has to be what was read. */
+/* A run may overwrite its inputs, but `take` must get the read samples. */
 static void samples_are_evenly_spaced(void **state)
 {
     (void)state;

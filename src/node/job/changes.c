@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A training that was changed and killed before its next checkpoint resumes from the previous one,
- * with that checkpoint's job: the change never took effect. So a change at the checkpoint's own
- * step is kept only if the checkpoint's job has it, and later changes are dropped.
+ * A training that was changed and killed before its next checkpoint resumes from the previous one
+ * with that checkpoint's job: the change never took effect. So a change at the checkpoint's step is
+ * kept only if the checkpoint's job has it, and later changes are dropped.
  */
 #include "node/job/changes.h"
 

@@ -4,7 +4,7 @@
  *
  *     "changes": [{"step": 640, "lr": [0.1, 0.01]}, ...]      from this step on: old, new
  *
- *     SH_TRY(sh_changes_add(json, text, &before, &now, 640)); // json: the job as it is now
+ *     SH_TRY(sh_changes_add(json, text, &before, &now, 640)); // json: the current job
  *
  * Threads: any; values.
  */
@@ -16,17 +16,17 @@
 #include "base/fail.h"
 #include "shoal/job.h"
 
-#define SH_CHANGES_MAX 1024 /* older ones are left out */
+#define SH_CHANGES_MAX 1024 /* older ones are omitted */
 
 /*
  * Sets `changes` of `json`: those in `file`, the text of the previous job.json (NULL or malformed:
  * none), up to the checkpoint at `steps` with the job `before`; then the differences between
- * `before` and `now`. Without changes there is no key.
+ * `before` and `now`. Omits the key without changes.
  */
 sh_status sh_changes_add(json_t *json, const char *file, const sh_job *before, const sh_job *now,
                          uint64_t steps) SHOAL_CHECKED;
 
-/* "lr 0.1 becomes 0.01, warmup 0 becomes 2": the differences, cut at `bytes`; "": none. */
+/* "lr 0.1 becomes 0.01, warmup 0 becomes 2": the differences, truncated to `bytes`; "": none. */
 sh_status sh_changes_print(char *text, size_t bytes, const sh_job *before,
                            const sh_job *now) SHOAL_CHECKED;
 

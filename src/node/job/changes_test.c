@@ -16,7 +16,7 @@ static sh_job job_with(float lr)
     return job;
 }
 
-/* job.json, as far as its changes go; owned. */
+/* The changes in job.json; owned. */
 static char *written(const char *file, const sh_job *before, const sh_job *now, uint64_t steps)
 {
     json_t *json;
@@ -52,7 +52,7 @@ static void changes_are_added(void **state)
     free(same);
 }
 
-/* From a checkpoint that was written before it, or at the same step with or without it. */
+/* The checkpoint is from before the change, or from its step with or without it. */
 static void changes_that_never_came_about_are_left_out(void **state)
 {
     (void)state;

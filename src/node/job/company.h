@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The devices that train together: this one alone, a crew that it coordinates (`crew`: local
- * devices and those that join), or the ranks started by mpirun or srun (`ranks`). Each has a table
- * of operations.
+ * The devices that train together: this one alone, a crew that it coordinates (`crew`: local and
+ * joining devices), or ranks started by mpirun or srun (`ranks`). Each kind has a table of
+ * operations.
  *
  *     SH_TRY(sh_company_check(&options));
  *     SH_TRY(sh_company_open(&company, &options));
- *     SH_TRY(sh_company_unite(company, prepare(company)));    // fails for all where one fails
+ *     SH_TRY(sh_company_unite(company, prepare(company)));    // fails for all if one fails
  *     SH_TRY(sh_company_assemble(company));
  *     SH_TRY(sh_company_run(company, &course, &ending));
  *     SH_TRY(sh_company_reports(company, &own, &reports, &count));
  *     status = sh_company_dismiss(company, status, message);
  *     sh_company_close(company, stopped);
  *
- * Threads: the step's, unless stated. That thread must outlive the local devices, which the system
+ * Threads: the step's thread, unless stated. It must outlive the local devices, which the system
  * ends with the thread that started them.
  */
 #ifndef SHOAL_NODE_COMPANY_H
@@ -28,16 +28,16 @@
 
 typedef struct sh_company sh_company;
 
-/* The slots from `check` on are optional, except `open`: without one, the function of that name
- * below acts as for a device that trains alone. */
+/* The slots from `check` on are optional, except `open`. Without one, the function of the same name
+ * below acts as for a single device. */
 typedef struct sh_company_ops {
     const char *purpose; /* of its memory */
     size_t bytes;        /* of its struct */
 
-    /* Whether it serves a training with these options. Any thread, as the next two. */
+    /* Whether it serves a training with these options. Any thread, like the next two. */
     bool (*fits)(const sh_train_options *options);
 
-    /* SH_INVALID or SH_UNSUPPORTED, with the remedy: other options, or another launcher. */
+    /* SH_INVALID or SH_UNSUPPORTED; the message has the remedy. */
     sh_status (*check)(const sh_train_options *options);
 
     /* The number of devices that start the training; at least 1. */
@@ -51,11 +51,11 @@ typedef struct sh_company_ops {
     sh_status (*unite)(sh_company *company, sh_status status);
 
     /* The bench is started. SH_MISMATCH on all ranks if any rank's program, job, data, arithmetic
-     * or replica differs from rank 0's; names these ranks. */
+     * or replica differs from rank 0's; the message names these ranks. */
     sh_status (*compare)(sh_company *company);
 
-    /* The run's folder is open. Opens the door, tells the observer the token, starts the local
-     * devices, and takes device 0's place in the job: `agent`. */
+    /* The run's folder is open. Opens the door, reports the token, starts the local devices, and
+     * takes device 0's place in the job: `agent`. */
     sh_status (*assemble)(sh_company *company);
 
     /* Tells the journal that this device enters a view with its next step. */
@@ -64,8 +64,8 @@ typedef struct sh_company_ops {
     /* The view to announce (sh_part.announce). Any thread. */
     bool (*announce)(sh_company *company, bool last, uint64_t *view);
 
-    /* As sh_course.on_idle: forwards messages for the user. SH_STOPPED before the first view;
-     * SH_PEER_LOST: the job cannot go on. */
+    /* Like sh_course.on_idle: forwards messages for the user. SH_STOPPED before the first view;
+     * SH_PEER_LOST: the job cannot continue. */
     sh_status (*idle)(sh_company *company, bool wait, bool *over);
 
     sh_status (*run)(sh_company *company, sh_course *course, sh_ending *ending);
@@ -77,8 +77,8 @@ typedef struct sh_company_ops {
     /* Tells all devices why the job ends. */
     void (*fail)(sh_company *company, const char *reason);
 
-    /* The training has ended with this status and message: dismisses the others. Returns this
-     * process's result: only rank 0 reports a failure that all ranks saw. */
+    /* The training ended with this status and message: dismisses the others. Returns this process's
+     * result: only rank 0 reports a failure that all ranks saw. */
     sh_status (*dismiss)(sh_company *company, sh_status status, const char *message);
 
     /* After dismiss. `in_haste`: the process was asked to end. */
@@ -91,14 +91,14 @@ struct sh_company {
     const sh_train_options *options;
 
     char name[SH_NAME_BYTES]; /* of this device; the host's unless open changes it */
-    uint32_t devices;         /* at the start, as ops->devices says */
+    uint32_t devices;         /* at the start, from ops->devices */
     /* Set by open. */
-    uint32_t here;      /* of these devices on this machine, which share its cores; else 1 */
+    uint32_t here;      /* those of them on this machine, which share its cores; else 1 */
     uint32_t rank;      /* 0 except for ranks */
     sh_engine *engine;  /* without an agent: reduces over all devices; borrowed */
-    bool may_share;     /* other devices may need what the replica and the sums hold */
-    bool may_be_killed; /* may be killed soon after a request to end: save_now is called on another
-                           thread */
+    bool may_share;     /* other devices may need the replica and the sums */
+    bool may_be_killed; /* it may be killed soon after a request to end: another thread calls
+                           save_now */
 
     /* Set by the training when available; borrowed. */
     sh_workbench *bench;
@@ -110,9 +110,9 @@ struct sh_company {
     char lanes_text[16];
     void (*save_now)(void *context);
     void *context;
-    const sh_legacy *legacy; /* of the coordinator that this one succeeds; NULL: none */
-    sh_door moved;           /* out: the address of a device that succeeds this one; port 0: none */
-    sh_token token;          /* out, likewise: the job's */
+    const sh_legacy *legacy; /* of the coordinator that it succeeds; NULL: none */
+    sh_door moved;           /* out: the address of its successor; port 0: none */
+    sh_token token;          /* out: the job's token; likewise */
     sh_agent *agent;         /* set by assemble; NULL: the devices do not change */
 };
 
@@ -122,7 +122,7 @@ extern const sh_company_ops sh_company_ranks, sh_company_crew;
 sh_status sh_company_open(sh_company **company, const sh_train_options *options) SHOAL_CHECKED;
 void sh_company_close(sh_company *company, bool in_haste);
 
-/* As the slots of these names. */
+/* See the slots with these names. */
 sh_status sh_company_check(const sh_train_options *options) SHOAL_CHECKED;
 uint32_t sh_company_devices(const sh_train_options *options);
 sh_status sh_company_unite(sh_company *company, sh_status status) SHOAL_CHECKED;

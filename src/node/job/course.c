@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Without an agent (alone, or as a rank) a device stays in one view, and an aborted stage ends the
- * course. An agent repairs the cause of an aborted stage, and only this device's own fault ends the
+ * Without an agent (alone, or as a rank), a device stays in one view, and an aborted stage ends the
+ * course. An agent repairs the cause of an aborted stage; only this device's own fault ends the
  * course.
  */
 #include "node/job/course.h"
@@ -41,7 +41,7 @@ static bool is_over(const sh_course *course)
     return !due && (course->stopped || sh_trainer_is_over(course->bench->trainer));
 }
 
-/* One stage of the task; *next_view from the trailer. */
+/* Runs one stage; *next_view comes from the trailer. */
 static sh_status run_stage(sh_course *course, const sh_task *task, sh_engine *engine,
                            uint32_t *next_view)
 {
@@ -67,7 +67,7 @@ static sh_status run_stage(sh_course *course, const sh_task *task, sh_engine *en
     if (course->bench->flip.armed)
         sh_flip_when_due(&course->bench->flip, course->bench->replica);
     *next_view = 0;
-    if (course->view != task->view) { /* another view, or this one with other devices */
+    if (course->view != task->view) { /* another view, or the same with other devices */
         course->view = task->view;
         course->devices = task->devices;
         course->views++;
@@ -160,7 +160,7 @@ static sh_status do_tasks(sh_course *course)
         case SH_TASK_WAIT:
             SH_TRY(course->on_idle(course->context, true, &over));
             break;
-        case SH_TASK_FETCH: /* the loop does it */
+        case SH_TASK_FETCH: /* the loop fetches it */
             break;
         case SH_TASK_CHECK:
             sh_agent_tell(course->agent, &(sh_participant_event){
@@ -186,7 +186,7 @@ sh_status sh_course_run(sh_course *course, sh_ending *ending)
     const bool fixed = course->agent == NULL;
     sh_status status = fixed ? SH_OK : do_tasks(course);
     if (!fixed && status == SH_NUMERIC && course->not_finite[0] != '\0')
-        status = sh_fail(status, "%s", course->not_finite); /* it names step and tensor */
+        status = sh_fail(status, "%s", course->not_finite); /* names step and tensor */
     while (fixed && status == SH_OK && !is_over(course)) {
         uint32_t next_view;
         const sh_task task = {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The course of a training on one device: stage after stage, validation at the end of an epoch and
- * of the job, an end on request. It decides by what all devices of a view know, or the agent
- * does.
+ * The course of a training on one device: stages, validation at the end of an epoch and of the job,
+ * an end on request. Decisions depend only on what all devices of a view know, or are the agent's.
  *
  *     SH_TRY(sh_course_run(&course, &ending));
  *
- * Threads: the step's; observers are called on it.
+ * Threads: the step's thread; it calls observers.
  */
 #ifndef SHOAL_NODE_COURSE_H
 #define SHOAL_NODE_COURSE_H
@@ -19,47 +18,48 @@
 
 typedef enum sh_ending {
     SH_ENDING_COMPLETE,
-    SH_ENDING_STOPPED,   /* asked for; all are at the same step */
-    SH_ENDING_DISMISSED, /* this device's part is over, the job may go on */
+    SH_ENDING_STOPPED,   /* on request; all devices are at the same step */
+    SH_ENDING_DISMISSED, /* this device's part is over, the job may continue */
 } sh_ending;
 
 typedef struct sh_course {
     sh_workbench *bench;
-    sh_agent *agent;     /* says what to do; NULL: the devices stay as they are */
-    sh_engine *engine;   /* without an agent: adds up over these devices */
-    sh_range share;      /* likewise: the grains of a full step that this one computes */
+    sh_agent *agent;     /* gives tasks; NULL: the devices do not change */
+    sh_engine *engine;   /* without an agent: sums over these devices */
+    sh_range share;      /* likewise: its grains of a full step */
     const sh_stop *stop; /* asks all devices to end after the step; NULL: never */
 
-    /* Required with an agent: reads the mail that arrived; with `wait` there is nothing to do
-     * until SH_MAIL_TASK comes. *over where the job is. A failure ends the course. */
+    /* Required with an agent: reads the mail; with `wait`, waits for SH_MAIL_TASK. Sets *over if
+     * the job is over. A failure ends the course. */
     sh_status (*on_idle)(void *context, bool wait, bool *over);
 
-    /* The view that this device is to announce (sh_part.announce); optional, as all below. Asked
-     * until the agent is closed. */
+    /* The view to announce (sh_part.announce); optional, like all below. Called until the agent is
+     * closed. */
     bool (*announce)(void *context, bool last, uint64_t *view);
-    bool (*hurry)(void *context); /* likewise sh_part.hurry */
+    bool (*hurry)(void *context); /* see sh_part.hurry; likewise */
 
-    /* This device enters a view, the first one or another. */
+    /* This device enters a view. */
     void (*on_view)(void *context, uint32_t view, uint32_t devices);
 
-    /* A step was applied; after a validation; both on this device only, so they may be slow. */
+    /* A step was applied; a validation ended. Only on this device, so they may be slow. */
     sh_status (*on_step)(void *context, const sh_progress_report *report);
     sh_status (*on_validated)(void *context, const sh_progress_report *report,
                               const sh_sum_totals *validation);
     void *context;
 
-    uint64_t redone_steps; /* out: counted since the start of the course */
-    uint32_t views;        /* out: that this device was in */
-    bool whole;            /* out: the replica; false where it was being brought along */
+    uint64_t redone_steps; /* out: since the start of the course */
+    uint32_t views;        /* out: number of views with this device */
+    bool whole;            /* out: the replica is complete; false: it was being received */
 
-    /* The course's own: zero. */
+    /* For the course; initially zero. */
     uint32_t view, devices;
     bool stopped;
-    char not_finite[SH_MESSAGE_BYTES]; /* what was not, in the last stage that failed by that */
+    char not_finite[SH_MESSAGE_BYTES]; /* message of the last stage with numbers that are not finite
+                                        */
 } sh_course;
 
-/* Runs from where the replica stands to the job's end. Afterwards the replica is the caller's; if
- * it is whole, it is as after its last step, also after a failure. */
+/* Runs from the replica's position to the job's end. Afterwards the replica belongs to the caller;
+ * if it is whole, it is in the state after its last step, also after a failure. */
 sh_status sh_course_run(sh_course *course, sh_ending *ending) SHOAL_CHECKED;
 
 #endif

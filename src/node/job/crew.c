@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The company of a coordinating device: its door and token, the local devices that it starts, and
- * messages about all of them for the user.
+ * messages about all devices for the user.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 typedef struct sh_crew {
     sh_company company; /* first */
     char token_file[SH_PATH_BYTES], doors_file[SH_PATH_BYTES];
-    uint32_t doors_changes; /* that the file has */
+    uint32_t doors_changes; /* in the file */
     char first_grain[SH_DIGEST_TEXT];
     sh_bequest bequest;
     sh_mailbox *mailbox;
@@ -33,7 +33,7 @@ typedef struct sh_crew {
     bool begun; /* from the first view on, the course handles losses and stop requests */
 } sh_crew;
 
-/* The number of devices that this process starts, with itself. */
+/* The number of devices that this process starts, including itself. */
 static uint32_t count_local(const sh_train_options *options)
 {
     return options->devices == 0 ? 1 : options->devices;
@@ -73,7 +73,7 @@ static sh_status look_for_successor(sh_crew *crew)
     char *text;
     sh_doors_read(&doors, crew->doors_file);
     if (doors.count == 0 || sh_file_read_own(&text, NULL, crew->token_file, SH_TOKEN_TEXT) != SH_OK)
-        return SH_OK; /* there were no others, or they could not return */
+        return SH_OK; /* there were no other devices, or they could not return */
     const sh_status parsed = sh_token_parse(&company->token, text, strlen(text));
     sh_key_free(text, strlen(text));
     if (parsed != SH_OK)
@@ -95,7 +95,7 @@ static sh_status look_for_successor(sh_crew *crew)
     return sh_fail(SH_ABORTED, "another device coordinates the job now");
 }
 
-/* For a restart of the coordinator, which would otherwise continue alone. */
+/* Saves the doors, because a restarted coordinator would otherwise continue alone. */
 static void note_doors(sh_crew *crew)
 {
     sh_doors doors;
@@ -108,7 +108,7 @@ static void note_doors(sh_crew *crew)
         sh_log(SH_LOG_WARN, "doors.unwritten", "reason=\"%s\"", sh_message());
 }
 
-/* Hands the job over if the user asks for it. The result arrives by mail. */
+/* Hands the job over if the user requests it. The result arrives by mail. */
 static void see_bequest(sh_crew *crew)
 {
     char receiver[SH_NAME_BYTES];
@@ -208,7 +208,7 @@ static sh_status idle(sh_company *company, bool wait, bool *over)
             observe(crew, &(sh_event){.kind = SH_EVENT_NOTE, .text = mail.text});
             break;
         case SH_MAIL_CHILD:
-            if (!crew->begun) /* else the job goes on without */
+            if (!crew->begun) /* else the job continues */
                 return sh_fail(SH_PEER_LOST, "%s before the training began", mail.text);
             break;
         case SH_MAIL_END:
@@ -254,7 +254,7 @@ static void fail(sh_company *company, const char *reason)
 static sh_status dismiss(sh_company *company, sh_status status, const char *message)
 {
     sh_crew *crew = (sh_crew *)company;
-    if (status == SH_OK) { /* nobody returns to a complete job */
+    if (status == SH_OK) { /* a complete job has no further use for them */
         sh_invitation_forget(crew->token_file);
         unlink(crew->doors_file);
     }

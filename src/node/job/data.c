@@ -22,7 +22,7 @@ static const char *loss_of(sh_target target)
     return names[target];
 }
 
-/* What a network is given, in words. */
+/* Describes the inputs of a network. */
 static void describe_inputs(char text[INPUTS_BYTES], const sh_dataset_info *info)
 {
     if (info->element == SH_ELEMENT_FLOAT) {

@@ -26,7 +26,7 @@ typedef struct describer {
     size_t layer_capacity, problem_capacity, note_capacity;
     const sh_graph *graph;
     const sh_onnx *model;
-    sh_status status; /* of memory */
+    sh_status status; /* SH_NO_MEMORY or SH_OK */
 } describer;
 
 static void copy(char *to, size_t bytes, const char *text)
@@ -79,7 +79,7 @@ static sh_described_layer *add_layer(describer *d, const char *name, const char 
     return layer;
 }
 
-/* "16x32x32" of a value [1, 16, 32, 32]. */
+/* "16x32x32" for [1, 16, 32, 32]. */
 static void print_shape(sh_described_layer *layer, const sh_shape *shape)
 {
     char text[SH_SHAPE_TEXT];
@@ -193,7 +193,7 @@ static bool is_turned(const uint64_t dim[SH_ONNX_RANK_MOST])
     return dim[3] > 0 && dim[3] <= 4 && (dim[1] == 0 || dim[1] > 4);
 }
 
-/* The form of the samples by the input, if the options do not state it. */
+/* The samples' shape from the input, unless the options state it. */
 static void choose_samples(sh_model_description *about, const sh_describe_options *options,
                            const uint64_t dim[SH_ONNX_RANK_MOST], size_t rank)
 {
@@ -303,8 +303,8 @@ done:
 /* ---- built-in models --------------------------------------------------------------------------
  */
 
-/* "layer1.0.conv1" from "layer1.0.conv1.weight", the first parameter that no earlier node reads;
- * and the number of elements of all such parameters. */
+/* The layer's name, "layer1.0.conv1" for "layer1.0.conv1.weight", from the first parameter that no
+ * earlier node reads; and the number of elements of all such parameters. */
 static void take_node(describer *d, const sh_graph *graph, size_t index, bool *seen)
 {
     const sh_node *node = &graph->nodes[index];
@@ -351,7 +351,7 @@ static sh_status describe_built_in(describer *d, const sh_describe_options *opti
     bool *seen = calloc(graph->parameter_count + 1, sizeof *seen);
     if (seen == NULL)
         d->status = sh_fail_memory(graph->parameter_count, "the layers of a model");
-    /* The model's answer is output 3; the loss and its target are not layers. */
+    /* Output 3 is the model's answer; the loss and its target are not layers. */
     for (size_t i = 0; i < graph->node_count && d->status == SH_OK; i++) {
         take_node(d, graph, i, seen);
         if (graph->nodes[i].out[0] == graph->outputs[3])

@@ -3,7 +3,7 @@
 
 #include "train/strategy.h"
 
-/* Devices are numbered from 0 in the order of joining; without a door there are only local ones. */
+/* Devices are numbered from 0 in order of joining; without a door, all are local. */
 static sh_status choose_servers(sh_serving *serving, const sh_train_options *options,
                                 const sh_job *job, const sh_strategy *strategy)
 {
@@ -53,7 +53,7 @@ sh_status sh_duties_choose(sh_duties *duties, const sh_train_options *options, c
     return choose_used(&duties->used, options, job, &strategy);
 }
 
-/* When resuming, the strategy may be the checkpoint's, which is checked once it is open. */
+/* When resuming, the strategy may be the checkpoint's, which is checked later. */
 sh_status sh_train_options_check(const sh_train_options *options)
 {
     sh_duties duties;

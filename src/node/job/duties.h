@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The user's wishes for the job's devices: which are servers, and how many compute.
+ * The user's choice of devices: which are servers, and how many compute.
  *
  *     SH_TRY(sh_duties_choose(&duties, &options, &job));
  *
@@ -19,8 +19,8 @@ typedef struct sh_duties {
 } sh_duties;
 
 /*
- * From options->servers, options->devices_used and the job's strategy: all devices compute if they
- * do so independently. SH_INVALID: the strategy has no servers, a list or number is malformed, or a
+ * From options->servers, options->devices_used and the job's strategy; all devices compute if they
+ * work independently. SH_INVALID: the strategy has no servers, a list or number is malformed, or a
  * device number is impossible.
  */
 sh_status sh_duties_choose(sh_duties *duties, const sh_train_options *options,

@@ -72,7 +72,7 @@ static void choices_that_cannot_be_are_refused(void **state)
         sh_train_options options = options_of(bad[i].strategy, bad[i].servers);
         assert_fails(sh_duties_choose(&duties, &options, &options.job), SH_INVALID, bad[i].part);
         assert_fails(sh_train_options_check(&options), SH_INVALID, bad[i].part);
-        options.resume = "run"; /* which strategy it has is not known yet */
+        options.resume = "run"; /* its strategy is not yet known */
         assert_ok(sh_train_options_check(&options));
     }
     sh_train_options options = options_of("ps-sync", "7");

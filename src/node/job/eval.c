@@ -26,10 +26,10 @@ static bool take_text(char *to, size_t bytes, const char *text)
     return length >= 0 && (size_t)length < bytes;
 }
 
-/* An evaluation under way. */
+/* The state of an evaluation. */
 typedef struct evaluation {
     const sh_eval_options *options;
-    sh_safetensors *file;  /* with the weights; NULL: they are in */
+    sh_safetensors *file;  /* with the weights; NULL: loaded */
     sh_trained_file model; /* an ONNX file */
     char used[SH_PATH_BYTES];
     sh_job job;
@@ -50,7 +50,7 @@ static void release(evaluation *e)
 
 /* ---- the weights and their job --------------------------------------------------------------- */
 
-/* A run alone means its best weights; with a model, its last ones. An ONNX file has weights and
+/* A run alone means its best weights; with a model, its last. An ONNX file has weights and
  * model. */
 static sh_status open_weights(evaluation *e)
 {
@@ -75,7 +75,7 @@ static sh_status read_job(evaluation *e)
         return SH_OK;
     }
     sh_job_init(job);
-    job->momentum = 0; /* which needs no memory then */
+    job->momentum = 0; /* saves its memory */
     if (e->options->model != NULL && !sh_snapshot_is_checkpoint(e->file))
         return SH_OK;
     SH_TRY(sh_snapshot_read_job(&saved, e->file));
@@ -87,7 +87,7 @@ static sh_status read_job(evaluation *e)
     return SH_OK;
 }
 
-/* The samples to measure: by default in the form used in training. */
+/* The samples to measure, by default as in training. */
 static sh_status choose_job(evaluation *e)
 {
     const sh_eval_options *options = e->options;
@@ -105,7 +105,7 @@ static sh_status choose_job(evaluation *e)
     return sh_job_complete(job);
 }
 
-/* The network: from the ONNX file with the weights, the one named as the model, or the run. */
+/* Finds the network: from the ONNX file with the weights, the given model, or the run. */
 static sh_status find_network(evaluation *e)
 {
     sh_onnx *file;
@@ -122,8 +122,8 @@ static sh_status find_network(evaluation *e)
     return SH_OK;
 }
 
-/* How to read data other than the training's, if the file has it; else NULL. `*other`: the data
- * differ from those named in the file. */
+/* How to read data other than the training's, if the file has it; else NULL. `*other`: the data are
+ * not those named in the file. */
 static sh_status take_trained(sh_trained **trained, bool *other, const evaluation *e)
 {
     sh_job saved;
@@ -149,8 +149,8 @@ static sh_status open_bench(evaluation *e)
                              &(sh_workbench_data){.network = e->network, .trained = e->trained});
 }
 
-/* The model and its data. If the file does not name the training's data, the fingerprint identifies
- * them; then they are read by their own figures. */
+/* Opens the model and its data. If the file does not name the training's data, a fingerprint
+ * identifies them; then their own figures apply. */
 static sh_status open_data(evaluation *e)
 {
     bool other;
@@ -169,10 +169,10 @@ static sh_status open_data(evaluation *e)
     return open_bench(e);
 }
 
-/* The model on its data, with its weights. */
+/* Opens the model with data and weights. */
 static sh_status open_model(evaluation *e)
 {
-    char unused[SH_MESSAGE_BYTES]; /* ignores the rest of the file */
+    char unused[SH_MESSAGE_BYTES]; /* the load's note */
     SH_TRY(open_weights(e));
     SH_TRY(choose_job(e));
     SH_TRY(find_network(e));
@@ -185,7 +185,7 @@ static sh_status open_model(evaluation *e)
     return sh_pretrained_load(unused, e->bench->replica, e->file, SH_PRETRAINED_WHOLE);
 }
 
-/* Checks that the run's own data are unchanged; chooses how to read other data. */
+/* Notes whether the run's own data changed, or how other data are read. */
 static void write_note(char note[SH_EVAL_NOTE_BYTES], const evaluation *e)
 {
     const char *fingerprint = "";

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The trained model for other programs, in the run's folder: model.onnx and model.safetensors.
+ * Writes the trained model for other programs to the run's folder: model.onnx and
+ * model.safetensors.
  *
  *     sh_handover_write(run, &(sh_model_source){.job = &job, .replica = replica, ...});
  *
- * Threads: the step's.
+ * Threads: the step's thread.
  */
 #ifndef SHOAL_NODE_JOB_HANDOVER_H
 #define SHOAL_NODE_JOB_HANDOVER_H
@@ -12,9 +13,8 @@
 #include "node/job/model_file.h"
 #include "store/run.h"
 
-/* Replaces both files. If one cannot be written, because ONNX cannot express the model or the disk
- * is full, logs it (model.skipped): the training succeeds without it. Fails as the first write that
- * the disk refused. */
+/* Replaces both files. If ONNX cannot express the model or the disk is full, logs it
+ * (model.skipped): the training succeeds anyway. Returns the first failure of the disk. */
 sh_status sh_handover_write(const sh_run *run, const sh_model_source *source) SHOAL_CHECKED;
 
 #endif

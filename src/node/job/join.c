@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device's course in a job: connect, be welcomed, prepare, follow the agent until the job or this
- * device's part in it ends. It may wait for a coordinator that is not reachable yet.
+ * A device's course in a job: connects, is welcomed, prepares, and follows the agent until the job
+ * or its part in it ends. It may wait for a coordinator that is not reachable yet.
  *
- * If the coordinator is lost, or the others continued without this device, it keeps what it has
- * prepared, asks the other devices who coordinates now (cluster/succession.h), and joins that
- * device or becomes the coordinator itself. A leader that finds another one ahead of it becomes a
- * follower.
+ * If the coordinator is lost, or the others continued without this device, it keeps what it
+ * prepared, asks the other devices who coordinates (cluster/succession.h), and joins that device or
+ * becomes the coordinator. A leader that finds another one ahead becomes a follower.
  */
 #include <math.h>
 #include <stdio.h>
@@ -26,9 +25,9 @@
 #include "train/job_options.h"
 #include "train/strategy.h"
 
-#define RETRY_MS 500    /* between two attempts to return without heirs to ask */
-#define ASK_AGAIN_MS 50 /* between two inquiries */
-#define MOVES_MAX 8     /* from door to door in one try */
+#define RETRY_MS 500    /* between attempts to return without heirs to ask */
+#define ASK_AGAIN_MS 50 /* between inquiries */
+#define MOVES_MAX 8     /* redirections per attempt */
 
 /* Whether this device may succeed the coordinator. */
 static bool may_lead(const joining *self)
@@ -186,7 +185,7 @@ static sh_status conclude(joining *self, const sh_course *course, sh_ending endi
 /* ---- life ------------------------------------------------------------------------------------ */
 
 /* Whether a whole replica is usable in another view. If devices make steps apart, each has its own
- * weights until it takes those of the others. */
+ * weights until it receives those of others. */
 static bool can_keep(const joining *self)
 {
     sh_strategy strategy;
@@ -228,8 +227,8 @@ static sh_status live(joining *self)
     return conclude(self, &course, ending);
 }
 
-/* A device that fetches its data loses the source together with the coordinator, and may notice
- * that first. Reads the mail for the end of the coordinator's connection. */
+/* A device that fetches data loses its source together with the coordinator, and may notice that
+ * first. Reads mail until the end of the coordinator's connection. */
 static void see_end(joining *self)
 {
     sh_mail mail;
@@ -253,8 +252,8 @@ static void close_member(joining *self)
     self->member = NULL;
 }
 
-/* One part in the job, from connecting at a door to its end. If the coordinator is lost then, the
- * member stays open for inquiries at its door. */
+/* A part in the job, from connecting at a door to its end. If the coordinator is lost then, the
+ * member stays open to answer inquiries. */
 static sh_status live_at(joining *self, const sh_token *token)
 {
     close_member(self);
@@ -278,7 +277,7 @@ static sh_status live_at(joining *self, const sh_token *token)
     if (status == SH_NETWORK || status == SH_PEER_LOST ||
         (status == SH_STOPPED && !sh_stop_requested(sh_joining_stop(self))))
         see_end(self);
-    if (status != SH_OK && status != SH_STOPPED && !self->over) /* nobody else knows */
+    if (status != SH_OK && status != SH_STOPPED && !self->over) /* tells the coordinator */
         sh_member_fail(self->member, message);
     if (self->lost && self->welcomed)
         sh_member_legacy(self->member, &self->legacy);
@@ -287,7 +286,7 @@ static sh_status live_at(joining *self, const sh_token *token)
     return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
 }
 
-/* The same from a door that may no longer be the coordinator's: the device there knows the way. */
+/* Likewise, but follows redirections from devices that do not coordinate. */
 static sh_status connect_and_live(joining *self, const sh_door *door)
 {
     sh_token token = self->token;
@@ -305,11 +304,11 @@ static sh_status connect_and_live(joining *self, const sh_door *door)
     return status;
 }
 
-/* Waits before another attempt to connect. SH_LIMIT: the delay is over. */
+/* Waits before the next attempt. SH_LIMIT: the time is over. */
 static sh_status pause_for(joining *self, uint32_t delay_ms)
 {
     sh_mail mail;
-    while (sh_mailbox_take(self->mailbox, &mail)) /* what the last try left */
+    while (sh_mailbox_take(self->mailbox, &mail)) /* of the last attempt */
         sh_mail_drop(&mail);
     SH_TRY(sh_mailbox_wait(self->mailbox, &mail, sh_joining_stop(self), delay_ms));
     sh_mail_drop(&mail);
@@ -323,7 +322,7 @@ static sh_door door_of(const sh_token *token)
     return door;
 }
 
-/* Attempts until somebody is reached, or the user's waiting time is over. */
+/* Tries until a device answers or the user's waiting time is over. */
 static sh_status wait_and_live(joining *self)
 {
     sh_retries retries;
@@ -367,7 +366,7 @@ static uint32_t own_place(const joining *self)
     return legacy->heir_count;
 }
 
-/* Asks all and decides. *door: whom to follow. */
+/* Asks all and decides. *door: the device to follow. */
 static sh_succession_choice choose(const joining *self, uint64_t lost_ms, sh_door *door)
 {
     const sh_legacy *legacy = &self->legacy;
@@ -389,7 +388,7 @@ static sh_succession_choice choose(const joining *self, uint64_t lost_ms, sh_doo
     doors[legacy->heir_count] = door_of(&legacy->token);
     for (uint32_t i = 0; i < legacy->heir_count; i++)
         if (doors[i].device == legacy->device)
-            doors[i].port = 0; /* we need not ask ourselves */
+            doors[i].port = 0; /* not itself */
     sh_inquiry_ask(&answers, &(sh_inquiry_options){.loop = self->loop,
                                                    .token = &self->token,
                                                    .doors = doors,
@@ -401,7 +400,7 @@ static sh_succession_choice choose(const joining *self, uint64_t lost_ms, sh_doo
     return choice;
 }
 
-/* Continues as the coordinator. Another device may succeed this one later. */
+/* Continues as the coordinator. Another device may succeed it later. */
 static sh_status lead(joining *self, bool handed_over)
 {
     sh_summary summary = {0};
@@ -447,7 +446,7 @@ static sh_status lead(joining *self, bool handed_over)
     return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
 }
 
-/* Follows at a door, or leads, until that ends. *tried: this device took part in the job again. */
+/* Follows the device at a door, or leads, until that ends. *tried: this device took part again. */
 static sh_status go_on(joining *self, sh_succession_choice choice, const sh_door *door, bool *tried)
 {
     self->started = false;
@@ -460,8 +459,8 @@ static sh_status go_on(joining *self, sh_succession_choice choice, const sh_door
     return status;
 }
 
-/* Looks for a device that continues the job, until there is one or time is up; then it has not
- * `tried` to take part again. */
+/* Looks for a device that continues the job until time is up; *tried: this device took part
+ * again. */
 static sh_status come_back(joining *self, const char *reason, bool *tried)
 {
     const uint64_t lost_ms = now_ms(), patience_ms = (uint64_t)self->options->reconnect_s * 1000;
@@ -522,7 +521,7 @@ static sh_status begin(joining *self)
     return start_vigil(self);
 }
 
-/* Closes all, and says how it ended. */
+/* Closes everything and reports the result. */
 static sh_status finish(joining *self, sh_status status, sh_join_result *result)
 {
     char message[SH_MESSAGE_BYTES];

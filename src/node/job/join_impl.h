@@ -6,7 +6,7 @@
  *     SH_TRY(sh_joining_expect(self, SH_MAIL_WELCOME, &mail));
  *     SH_TRY(sh_joining_prepare(self, mail.data));
  *
- * Threads: the step's.
+ * Threads: the step's thread.
  */
 #ifndef SHOAL_NODE_JOB_JOIN_IMPL_H
 #define SHOAL_NODE_JOB_JOIN_IMPL_H
@@ -20,50 +20,49 @@ typedef struct joining {
     const sh_join_options *options;
     char name[SH_NAME_BYTES];
     unsigned char origin[SH_MESSAGE_ORIGIN_BYTES];
-    unsigned char key[SH_KEY_BYTES]; /* secret: by which it could lead */
+    unsigned char key[SH_KEY_BYTES]; /* secret key with which it could lead */
     sh_token token;
     sh_mailbox *mailbox;
     sh_loop *loop;
-    sh_member *member;     /* outlives the connection for a while, to answer at its door */
-    sh_legacy legacy;      /* of the coordinator lost last */
+    sh_member *member;     /* remains after the connection, to answer inquiries */
+    sh_legacy legacy;      /* of the last lost coordinator */
     sh_door moved;         /* the coordinator's address; port 0: unknown */
-    bool whole;            /* the replica, outside of a part in the job */
-    sh_network *network;   /* of an imported model, else NULL; like the bench */
+    bool whole;            /* the replica is whole, while not taking part */
+    sh_network *network;   /* of an imported model, else NULL; kept like the bench */
     sh_workbench *bench;   /* kept when the coordinator is lost */
     sh_delivery *delivery; /* of the bench's data; NULL: the data are local */
     char first_grain[SH_DIGEST_TEXT];
     bool said_leave, started;
-    bool known;    /* it was welcomed, so the job exists */
+    bool known;    /* it was welcomed: the job exists */
     bool welcomed; /* in the current or last connection */
-    bool over;     /* by the coordinator's word, or the connection ended */
+    bool over;     /* the coordinator said so, or the connection ended */
     bool lost;     /* the connection ended, or another device coordinates */
-    bool rests;    /* it stands by */
+    bool rests;    /* it is on standby */
     bool late;     /* the job completed before this device could take part */
     sh_vigil *vigil;
     sh_progress_pace pace;
-    double seen_rate; /* samples a second, of late */
+    double seen_rate; /* samples per second, recently */
     sh_join_result result;
 } joining;
 
 void sh_joining_observe(const joining *self, const sh_event *event);
 
-/* The stop request that it obeys; NULL: none, it ends with the device that started it. */
+/* The stop request for this device; NULL: it ends with the device that started it. */
 const sh_stop *sh_joining_stop(const joining *self);
 
-/* Whether a mail ends this device's part in the job or in this connection, and the status and
- * message of that end. */
+/* Whether mail ends this device's part in the job or the connection; the status and message of that
+ * end. */
 bool sh_joining_is_end(const sh_mail *mail);
 sh_status sh_joining_ended(joining *self, const sh_mail *mail);
 
-/* Waits for a mail of one kind: WELCOME, NETWORK or DATA. The end of the job is a failure.
- */
+/* Waits for WELCOME, NETWORK or DATA. Fails if the job ends. */
 sh_status sh_joining_expect(joining *self, sh_mail_kind kind, sh_mail *mail) SHOAL_CHECKED;
 
-/* Opens data and compiles, unless done before. A fetch in progress lost its sources with the
+/* Opens data and compiles, unless already done. A fetch in progress lost its sources with the
  * coordinator; fetched blocks are in the cache. */
 sh_status sh_joining_prepare(joining *self, const sh_welcome *welcome) SHOAL_CHECKED;
 
-/* NULL is fine. */
+/* NULL is allowed. */
 void sh_joining_close_bench(joining *self);
 
 #endif

@@ -35,7 +35,7 @@ sh_status sh_joining_ended(joining *self, const sh_mail *mail)
     return mail->status == SH_OK ? SH_OK : sh_fail(mail->status, "%s", mail->text);
 }
 
-/* A device started by train also receives the signals of train's group; train decides. */
+/* Signals of train's group also reach devices that train started; train decides. */
 const sh_stop *sh_joining_stop(const joining *self)
 {
     return self->options->local ? NULL : self->options->stop;
@@ -71,7 +71,7 @@ static sh_status fetch_network(joining *self, const sh_welcome *welcome)
     return status;
 }
 
-/* The network of an imported model, from the cache or from other devices. */
+/* Takes the network of an imported model from the cache or from other devices. */
 static sh_status open_network(joining *self, const sh_welcome *welcome)
 {
     char text[SH_MESSAGE_BYTES];
@@ -83,12 +83,12 @@ static sh_status open_network(joining *self, const sh_welcome *welcome)
     snprintf(text, sizeof text, "fetched the job's network, %s (%zu bytes)", self->network->spec,
              self->network->count);
     sh_joining_observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
-    if (sh_model_shelf_put(self->network) != SH_OK) /* it is fetched again next time */
+    if (sh_model_shelf_put(self->network) != SH_OK) /* fetched again next time */
         sh_log(SH_LOG_WARN, "network.uncached", "reason=\"%s\"", sh_message());
     return SH_OK;
 }
 
-/* The data come from other devices. */
+/* Fetches the data from other devices. */
 static sh_status fetch_data(joining *self, const sh_welcome *welcome)
 {
     sh_mail mail;
@@ -111,7 +111,7 @@ static sh_status open_data(joining *self, const sh_welcome *welcome)
     const sh_status opened = sh_workbench_open(
         &self->bench, &welcome->job,
         &(sh_workbench_data){.network = self->network, .spec = self->options->data});
-    /* Not here, or what reads it is not. */
+    /* Not here, or this build cannot read it. */
     if ((opened == SH_NOT_FOUND || opened == SH_UNSUPPORTED) && self->options->data == NULL)
         return sh_fail_in(fetch_data(self, welcome),
                           "the job's data are not on this device, and could not be fetched (if it "
@@ -154,7 +154,7 @@ void sh_joining_close_bench(joining *self)
     self->whole = false;
 }
 
-/* Makes the device a follower, whatever its role was. */
+/* Makes the device a follower. */
 static void hear_bench(joining *self)
 {
     sh_workbench *bench = self->bench;
@@ -189,7 +189,7 @@ sh_status sh_joining_prepare(joining *self, const sh_welcome *welcome)
         sh_footprint_print(text, sh_trainer_footprint(self->bench->trainer), self->options->memory);
         sh_joining_observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
     }
-    /* Tells the coordinator this device's time between signs of progress. */
+    /* Shows this device's progress to the coordinator. */
     sh_agent *agent = sh_member_agent(self->member);
     sh_agent_watch(agent, self->bench);
     const sh_status status = sh_trainer_first_grain(self->bench->trainer, self->first_grain);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How sh_join begins: a coordinator that is not there yet, another key, a job that ends meanwhile.
- */
+/* The beginning of sh_join: an absent coordinator, a wrong key, a job that ends meanwhile. */
 #include "shoal/join.h"
 
 #include <stdlib.h>
@@ -12,18 +11,18 @@
 #include "net/message.h"
 #include "node/coordinator/invitation.h"
 
-#define CHANNELS 8 /* at one time, at most */
+#define CHANNELS 8 /* at a time */
 
-/* A coordinator whose job has just ended: it tells that to whoever comes. */
+/* A coordinator whose job has just ended; it tells all clients. */
 typedef struct host {
     sh_loop *loop;
     sh_listener *listener;
     sh_invitation invitation;
     sh_status status;
     uint32_t notes;
-    char note[SH_MESSAGE_BYTES]; /* the last that the device observed */
+    char note[SH_MESSAGE_BYTES]; /* the last one observed */
     sh_stop *stop;
-    sh_channel *channels[CHANNELS]; /* that are still open */
+    sh_channel *channels[CHANNELS]; /* still open */
 } host;
 
 static void on_close(void *context, sh_channel *channel, sh_status why, const char *reason)
@@ -112,7 +111,7 @@ static void keep_note(host *here, const sh_event *event)
     snprintf(here->note, sizeof here->note, "%s", event->text);
 }
 
-/* The coordinator comes when it is heard that it is waited for. */
+/* Opens the coordinator when the device waits for it. */
 static void open_when_awaited(void *context, const sh_event *event)
 {
     host *here = context;
@@ -180,7 +179,7 @@ static void a_request_to_stop_ends_the_wait(void **state)
     close_host(&here);
 }
 
-/* Somebody is there, but it is another job. */
+/* Another job answers. */
 static void another_key_ends_the_wait(void **state)
 {
     (void)state;
@@ -199,7 +198,7 @@ static void another_key_ends_the_wait(void **state)
     close_host(&here);
 }
 
-/* It holds the token, and not the key that the token names. */
+/* It has the token, but not the token's key. */
 static void an_impostor_is_not_believed(void **state)
 {
     (void)state;

@@ -11,7 +11,7 @@ void sh_kept_open(sh_kept *kept, const char *folder, uint32_t most)
     *kept = (sh_kept){.folder = folder, .most = most};
     if (sh_path_join(path, folder, SH_CHECKPOINT_BEST) != SH_OK ||
         sh_safetensors_open_own(&file, path) != SH_OK)
-        return; /* an unreadable one counts as missing: it will be written again */
+        return; /* an unreadable one counts as missing and is written again */
     if (sh_snapshot_read_steps(&kept->best_steps, file) != SH_OK)
         kept->best_steps = 0;
     sh_safetensors_close(file);

@@ -29,7 +29,7 @@ bool sh_kept_lacks(const sh_kept *kept, const sh_best *now, uint64_t steps);
 /* The last checkpoint was written at `steps`, after a validation; `now` is sh_best_now. */
 sh_status sh_kept_validated(sh_kept *kept, const sh_best *now, uint64_t steps) SHOAL_CHECKED;
 
-/* The last checkpoint is that of an epoch, which counts from 1. */
+/* The last checkpoint is that of an epoch, from 1. */
 sh_status sh_kept_epoch(const sh_kept *kept, uint32_t epoch) SHOAL_CHECKED;
 
 #endif

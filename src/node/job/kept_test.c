@@ -37,7 +37,7 @@ static sh_replica *new_replica(sh_job *job)
     return replica;
 }
 
-/* As a training does it after a validation with this figure. */
+/* What a training does after a validation with this figure. */
 static void validate(sh_kept *kept, sh_replica *replica, const sh_job *job, double figure)
 {
     replica->steps += 10;
@@ -49,7 +49,7 @@ static void validate(sh_kept *kept, sh_replica *replica, const sh_job *job, doub
     assert_ok(sh_kept_epoch(kept, (uint32_t)replica->steps / 10));
 }
 
-/* The steps of a checkpoint; 0 without one. */
+/* The steps of a checkpoint; 0: missing. */
 static uint64_t steps_of(const char *name)
 {
     char path[SH_PATH_BYTES], used[SH_PATH_BYTES];
@@ -85,13 +85,13 @@ static void the_best_stays(void **state)
     }
     assert_int_equal(steps_of("epoch-6.safetensors"), 60);
     assert_int_equal(steps_of("epoch-5.safetensors"), 50);
-    kept.most = 0; /* those that there are stay */
+    kept.most = 0; /* existing ones remain */
     assert_ok(sh_kept_epoch(&kept, 7));
     assert_int_equal(scratch_count(folder), 5);
     sh_replica_free(replica);
 }
 
-/* Killed between the checkpoint and its second name; or the file is no checkpoint. */
+/* Killed between the checkpoint and its second name; or the file is not a checkpoint. */
 static void what_is_lacking_is_known(void **state)
 {
     (void)state;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* The variables of launchers, the most specific first: srun may have started mpirun. */
+/* The launchers' variables, the most specific first: srun may have started mpirun. */
 typedef struct dialect {
     const char *launcher, *rank, *ranks, *here;
 } dialect;

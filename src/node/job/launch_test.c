@@ -33,9 +33,9 @@ static const situation situations[] = {
     {{"2", "4", "0"}, 2, 4, 1, "mpirun"},
     {{NULL, NULL, NULL, "1", "3", "2"}, 1, 3, 2, "mpirun"},
     {{NULL, NULL, NULL, NULL, NULL, NULL, "5", "8"}, 5, 8, 1, "srun"},
-    /* mpirun within a step of srun's */
+    /* mpirun in an srun step */
     {{"1", "2", "2", NULL, NULL, NULL, "0", "1"}, 1, 2, 2, "mpirun"},
-    /* A batch script is one process, whatever has been asked for. */
+    /* A batch script is one process in any case. */
     {{NULL, NULL, NULL, NULL, NULL, NULL, "0", NULL}, 0, 0, 0, NULL},
     {{"4", "4"}, 0, 0, 0, NULL},
     {{"", "4"}, 0, 0, 0, NULL},

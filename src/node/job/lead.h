@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The two roles of a device in a job, and the change between them: leading, as `shoal train` does
- * from the start, and following, as `shoal join` does. A follower can succeed a lost coordinator; a
- * leader follows another leader that is ahead of it.
+ * The roles of a device in a job, and the change between them: leading, as `shoal train` begins,
+ * and following, as `shoal join` begins. A follower can succeed a lost coordinator; a leader
+ * follows another leader that is ahead.
  *
  *     status = sh_lead(&summary, &moved, &options);     // node/job/train.c
  *     if (moved.port != 0)
  *         status = sh_follow(&result, &options, &moved); // node/job/join.c
  *
- * Threads: the step's.
+ * Threads: the step's thread.
  */
 #ifndef SHOAL_NODE_JOB_LEAD_H
 #define SHOAL_NODE_JOB_LEAD_H
@@ -22,17 +22,17 @@ typedef struct sh_lead_options {
     const sh_legacy *legacy;
     sh_workbench *bench;           /* started; its replica is whole */
     const char *name;              /* of this device */
-    const sh_join_options *device; /* this device's settings: run, lanes, memory, stop, observer */
-    /* Called when the job is complete and the bench has the last weights. Its failure is the
-     * call's. */
+    const sh_join_options *device; /* its run, lanes, memory, stop, observer */
+    /* Called when the job is complete and the bench has the last weights. The call returns its
+     * failure. */
     sh_status (*at_end)(void *context);
     void *context;
 } sh_lead_options;
 
 /*
- * Continues a job to its end as the successor of its coordinator, in a run's folder of its own. If
- * another device succeeds this one, *moved has a port, the status is SH_ABORTED, the bench is as
- * after the last step here, and *whole tells whether its replica is usable. Else as sh_train.
+ * Continues a job to its end as the coordinator's successor, in its own run folder. If another
+ * device succeeds this one: *moved has a port, the status is SH_ABORTED, the bench is in the state
+ * after its last step, and *whole says whether its replica is usable. Else as sh_train.
  */
 sh_status sh_lead(sh_summary *summary, sh_door *moved, bool *whole,
                   const sh_lead_options *options) SHOAL_CHECKED;
@@ -41,12 +41,12 @@ typedef struct sh_follow_options {
     const sh_join_options *device; /* its token may be NULL: `token` counts */
     const char *name;
     const sh_token *token;
-    sh_workbench *bench; /* as after the last step here; ownership passes to the call */
+    sh_workbench *bench; /* in the state after its last step; the call takes ownership */
     bool whole;          /* its replica */
-    sh_door door;        /* of the device that leads */
+    sh_door door;        /* of the leader */
 } sh_follow_options;
 
-/* Continues as a follower of a job that this device has led. Else as sh_join. */
+/* Continues as a follower of a job that this device led. Else as sh_join. */
 sh_status sh_follow(sh_join_result *result, const sh_follow_options *options) SHOAL_CHECKED;
 
 #endif
