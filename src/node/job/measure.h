@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Measures the weights of a workbench on the validation samples, in one pass on this device. The
- * figures depend only on weights and samples, to the bit.
+ * Measures the weights of a workbench on the validation samples, in one pass on this device.
+ * Figures depend only on weights and samples, to the bit.
  *
  *     bench->on_answers = collect; // calls sh_measure_add; before the bench starts
  *     SH_TRY(sh_measure_new(&measure, bench, 100));
@@ -10,7 +10,7 @@
  *     sh_measured_release(&found);
  *     sh_measure_free(measure);
  *
- * Threads: any for sh_measure_add; the rest as the trainer's.
+ * Threads: any for sh_measure_add; else as the trainer.
  */
 #ifndef SHOAL_NODE_MEASURE_H
 #define SHOAL_NODE_MEASURE_H
@@ -30,15 +30,13 @@ typedef struct sh_measured {
 /* `*measure` is owned. `worst`: number of samples with the largest losses to keep. SH_NO_MEMORY. */
 sh_status sh_measure_new(sh_measure **measure, const sh_workbench *bench,
                          uint32_t worst) SHOAL_CHECKED;
-void sh_measure_free(sh_measure *measure); /* NULL is fine */
+void sh_measure_free(sh_measure *measure); /* NULL is allowed */
 
 /* Adds the answers to samples. Any lane. Accepts a NULL measure. */
 void sh_measure_add(sh_measure *measure, const sh_answers *answers);
 
-/*
- * Makes the pass, once for each measure. The bench has started, and its lanes call sh_measure_add.
- * The replica counts the pass as a validation. Fails as sh_trainer_evaluate.
- */
+/* Makes the pass, once per measure. The bench has started, and its lanes call sh_measure_add. The
+ * replica counts the pass as a validation. Fails as sh_trainer_evaluate. */
 sh_status sh_measure_run(sh_measure *measure, sh_workbench *bench,
                          sh_measured *found) SHOAL_CHECKED;
 void sh_measured_release(sh_measured *found);

@@ -21,13 +21,13 @@
 
 #define PROPERTIES_MOST 12
 
-/* A model, and what it must know of its data. */
+/* A model and the description of its data. */
 typedef struct model_facts {
     const sh_model_source *source;
     sh_trained *trained;  /* owned */
     sh_dataset_info info; /* of the samples in the model's input form */
     sh_graph *graphs[2];  /* of a built-in network, for one and for two samples; owned */
-    sh_arena arena;       /* models lie in it */
+    sh_arena arena;       /* for models */
 } model_facts;
 
 /* ---- what else has to be known ----------------------------------------------------------------
@@ -46,7 +46,7 @@ static void free_properties(properties *p)
         free(p->texts[i]);
 }
 
-/* Takes over the text. */
+/* Takes the text over. */
 static sh_status add(properties *p, const char *key, char *text)
 {
     if (text == NULL)
@@ -105,7 +105,7 @@ static sh_status add_job(properties *p, const sh_job *job)
     return add(p, SH_TRAINED_FILE_JOB, text);
 }
 
-/* Normalisation figures of one name: of an array by feature or channel, of a series by column.
+/* The normalisation figures `name`: of an array by feature or channel, of a series by column.
  * Owned. NULL: none; also for a table, whose figures do not map to single inputs. */
 static json_t *find_figures(const model_facts *m, const char *name)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trained model as a file for other programs.
+ * Writes a trained model as a file for other programs.
  *
  *     const sh_model_source source = {.job = &job, .replica = replica, .trained_text = text};
  *     SH_TRY(sh_model_file_write(NULL, "model.onnx", SH_MODEL_AS_ONNX, &source));
  *
- * Threads: the replica is read, the rest is the caller's.
+ * Threads: caller locks; reads the replica.
  */
 #ifndef SHOAL_NODE_JOB_MODEL_FILE_H
 #define SHOAL_NODE_JOB_MODEL_FILE_H
@@ -13,12 +13,12 @@
 #include "shoal/export.h"
 #include "train/replica.h"
 
-/* All borrowed during the call. */
+/* All pointers are borrowed for the call. */
 typedef struct sh_model_source {
     const sh_job *job;
     const sh_replica *replica;
     const char *trained_text; /* a checkpoint's description of the data (data/trained.h) */
-    bool bake;                /* ONNX: pixels are normalised inside */
+    bool bake;                /* ONNX: the graph normalises pixels */
     bool fold;                /* ONNX: folds batch normalisations into the preceding layers */
     uint32_t int8; /* ONNX: training samples for --int8 (node/job/quantisation.h), or 0 */
 } sh_model_source;

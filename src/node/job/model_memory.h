@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory of training a model here, with the usual grain.
+ * Finds the memory for training a model on this machine with the usual grain.
  *
  *     sh_model_memory memory;
  *     SH_TRY(sh_model_memory_find(&memory, &options));
@@ -13,7 +13,7 @@
 #include "model/model.h"
 #include "shoal/about.h"
 
-/* Compiles the model: up to some seconds. Fails as sh_model_build does. */
+/* Compiles the model, which takes up to some seconds. Fails as sh_model_build does. */
 sh_status sh_model_memory_find(sh_model_memory *memory,
                                const sh_model_options *options) SHOAL_CHECKED;
 

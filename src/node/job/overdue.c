@@ -5,7 +5,7 @@ const sh_overdue_limit sh_overdue_limits[SH_OCCUPATION_KINDS] = {
     [SH_OCCUPATION_START] = {.least_ms = 20000, .at_once = true},
     [SH_OCCUPATION_STEPS] = {.least_ms = 5000, .factor = 8, .most_ms = 600000},
     [SH_OCCUPATION_WAIT] = {.least_ms = 20000, .factor = 2}, /* others may be much slower */
-    /* A flush to a slow memory card shows no progress. */
+    /* A slow memory card shows no progress during a flush. */
     [SH_OCCUPATION_FILES] = {.least_ms = 60000, .factor = 4, .most_ms = 600000},
 };
 

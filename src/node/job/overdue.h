@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a device that was asked to stop will come to its end by itself: it is *overdue* where
- * nothing has moved for much longer than nothing ever moved before. A device that is only slow
- * moves.
+ * Decides whether a device that was asked to stop hangs: it is *overdue* if it makes no progress
+ * for much longer than ever before. A slow device makes progress.
  *
  *     sh_overdue overdue = {.limits = sh_overdue_limits, .look_ns = 1000000000};
  *     ... every half second ...
  *     if (sh_overdue_look(&overdue, now_ns, (sh_signs){SH_OCCUPATION_STEPS, progress}, asked))
- *         ... save what there is, and end ...
+ *         ... save what is possible, and end ...
  *
- * The observer may be stopped too, with the process or the machine, so an interval between two
+ * The process or the machine may be stopped, and the observer with it, so an interval between two
  * looks counts as at most `look_ns`.
  *
  * Threads: caller locks.
@@ -20,17 +19,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the step's thread is at. */
+/* The activity of the step's thread. */
 typedef enum sh_occupation {
-    SH_OCCUPATION_START, /* opens data, compiles, connects: breaking off loses nothing
-                          */
-    SH_OCCUPATION_STEPS, /* computes, applies, tells */
+    SH_OCCUPATION_START, /* opens data, compiles, connects; may be interrupted without loss */
+    SH_OCCUPATION_STEPS, /* computes, applies, reports */
     SH_OCCUPATION_WAIT,  /* for other devices */
     SH_OCCUPATION_FILES, /* writes a checkpoint, or the run's final files */
     SH_OCCUPATION_KINDS
 } sh_occupation;
 
-/* The step's thread is alive if either of these changes. */
+/* The step's thread is alive if one of these changes. */
 typedef struct sh_signs {
     sh_occupation occupation;
     uint64_t progress;
@@ -39,14 +37,14 @@ typedef struct sh_signs {
 typedef struct sh_overdue_limit {
     uint32_t least_ms;
     uint32_t factor;  /* of the longest pause in this occupation so far */
-    uint32_t most_ms; /* 0: any */
-    bool at_once;     /* counts from the request on, regardless of progress */
+    uint32_t most_ms; /* 0: unlimited */
+    bool at_once;     /* counts from the request, regardless of progress */
 } sh_overdue_limit;
 
-/* The usual limits, by occupation. Static storage. */
+/* The usual limits, by occupation. Static. */
 extern const sh_overdue_limit sh_overdue_limits[SH_OCCUPATION_KINDS];
 
-/* All zero except the first two members. */
+/* Initially zero, except the first two members. */
 typedef struct sh_overdue {
     const sh_overdue_limit *limits; /* by occupation; borrowed */
     uint64_t look_ns;
@@ -54,15 +52,15 @@ typedef struct sh_overdue {
     bool begun, asked;
     sh_signs seen;
     uint64_t looked_ns;
-    uint64_t still_ns;                        /* since the last sign */
+    uint64_t still_ns;                        /* since the last change */
     uint64_t asked_ns;                        /* since the request */
-    uint64_t longest_ns[SH_OCCUPATION_KINDS]; /* pause that a sign has ended */
+    uint64_t longest_ns[SH_OCCUPATION_KINDS]; /* of pauses that ended */
 } sh_overdue;
 
 /* `now_ns` never decreases; `asked`: a stop was requested. True: overdue. */
 bool sh_overdue_look(sh_overdue *overdue, uint64_t now_ns, sh_signs signs, bool asked);
 
-/* The longest allowed time without progress in this occupation, by observation so far. */
+/* The longest allowed time without progress in this occupation so far. */
 uint64_t sh_overdue_limit_ns(const sh_overdue *overdue, sh_occupation occupation);
 
 #endif

@@ -6,7 +6,7 @@
 #define MS 1000000ull
 #define LOOK_MS 500
 
-/* A device that is looked at every half second of a clock of ours. */
+/* A device that is checked every half second of a simulated clock. */
 typedef struct watched {
     sh_overdue overdue;
     sh_signs signs;
@@ -29,7 +29,7 @@ static bool look(watched *w)
     return sh_overdue_look(&w->overdue, w->now_ms * MS, w->signs, w->asked);
 }
 
-/* Looks so long, in which it moves after each `every_ms` (0: never). Never overdue in it. */
+/* Looks for `for_ms`, with progress every `every_ms` (0: none). Never overdue. */
 static void pass(watched *w, uint64_t for_ms, uint64_t every_ms)
 {
     for (uint64_t at = LOOK_MS; at <= for_ms; at += LOOK_MS) {
@@ -39,7 +39,7 @@ static void pass(watched *w, uint64_t for_ms, uint64_t every_ms)
     }
 }
 
-/* Milliseconds until it is overdue, if nothing moves; 0: not within an hour. */
+/* Milliseconds without progress until it is overdue; 0: more than an hour. */
 static uint64_t time_to_overdue(watched *w)
 {
     for (uint64_t ms = LOOK_MS; ms <= 3600000; ms += LOOK_MS)
@@ -53,25 +53,25 @@ static void stillness_has_a_limit_by_what_it_does(void **state)
     (void)state;
     static const struct {
         sh_occupation occupation;
-        uint64_t pause_ms; /* that it makes while it works */
+        uint64_t pause_ms; /* usual pause during work */
         uint64_t limit_ms;
     } cases[] = {
         {SH_OCCUPATION_STEPS, 500, 5000},      {SH_OCCUPATION_STEPS, 2000, 16000},
         {SH_OCCUPATION_STEPS, 20000, 160000},  {SH_OCCUPATION_STEPS, 100000, 600000},
         {SH_OCCUPATION_WAIT, 500, 20000},      {SH_OCCUPATION_WAIT, 30000, 60000},
-        {SH_OCCUPATION_WAIT, 900000, 1800000}, /* they take a quarter of an hour for a stage */
+        {SH_OCCUPATION_WAIT, 900000, 1800000}, /* others take a quarter of an hour per stage */
         {SH_OCCUPATION_FILES, 500, 60000},     {SH_OCCUPATION_FILES, 30000, 120000},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         watched w = begin(cases[i].occupation);
         pass(&w, 4 * cases[i].pause_ms, cases[i].pause_ms);
         w.asked = true;
-        assert_false(look(&w)); /* the request comes now */
+        assert_false(look(&w)); /* the request is seen now */
         assert_int_equal(time_to_overdue(&w), cases[i].limit_ms);
     }
 }
 
-/* One step takes two minutes, and its instructions half a second each. */
+/* A step of two minutes whose instructions take half a second each. */
 static void who_moves_is_never_overdue(void **state)
 {
     (void)state;
@@ -80,7 +80,7 @@ static void who_moves_is_never_overdue(void **state)
         w.asked = true;
         pass(&w, 3600000, 4500);
     }
-    watched slow = begin(SH_OCCUPATION_STEPS); /* it is seen how slow it is before it is asked */
+    watched slow = begin(SH_OCCUPATION_STEPS); /* it is known to be slow before the request */
     pass(&slow, 600000, 30000);
     slow.asked = true;
     pass(&slow, 3600000, 60000);
@@ -91,7 +91,7 @@ static void nothing_happens_without_a_request(void **state)
     (void)state;
     watched w = begin(SH_OCCUPATION_STEPS);
     pass(&w, 3600000, 0);
-    w.asked = true; /* the time before it does not count, but the pause is none that has ended */
+    w.asked = true; /* earlier time does not count, and the pause has not ended */
     assert_false(look(&w));
     assert_int_equal(time_to_overdue(&w), 5000);
 }
@@ -109,7 +109,7 @@ static void another_doing_is_a_sign(void **state)
     assert_int_equal(w.overdue.longest_ns[SH_OCCUPATION_STEPS], 0);
 }
 
-/* Nothing is lost before the first step, so it ends even if it moves. */
+/* Before the first step, nothing is lost, so it ends despite progress. */
 static void the_start_is_broken_off(void **state)
 {
     (void)state;
@@ -121,14 +121,14 @@ static void the_start_is_broken_off(void **state)
     assert_true(look(&w));
 }
 
-/* SIGSTOP, a machine that sleeps, a quota of processor time: who looks stood still as well. */
+/* SIGSTOP, a suspended machine, a processor quota: the observer stopped, too. */
 static void time_without_looks_does_not_count(void **state)
 {
     (void)state;
     watched w = begin(SH_OCCUPATION_STEPS);
     w.asked = true;
     pass(&w, 2000, 0);
-    for (int i = 0; i < 2; i++) { /* counts a second each */
+    for (int i = 0; i < 2; i++) { /* counts as one second each */
         w.now_ms += 3600000;
         assert_false(look(&w));
     }

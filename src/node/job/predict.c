@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Samples of new files are processed like the training's: they become the data set of a workbench,
- * so that a pipeline resizes and normalises them and the model's evaluation graph computes them,
- * with the code of `shoal eval`.
+ * so a pipeline resizes and normalises them and the model's evaluation graph computes them, with
+ * the code of `shoal eval`.
  *
- * Samples are read and computed in rounds with a group for each lane, and reported in order after
- * each round.
+ * Samples are read and computed in rounds of one group per lane, and reported in order after each
+ * round.
  */
 #include <math.h>
 #include <stdio.h>
@@ -36,18 +36,18 @@ typedef struct ranked {
 struct sh_predictor {
     sh_predictor_info info;
     char used[SH_PATH_BYTES], note[SH_PREDICT_NOTE_BYTES];
-    sh_trained_file model; /* in the place of a run; zero: a run */
+    sh_trained_file model; /* instead of a run; zero: a run */
     sh_network *network;   /* of a run's imported model; else NULL */
     sh_trained *trained;
     sh_file_samples *files;
     sh_workbench *bench;
     sh_forward *forward;
-    json_t *description; /* NULL: there is none */
+    json_t *description; /* NULL: none */
     char number[SH_DESCRIPTION_NUMBER];
     uint32_t slots;
     sh_target target;
 
-    /* The results of each slot, and room to report one; owned. */
+    /* The results of each slot, and space to report one; owned. */
     float *losses, *given; /* [slots], [slots][info.outputs] */
     double *values;
     uint32_t *order;
@@ -56,7 +56,7 @@ struct sh_predictor {
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-/* Any lane, for its own samples. */
+/* Called on any lane for its own samples. */
 static void collect(void *context, const sh_answers *answers)
 {
     sh_predictor *p = context;
@@ -86,7 +86,7 @@ static void rank(sh_predictor *p, const float *given)
         p->order[k] = p->ranking[k].index;
 }
 
-/* Softmax; for the likeliest class with the same bits as in train/metrics.c. */
+/* Softmax. The likeliest class has the same bits as in train/metrics.c. */
 static void find_probabilities(sh_predictor *p, const float *given)
 {
     const double most = (double)given[p->order[0]];
@@ -173,11 +173,11 @@ sh_status sh_predict_samples(sh_predictor *predictor, const float *samples, size
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* The model and its data: new files through a pipeline. */
+/* Opens the model with new files as data. */
 static sh_status open_bench(sh_predictor *p, sh_job *job, sh_network *network)
 {
     sh_dataset *dataset;
-    job->momentum = 0; /* which needs no memory then */
+    job->momentum = 0; /* saves its memory */
     SH_TRY(sh_job_complete(job));
     const sh_pipeline_options options = sh_job_pipeline(job);
     SH_TRY(sh_fail_in(sh_file_samples_new(&p->files, p->trained, &options.read, p->slots), "%s",
@@ -214,7 +214,7 @@ done:
     return status;
 }
 
-/* An ONNX file in the place of a run. */
+/* Opens an ONNX file instead of a run. */
 static sh_status open_file(sh_predictor *p, const sh_predict_options *options)
 {
     SH_TRY(sh_path_copy(p->used, options->run));
@@ -244,7 +244,7 @@ static sh_status open_file(sh_predictor *p, const sh_predict_options *options)
     return sh_pretrained_load_onnx(p->bench->replica, p->model.file, SH_PRETRAINED_WHOLE);
 }
 
-/* The error in the run's folder, which belongs to its best weights. */
+/* Reads the error in the run's folder, which belongs to its best weights. */
 static double read_threshold(const char *folder)
 {
     char path[SH_PATH_BYTES];
@@ -333,7 +333,7 @@ void sh_predictor_close(sh_predictor *predictor)
     if (predictor == NULL)
         return;
     sh_forward_free(predictor->forward);
-    sh_workbench_close(predictor->bench); /* with the data set of the files */
+    sh_workbench_close(predictor->bench); /* and the files' data set */
     sh_network_unref(predictor->network);
     sh_trained_file_close(&predictor->model);
     sh_file_samples_free(predictor->files);

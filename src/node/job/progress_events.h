@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A course's reports as events for an observer, on the coordinator and on joined devices alike.
+ * Converts a course's reports to events, on the coordinator and on joined devices.
  *
  *     sh_progress_pace_start(&pace, now_ns);
  *     sh_event event = sh_progress_event(SH_EVENT_STEP, &report, &pace, now_ns);
@@ -14,10 +14,10 @@
 #include "shoal/train.h"
 #include "train/progress_report.h"
 
-#define SH_RATE_STEPS 16 /* over which the speed is shown */
+#define SH_RATE_STEPS 16 /* for the displayed speed */
 
 typedef struct sh_progress_pace {
-    uint64_t start_ns;               /* of the training in this call; 0: it has not begun */
+    uint64_t start_ns;               /* of the training in this call; 0: not begun */
     uint64_t step_ns[SH_RATE_STEPS]; /* when the last steps ended */
     uint64_t steps_seen;
 } sh_progress_pace;
@@ -32,8 +32,8 @@ sh_event sh_progress_event(sh_event_kind kind, const sh_progress_report *report,
 sh_event sh_progress_validated(const sh_progress_report *report, const sh_sum_totals *validation,
                                const sh_progress_pace *pace, uint64_t now_ns);
 
-/* Counts a step that ended now; returns the samples a second over the last steps of `samples` each.
- */
+/* Counts a step that ends now; returns the samples per second of the last steps, each with
+ * `samples`. */
 double sh_progress_rate(sh_progress_pace *pace, uint32_t samples, uint64_t now_ns);
 
 #endif

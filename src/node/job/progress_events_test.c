@@ -5,7 +5,7 @@
 
 #define SECOND 1000000000ull
 
-/* 10 epochs of 5 steps; the 12th step is the second one of the third epoch. */
+/* 10 epochs of 5 steps; step 12 is the second of the third epoch. */
 static void test_an_event_says_what_the_report_says(void **state)
 {
     const sh_schedule schedule = {.epoch_steps = 5, .total_steps = 48};
@@ -48,7 +48,7 @@ static void test_the_rate_is_of_the_last_steps(void **state)
         rate = sh_progress_rate(&pace, 8, now += SECOND);
     assert_float_equal(rate, 8, 1e-6);
     sh_progress_pace_start(&pace, now);
-    assert_true(sh_progress_rate(&pace, 8, now) == 0); /* no time has passed */
+    assert_true(sh_progress_rate(&pace, 8, now) == 0); /* no time passed */
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each model is packed in memory, opened by the importer, and put on its own workbench, so that the
- * measurement is of the file's content.
+ * Each model is packed in memory, imported, and opened on its own workbench, to measure what the
+ * file contains.
  */
 #include "node/job/quantisation.h"
 
@@ -43,12 +43,12 @@ static sh_status reopen(sh_onnx **file, const Sh__Onnx__ModelProto *model)
     return sh_onnx_open_owned(file, "model.onnx", bytes, count);
 }
 
-/* `*b` is owned, also on failure: close_bench it. */
+/* `*b` is owned, also on failure: release it with close_bench. */
 static sh_status open_bench(bench_model *b, const sh_job *from, const Sh__Onnx__ModelProto *model)
 {
     sh_job job;
     sh_job_init(&job);
-    job.momentum = 0; /* which needs no memory then */
+    job.momentum = 0; /* saves its memory */
     for (const sh_option *each = sh_options(); each->kind != SH_OPTION_END; each++)
         if (sh_option_reads(each))
             sh_option_copy(each, &job, from);
@@ -67,7 +67,7 @@ static sh_status open_bench(bench_model *b, const sh_job *from, const Sh__Onnx__
  */
 
 typedef struct ranges {
-    sh_value_range *of; /* by node; the last one is for the samples; owned */
+    sh_value_range *of; /* by node, then for the samples; owned */
     size_t nodes;
 } ranges;
 
@@ -78,8 +78,8 @@ static sh_status take(void *context, size_t node, const sh_shape *shape, const f
                               sh_shape_count(shape));
 }
 
-/* Grids of the file's nodes: the plain model's follow the normalisation, whose result is the plain
- * model's input. */
+/* Grids of the file's nodes. The nodes of the plain model follow the normalisation, whose result is
+ * the plain model's input. */
 static sh_status find_grids(sh_onnx_grids *grids, const sh_quantisation *asked,
                             const bench_model *b, sh_arena *arena)
 {

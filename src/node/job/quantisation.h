@@ -16,13 +16,13 @@
 #include "onnx/quantise.h"
 #include "shoal/export.h"
 
-/* All borrowed until the model is no longer used. */
+/* All pointers are borrowed until the model is no longer used. */
 typedef struct sh_quantisation {
-    const sh_job *job;                 /* the data and how to read them */
-    const Sh__Onnx__ModelProto *file;  /* the model to quantise; batch norms are folded */
-    const Sh__Onnx__ModelProto *plain; /* the same without the nodes that normalise pixels: its
-                                          nodes are the last of `file` */
-    uint32_t samples;                  /* of the training split */
+    const sh_job *job;                /* the data and how to read them */
+    const Sh__Onnx__ModelProto *file; /* the model to quantise; batch norms are folded */
+    const Sh__Onnx__ModelProto
+        *plain;       /* the same without normalising pixels: its nodes are the last of `file` */
+    uint32_t samples; /* of the training split */
 } sh_quantisation;
 
 /* Fails as sh_onnx_quantise and the opening of the data do. */

@@ -5,8 +5,8 @@
  * with a failure that the others do not see *parts*; when its process ends, the launcher ends the
  * others.
  *
- * Ranks also exchange texts through the engine, which can only add: a block has a place for each
- * rank, which fills its own and leaves zeros in the others.
+ * Ranks also exchange texts through the engine, which can only add: each rank fills its own place
+ * in a block, and the others are zero.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -21,24 +21,23 @@
 #include "train/job_json.h"
 #include "train/strategy.h"
 
-#define NAMED_MOST 8 /* ranks in a message */
-/* A rank that is told to end is soon ended by force: by the mpirun of Open MPI 4 after 1 s, by that
- * of Open MPI 5 (PRTE) after 250 ms, which nothing changes, and in which it does not answer MPI's
- * farewell. So long the first rank waits for the step's end, and so long for the farewell; what is
- * left is for the checkpoint. */
+#define NAMED_MOST 8 /* ranks listed in a message */
+/* A launcher kills a rank soon after it asks it to end: mpirun of Open MPI 4 after 1 s, mpirun of
+ * Open MPI 5 (PRTE) after 250 ms, which is fixed, and then it does not answer MPI's farewell. These
+ * are the times for the step's end and for the farewell; the rest is for the checkpoint. */
 #define PATIENCE_MS 300
 #define FAREWELL_MS 200
 #define PRTE_PATIENCE_MS 120
 #define PRTE_FAREWELL_MS 20
-/* How long the other ranks wait after a request to end. mpirun ends all when one has ended, and
- * rank 0 has to save and report. */
+/* The wait of other ranks after a request to end. mpirun ends all ranks when one ends, but rank 0
+ * must save and report. */
 #define LINGER_MS 5000
 
 typedef struct sh_ranks {
     sh_company company; /* first; its devices and rank are MPI's */
-    bool began;         /* the course */
-    sh_status ended;    /* how it did */
-    atomic_bool parted; /* this rank has parted, or the others were lost */
+    bool began;         /* the course has begun */
+    sh_status ended;    /* status of the course */
+    atomic_bool parted; /* this rank parted, or the others were lost */
 } sh_ranks;
 
 /* ---- what is asked for ----------------------------------------------------------------------- */
@@ -88,14 +87,14 @@ static sh_status check(const sh_train_options *options)
 
 /* ---- what they tell each other --------------------------------------------------------------- */
 
-/* Parts, with this failure for the current stage. Any thread. */
+/* Parts with this failure for the current stage. Any thread. */
 static void part(sh_ranks *ranks, sh_status status, const char *reason)
 {
     atomic_store(&ranks->parted, true);
     sh_engine_abort(ranks->company.engine, status, reason);
 }
 
-/* Collects each rank's bytes in a new block, by rank; `bytes` each, a multiple of 8. */
+/* Collects `bytes` (a multiple of 8) of each rank in a new block, by rank. */
 static sh_status gather(sh_ranks *ranks, void **all, const void *mine, size_t bytes)
 {
     sh_engine *engine = ranks->company.engine;
@@ -151,7 +150,7 @@ static sh_status unite(sh_company *company, sh_status status)
     return united;
 }
 
-/* What must be equal, and the words for differences. */
+/* What must be equal, and the messages for differences. */
 enum { PROGRAM, JOB, DATA, FIRST_GRAIN, REPLICA, ASPECTS };
 static const struct {
     const char *other, *remedy;
@@ -166,10 +165,10 @@ static const struct {
 };
 
 typedef struct identity {
-    char aspects[ASPECTS][72]; /* digests as text, and zeros behind them */
+    char aspects[ASPECTS][72]; /* digests as text, padded with zeros */
 } identity;
 
-/* Of the job without the path of its data, which may differ between machines. */
+/* Hashes the job without the path of its data, which may differ between machines. */
 static sh_status hash_job(char hex[SH_DIGEST_TEXT], const sh_job *job)
 {
     sh_job bare = *job;
@@ -250,7 +249,7 @@ static sh_status open_ranks(sh_company *company)
                        "--engine mpi: %s says that this is rank %u of %u, and MPI that it is rank "
                        "%u of %u; start it with Open MPI's mpirun, or with srun --mpi=pmix",
                        launch.launcher, launch.rank, launch.ranks, rank, company->engine->devices);
-    if (rank != 0) { /* as local devices are called */
+    if (rank != 0) { /* like names of local devices */
         char host[SH_NAME_BYTES];
         memcpy(host, company->name, sizeof host);
         snprintf(company->name, sizeof company->name, "%.*s/%u", SH_NAME_BYTES - 12, host,
@@ -278,8 +277,8 @@ static void close_ranks(sh_company *company, bool in_haste)
         sh_engine_close(company->engine); /* waits for the others */
 }
 
-/* A launcher soon kills a rank that it asked to end, and no step ends once another rank is lost:
- * saves the replica after the last completed step. */
+/* A launcher soon kills a rank that it asked to end, and no step ends after another rank is lost:
+ * saves the replica after the last complete step. */
 static void on_overdue(void *context)
 {
     sh_company *company = context;
@@ -303,7 +302,7 @@ static sh_status run(sh_company *company, sh_course *course, sh_ending *ending)
     if (status == SH_OK)
         status = sh_course_run(course, ending);
     sh_watchdog_stop(watchdog);
-    /* All ranks see these failures; other failures only this rank. */
+    /* All ranks see these failures; only this rank sees others. */
     if (status != SH_OK && status != SH_NUMERIC && status != SH_DIVERGED)
         part(ranks, status, sh_message());
     ranks->began = true;
@@ -329,12 +328,12 @@ static sh_status dismiss(sh_company *company, sh_status status, const char *mess
 {
     sh_ranks *ranks = (sh_ranks *)company;
     if (ranks->began && ranks->ended == SH_OK && status != SH_OK && status != SH_STOPPED)
-        part(ranks, status, message); /* it has failed by itself */
+        part(ranks, status, message); /* it failed alone */
     if (company->rank == 0 && status != SH_OK)
         return sh_fail(status, "%s", message);
     if (status != SH_OK && atomic_load(&ranks->parted))
         return sh_fail(status, "rank %u: %.1000s", company->rank, message);
-    return SH_OK; /* what all have seen rank 0 says */
+    return SH_OK; /* rank 0 reports common failures */
 }
 
 const sh_company_ops sh_company_ranks = {

@@ -7,7 +7,7 @@
 #include "train/figures.h"
 #include "train/rate.h"
 
-#define SCHEDULE "range-test:1e8" /* from 1e-7 up to */
+#define SCHEDULE "range-test:1e8" /* from 1e-7 to MOST */
 #define MOST 10.0f
 #define STEPS 100
 
@@ -38,7 +38,7 @@ void sh_rate_trial_measure(sh_event *event, const sh_train_options *options,
     const sh_job *job = &options->job;
     const sh_sum_totals *totals = &report->totals;
     if (!options->lr_find || sh_rate_parse(&rate, job->schedule, (double)job->warmup) != SH_OK)
-        return; /* cannot be: the job was checked */
+        return; /* impossible: the job was checked */
     event->lr = sh_rate_at(&rate, (double)job->lr, report->schedule, report->steps - 1);
     event->step_loss =
         sh_figures_of(&report->scale, totals->loss, totals->score, totals->samples).loss;

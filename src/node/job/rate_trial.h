@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * --lr-find: a training whose learning rate rises from 1e-7 to 10. The caller sees the loss of each
+ * --lr-find: a training whose learning rate rises from 1e-7 to 10. The caller gets the loss of each
  * rate (SH_EVENT_STEP: lr, step_loss) and stops it.
  *
  *     SH_TRY(sh_rate_trial_begin(options));

@@ -9,7 +9,7 @@
 static void begin(sh_train_options *options)
 {
     sh_train_options_init(options);
-    assert_ok(sh_rate_trial_begin(options)); /* not asked for */
+    assert_ok(sh_rate_trial_begin(options)); /* not requested */
     assert_string_equal(options->job.schedule, "constant");
     options->lr_find = true;
 }

@@ -45,7 +45,7 @@ static sh_status resumed_job(sh_job *job, const sh_train_options *options, const
         SH_TRY(sh_fail_in(check_given(each, &options->job, saved), "--resume %s", options->resume));
         sh_option_copy(each, job, &options->job);
     }
-    /* The result of --batch-per-device is a batch like any other. */
+    /* --batch-per-device gives an ordinary batch. */
     if (options->batch_per_device != 0 && options->job.batch_size != saved->batch_size)
         return sh_fail(
             SH_MISMATCH,
@@ -55,7 +55,7 @@ static sh_status resumed_job(sh_job *job, const sh_train_options *options, const
 }
 
 /* Notes for the user: an unusable last checkpoint, so that steps are lost; changes of the job;
- * changed learning rates, because they depend on the job's end, which has moved. */
+ * learning rates that changed with the job's end. */
 static sh_status write_note(char note[SH_MESSAGE_BYTES], const sh_workbench *bench,
                             const sh_job *saved, const char *asked, const char *used)
 {
@@ -103,7 +103,7 @@ sh_status sh_resume_open(sh_workbench **bench, sh_job *saved, const sh_train_opt
     SH_TRY_DONE(resumed_job(&job, options, &before));
     SH_TRY_DONE(sh_run_network_find(&network, job.model, sh_safetensors_path(file)));
     SH_TRY_DONE(sh_workbench_open(&fresh, &job, &(sh_workbench_data){.network = network}));
-    /* The data may have moved, but must be equal, or the course would differ. */
+    /* The data may have moved, but must be equal. */
     SH_TRY_DONE(sh_snapshot_read_fingerprint(&fingerprint, file));
     if (strcmp(fingerprint, sh_pipeline_about(fresh->pipeline)->fingerprint) != 0)
         SH_TRY_DONE(sh_fail(SH_MISMATCH,
@@ -159,7 +159,7 @@ sh_status sh_weights_open_best(sh_safetensors **file, char used[SH_PATH_BYTES], 
     char best[SH_PATH_BYTES];
     for (int i = 0; i < 2 && sh_folder_exists(path); i++)
         if (sh_path_join(best, path, places[i]) == SH_OK && access(best, F_OK) == 0) {
-            SH_TRY(sh_folder_check_own(best)); /* the user has not named this file */
+            SH_TRY(sh_folder_check_own(best)); /* the user did not name this file */
             return sh_checkpoint_open(file, used, best);
         }
     return sh_checkpoint_open(file, used, path);

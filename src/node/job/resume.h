@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opens saved state: a checkpoint to resume from, with its job, the user's changes and its data; or
- * weights from a run or a file.
+ * Opens saved state: a checkpoint to resume, with its job, the user's changes and its data; or
+ * weights of a run or a file.
  *
  *     SH_TRY(sh_resume_open(&bench, &saved, &options, note));
  *     if (note[0] != '\0')
@@ -29,12 +29,12 @@
 sh_status sh_resume_open(sh_workbench **bench, sh_job *saved, const sh_train_options *options,
                          char note[SH_MESSAGE_BYTES]) SHOAL_CHECKED;
 
-/* Whether `path` is a run's folder, in which a resumed training continues, and not a checkpoint. */
+/* Whether `path` is a run's folder, in which a resumed training continues, not a checkpoint. */
 bool sh_resume_is_run(const char *path);
 
 /*
- * Opens the newest checkpoint of a run's folder, or a safetensors file, and verifies its checksum
- * if it has one. `*file` is owned: sh_safetensors_close it. Fails as sh_checkpoint_open and
+ * Opens the newest checkpoint of a run's folder, or a safetensors file, and verifies its checksum,
+ * if any. `*file` is owned: release it with sh_safetensors_close. Fails as sh_checkpoint_open and
  * sh_safetensors_open. Any thread.
  */
 sh_status sh_weights_open(sh_safetensors **file, const char *path) SHOAL_CHECKED;

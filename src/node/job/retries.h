@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Schedules retries for something that is not reachable yet: soon at first, then every few seconds,
- * until the time is up.
+ * Schedules retries for something unreachable: soon at first, then every few seconds, until the
+ * time is up.
  *
  *     sh_retries_start(&retries, now_ns, wait_s);
  *     while (try() != SH_OK && sh_retries_next(&delay_ms, &retries, now_ns()))
@@ -27,7 +27,7 @@ typedef struct sh_retries {
 void sh_retries_start(sh_retries *retries, uint64_t now_ns, uint32_t wait_s);
 
 /* After a failed try: the delay before the next one. It doubles each time, up to
- * SH_RETRIES_LONGEST_MS; the last one ends at the limit. False: the time is up. */
+ * SH_RETRIES_LONGEST_MS; the last try is at the limit. False: the time is up. */
 bool sh_retries_next(uint32_t *delay_ms, sh_retries *retries, uint64_t now_ns);
 
 #endif

@@ -41,7 +41,7 @@ static void the_last_try_is_made_when_the_time_ends(void **state)
     assert_int_equal(tries, 5); /* after 0, 250, 750, 1750 and 2000 ms */
 }
 
-/* A try may take seconds itself, where nothing answers. */
+/* A try may take seconds if nothing answers. */
 static void the_time_of_tries_counts(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The network of a run with an imported model, kept in the run's folder, so that the folder
- * suffices to resume, evaluate and predict on any machine.
+ * Keeps the network of an imported model in the run's folder, so that the folder suffices to
+ * resume, evaluate and predict on any machine.
  *
  *     SH_TRY(sh_run_network_keep(run, bench->network));
  *     ...
@@ -22,9 +22,9 @@ sh_status sh_run_network_keep(const sh_run *run, const sh_network *network) SHOA
 
 /*
  * The network of a job's `model` for a checkpoint: from the run's folder (the parent of the
- * checkpoint's folder), from beside the checkpoint, or from the cache. `*network` is owned:
- * sh_network_unref it; NULL for a built-in model. SH_INVALID: not found; the message has the places
- * searched and the remedy. SH_CORRUPT: it is damaged.
+ * checkpoint's folder), from beside the checkpoint, or from the cache. `*network` is owned: release
+ * it with sh_network_unref; NULL for a built-in model. SH_INVALID: not found; the message has the
+ * searched places and the remedy. SH_CORRUPT: damaged.
  */
 sh_status sh_run_network_find(sh_network **network, const char *model,
                               const char *checkpoint) SHOAL_CHECKED;

@@ -68,7 +68,7 @@ static void test_the_folder_is_enough(void **state)
     assert_ok(sh_run_network_find(&none, "lenet", "moved/copy.safetensors"));
     assert_null(none);
 
-    /* Another network's, or a damaged one. */
+    /* Of another network, or damaged. */
     char other[SH_MODEL_SPEC];
     sh_model_spec(other, "mlp.onnx",
                   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef");

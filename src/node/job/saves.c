@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "train/snapshot.h"
 
-#define LOCK_MS 500 /* for how long a healthy thread may hold the replica */
+#define LOCK_MS 500 /* longest time that a healthy thread holds the replica */
 
 void sh_saves_init(sh_saves *saves)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes checkpoints of a training's replica, normally on the step's thread, and on another thread
- * if the step's thread is stuck.
+ * Writes checkpoints of a training's replica, normally on the step's thread; on another one if the
+ * step's thread is stuck.
  *
  *     sh_saves_init(&saves);
  *     saves.bench = bench;
@@ -10,7 +10,7 @@
  *     ... on another thread: sh_saves_rescue(&saves, agent, &rescue) ...
  *     sh_saves_release(&saves);
  *
- * Threads: any, where stated; writers wait for each other.
+ * Threads: any, as stated; writers wait for each other.
  */
 #ifndef SHOAL_NODE_JOB_SAVES_H
 #define SHOAL_NODE_JOB_SAVES_H
@@ -23,9 +23,9 @@
 typedef struct sh_saves {
     const sh_workbench *bench; /* both borrowed, and set before the first call */
     const char *folder;        /* of the checkpoints; NULL: writes none, as with --lr-find */
-    pthread_mutex_t lock;      /* held to write; guards the next two */
+    pthread_mutex_t lock;      /* held while writing; guards the next two */
     bool is_saved;
-    sh_position saved; /* where the checkpoint stands */
+    sh_position saved; /* position of the checkpoint */
 } sh_saves;
 
 void sh_saves_init(sh_saves *saves);
@@ -35,11 +35,11 @@ void sh_saves_release(sh_saves *saves);
  * position. Any thread that may read the replica. */
 sh_status sh_saves_write(sh_saves *saves, bool in_haste) SHOAL_CHECKED;
 
-/* The same for a process that may be killed before its step ends; logs it. Any thread. */
+/* Likewise for a process that may be killed before its step ends; logs it. Any thread. */
 void sh_saves_write_now(sh_saves *saves);
 
 /*
- * The same if the step's thread hangs, possibly while it holds or changes the replica or writes a
+ * Likewise if the step's thread hangs, possibly while it holds or changes the replica or writes a
  * checkpoint. `agent` knows whether the replica is whole; NULL: it is. Any thread; waits briefly
  * for the replica, and without limit for the disk.
  */

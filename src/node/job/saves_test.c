@@ -38,7 +38,7 @@ static void close_place(place *p)
     scratch_remove(p->folder);
 }
 
-/* The steps that the checkpoint stands after; UINT64_MAX: there is none. */
+/* The steps of the checkpoint; UINT64_MAX: none. */
 static uint64_t steps_on_disk(const place *p)
 {
     char used[SH_PATH_BYTES];
@@ -61,7 +61,7 @@ static void what_stands_is_written_once_in_haste(void **state)
     assert_ok(sh_saves_write(&p.saves, true));
     assert_int_equal(steps_on_disk(&p), 3);
     assert_int_equal(unlink(p.file), 0);
-    assert_ok(sh_saves_write(&p.saves, true)); /* it was written already */
+    assert_ok(sh_saves_write(&p.saves, true)); /* already written */
     assert_int_equal(steps_on_disk(&p), UINT64_MAX);
     assert_ok(sh_saves_write(&p.saves, false));
     assert_int_equal(steps_on_disk(&p), 3);
@@ -83,7 +83,7 @@ static void a_rescue_says_what_it_could_do(void **state)
     assert_string_equal(rescue.text, "a checkpoint of step 12 was written");
     assert_int_equal(steps_on_disk(&p), 12);
 
-    /* The step's thread hangs in the midst of a change: the replica is none that may be kept. */
+    /* The step's thread hangs while it changes the replica, which is then invalid. */
     p.bench->replica->steps = 13;
     rescue = (sh_rescue){0};
     sh_replica_lock(p.bench->replica);
@@ -93,7 +93,7 @@ static void a_rescue_says_what_it_could_do(void **state)
     assert_string_equal(rescue.text, "no checkpoint could be written (the weights are being "
                                      "changed); those on the disk stay");
     assert_int_equal(steps_on_disk(&p), 12);
-    assert_true(sh_replica_lock_within(p.bench->replica, 0)); /* it was let go of */
+    assert_true(sh_replica_lock_within(p.bench->replica, 0)); /* it was released */
     sh_replica_unlock(p.bench->replica);
 
     p.saves.folder = "/proc/none";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handles files of a run that temporarily cannot be written, as on a full disk: the training
+ * Handles files of a run that temporarily cannot be written, such as on a full disk: the training
  * continues, reports it once, retries, and reports the recovery.
  *
  *     SH_TRY(sh_setbacks_note(&setbacks, SH_SETBACK_CHECKPOINT, save(t), now_ns, text));
@@ -29,7 +29,7 @@ typedef enum sh_setback {
     SH_SETBACK_KINDS
 } sh_setback;
 
-/* Zero is the beginning. */
+/* Initially zero. */
 typedef struct sh_setbacks {
     struct {
         bool lasts;
@@ -57,7 +57,7 @@ bool sh_setbacks_is_due(const sh_setbacks *all, sh_setback kind, uint64_t now_ns
  * cannot be written for the next call. */
 sh_status sh_setbacks_append(sh_setbacks *all, const sh_run *run, const char *line) SHOAL_CHECKED;
 
-/* Names what was never written completely, except checkpoints; false: nothing. */
+/* Names what was never completely written, except checkpoints; false: nothing. */
 bool sh_setbacks_left(const sh_setbacks *all, char text[SH_MESSAGE_BYTES]);
 
 /* Frees the lines. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is borne, what is said and how often, lines that wait on a disk that is full. */
+/* Tolerated failures, their messages, and lines that wait for a full disk. */
 #include "node/job/setbacks.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ static const struct turn {
     uint64_t at_s;
     sh_status status, expected;
     const char *says; /* "": nothing */
-    bool due;         /* before it */
+    bool due;         /* before this turn */
 } turns[] = {
     {0, SH_OK, SH_OK, "", false},
     {1, SH_NO_SPACE, SH_OK, "last: cannot write: training goes on and tries again every 5 s",
@@ -82,7 +82,7 @@ static void lines_wait_for_the_disk(void **state)
     scratch_unmount(folder);
 }
 
-/* At most SH_SETBACKS_LINES wait; how many were lost is said. */
+/* At most SH_SETBACKS_LINES wait; the number of lost ones is reported. */
 static void too_many_lines_are_counted(void **state)
 {
     (void)state;
@@ -91,7 +91,7 @@ static void too_many_lines_are_counted(void **state)
     char path[SH_PATH_BYTES], text[SH_MESSAGE_BYTES];
     assert_ok(sh_run_open(&run, &(sh_run_options){.path = scratch_folder}));
     assert_ok(sh_run_path(run, SH_RUN_METRICS, path));
-    assert_int_equal(mkdir(path, 0700), 0); /* in its place */
+    assert_int_equal(mkdir(path, 0700), 0); /* a folder instead of the file */
     for (unsigned i = 0; i < SH_SETBACKS_LINES + 3; i++)
         assert_int_not_equal(sh_setbacks_append(&all, run, "line"), SH_OK);
     assert_int_equal(all.line_count, SH_SETBACKS_LINES);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The results of a run: summary.json, and the lines of metrics.jsonl.
+ * Writes the results of a run: summary.json, and lines of metrics.jsonl.
  *
  *     SH_TRY(sh_summary_file_write(run, &summary, "complete"));
  *
@@ -12,7 +12,7 @@
 #include "shoal/train.h"
 #include "store/run.h"
 
-/* Everything is borrowed during the call; `ending` is "complete", "stopped" or "device lost". */
+/* Pointers are borrowed for the call; `ending` is "complete", "stopped" or "device lost". */
 sh_status sh_summary_file_write(const sh_run *run, const sh_summary *summary,
                                 const char *ending) SHOAL_CHECKED;
 

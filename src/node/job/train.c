@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A training from its start to its summary; `sh_train`, at the end, has the order. The company
- * (node/job/company.h) handles the other devices. Only rank 0 has a run's folder and an observer.
+ * A training from start to summary; `sh_train` at the end shows the order. The company
+ * (node/job/company.h) handles other devices. Only rank 0 has a run folder and an observer.
  *
- * It writes job.json at the start, events as they happen, a checkpoint and a line of metrics after
- * every validation, checkpoints within an epoch (node/job/cadence), and one when the training is
+ * Writes job.json at the start, events as they happen, a checkpoint and a line of metrics after
+ * each validation, checkpoints within an epoch (node/job/cadence), and one when the training is
  * stopped or a device is lost. A failed step leaves the weights unchanged, so a checkpoint is
  * always a state between two steps. A temporarily full disk ends nothing (node/job/setbacks); only
  * unsaved weights at the end are a failure.
@@ -33,7 +33,7 @@
 #include "train/strategy.h"
 
 #define JOB_FILE_MAX ((size_t)1 << 20)
-#define RECONNECT_S 60 /* for which a former leader looks for the current one */
+#define RECONNECT_S 60 /* time in which a former leader looks for the current one */
 
 void sh_train_options_init(sh_train_options *options)
 {
@@ -111,7 +111,7 @@ static sh_status on_validated(void *context, const sh_progress_report *report,
     t->summary->val_mae = event.val_mae;
     t->summary->numbers = event.numbers;
     sh_training_observe(t, &event);
-    if (report->steps == t->start_steps) /* nothing was left to do: everything is written */
+    if (report->steps == t->start_steps) /* nothing was left to do; all is written */
         return sh_training_complete_kept(t);
     sh_training_note_board(t, sh_scalars_epoch(&t->scalars, sh_training_date(), &event));
     sh_run_journal_epoch(t->journal, &event);
@@ -123,7 +123,7 @@ static sh_status on_validated(void *context, const sh_progress_report *report,
     return sh_training_bear(t, SH_SETBACK_CHECKPOINT, sh_training_checkpoint_validated(t));
 }
 
-/* The first view: time counts from here on. */
+/* Time counts from the first view. */
 static void on_view(void *context, uint32_t view, uint32_t devices)
 {
     training *t = context;
@@ -186,8 +186,8 @@ static void on_answers(void *context, const sh_answers *answers)
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
-/* Balanced weights become numbers in the job, which other devices and resumed runs use unchanged.
- */
+/* Balanced weights become numbers in the job, which other devices and resumed runs use
+ * unchanged. */
 static sh_status weigh_classes(sh_workbench *bench)
 {
     char *text = bench->job.class_weights;
@@ -230,7 +230,7 @@ static sh_status start_lanes(training *t)
     return sh_workbench_start(t->bench, list.cores, t->options->memory);
 }
 
-/* Checks everything that may be refused, before writing anything. */
+/* Checks everything that may be refused before it writes anything. */
 static sh_status prepare(training *t)
 {
     const sh_train_options *options = t->options;
@@ -264,7 +264,7 @@ static sh_status prepare(training *t)
     return start_lanes(t);
 }
 
-/* A former follower already has all that a training needs. */
+/* A former follower already has what a training needs. */
 static sh_status adopt(training *t)
 {
     sh_workbench *bench = t->lead->bench;
@@ -283,13 +283,13 @@ static sh_status adopt(training *t)
     return SH_OK;
 }
 
-/* The job's changes, now and at earlier resumptions. */
+/* Adds the job's changes, now and at earlier resumptions. */
 static sh_status add_changes(const training *t, json_t *json)
 {
     char path[SH_PATH_BYTES], *text = NULL;
     SH_TRY(sh_run_path(t->run, SH_RUN_JOB, path));
     if (sh_file_read_own(&text, NULL, path, JOB_FILE_MAX) != SH_OK)
-        text = NULL; /* a new run, or a file that is none */
+        text = NULL; /* a new run, or an invalid file */
     const sh_status status =
         sh_changes_add(json, text, &t->before, &t->bench->job, t->bench->replica->steps);
     free(text);
@@ -324,7 +324,7 @@ static sh_status open_run(training *t)
     SH_TRY(status);
     if (t->options->tensorboard) {
         t->scalars.epoch = (uint32_t)(replica->steps / epoch_steps);
-        if (replica->steps % epoch_steps != 0) /* else they are the previous epoch's */
+        if (replica->steps % epoch_steps != 0) /* else they belong to the previous epoch */
             t->scalars.seen = replica->epoch;
         sh_training_note_failure(
             t, sh_tensorboard_open(&t->scalars.file, &(sh_tensorboard_options){
@@ -355,13 +355,13 @@ static sh_status train(training *t)
     SH_TRY(sh_company_unite(company, t->lead != NULL ? adopt(t) : prepare(t)));
     SH_TRY(sh_company_compare(company));
     SH_TRY(sh_company_unite(company, first ? open_run(t) : SH_OK));
-    if (t->options->memory != 0) { /* what the limit has led to */
+    if (t->options->memory != 0) { /* the effects of the limit */
         char text[SH_FOOTPRINT_TEXT];
         sh_footprint_print(text, sh_trainer_footprint(t->bench->trainer), t->options->memory);
         sh_training_observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
     }
     SH_TRY(sh_company_assemble(company));
-    sh_memory_trim(); /* of what only the start has used */
+    sh_memory_trim(); /* used only by the start */
     sh_course course = {
         .bench = t->bench,
         .agent = company->agent,
@@ -390,7 +390,7 @@ static sh_status train(training *t)
 static sh_status tell_story(training *t, sh_door *moved)
 {
     char message[SH_MESSAGE_BYTES], last[SH_MESSAGE_BYTES];
-    char failed[SH_MESSAGE_BYTES + 16]; /* as the journal has it */
+    char failed[SH_MESSAGE_BYTES + 16]; /* for the journal */
     const sh_train_options *options = t->options;
     sh_summary *summary = t->summary;
     *moved = (sh_door){0};
@@ -484,7 +484,7 @@ sh_status sh_lead(sh_summary *summary, sh_door *moved, bool *whole, const sh_lea
     return status;
 }
 
-/* Another device has continued the job: the result there. */
+/* Another device continues the job: takes its result. */
 static sh_status follow(training *t, const sh_door *door)
 {
     sh_summary *summary = t->summary;
@@ -508,7 +508,7 @@ static sh_status follow(training *t, const sh_door *door)
                                                                      .bench = t->bench,
                                                                      .whole = t->moved_whole,
                                                                      .door = *door});
-    t->bench = NULL; /* it was handed over */
+    t->bench = NULL; /* handed over */
     if (!result.took_part)
         return status;
     summary->steps = result.steps;

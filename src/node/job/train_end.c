@@ -12,14 +12,14 @@
 #include "node/job/summary_file.h"
 #include "store/checkpoint.h"
 
-#define LAST_PASS_S 20 /* time limit of a validation pass after a stop */
+#define LAST_PASS_S 20 /* time limit of a validation after a stop */
 
 static double seconds_since(uint64_t start_ns)
 {
     return (double)(sh_clock_now_ns(sh_clock_system()) - start_ns) * 1e-9;
 }
 
-/* Each device's work, for the summary; a collective call of all ranks. */
+/* Reports each device's work for the summary; a collective call of all ranks. */
 static sh_status report_devices(training *t)
 {
     sh_summary *summary = t->summary;
@@ -47,7 +47,7 @@ static sh_status path_of(char path[SH_RUN_BYTES], const training *t, const char 
     return SH_OK;
 }
 
-/* The best epoch, and the place of its weights. */
+/* Summarises the best epoch and the place of its weights. */
 static sh_status summarise_best(training *t)
 {
     sh_summary *summary = t->summary;
@@ -99,7 +99,7 @@ static sh_status summarise(training *t, const sh_course *course, const char *end
     return sh_setbacks_may_pass(status) ? SH_OK : status;
 }
 
-/* After a failure that leaves valid weights: saves them and says how to continue. */
+/* After a failure with valid weights: saves them and says how to continue. */
 static sh_status save_after(training *t, const sh_course *course, sh_status status,
                             const char *ending)
 {
@@ -111,7 +111,7 @@ static sh_status save_after(training *t, const sh_course *course, sh_status stat
                    (unsigned long long)t->bench->replica->steps);
 }
 
-/* After a failure that leaves nothing to save: tells the other devices why. */
+/* After a failure with nothing to save: tells the other devices why. */
 static sh_status give_up(const training *t, sh_status status)
 {
     char message[SH_MESSAGE_BYTES];
@@ -124,7 +124,7 @@ static sh_status give_up(const training *t, sh_status status)
                    sh_run_folder(t->run));
 }
 
-/* Patience is exhausted, though the job has steps left. */
+/* Notes that patience ended the job early. */
 static void note_early_end(training *t)
 {
     char text[SH_MESSAGE_BYTES], more[64] = "";
@@ -143,8 +143,8 @@ static void note_early_end(training *t)
     t->summary->stopped_early = true;
 }
 
-/* Files missing because of a full disk: the last checkpoint must be written, the rest is reported.
- */
+/* Writes files that a full disk prevented: the last checkpoint is required, the rest is
+ * reported. */
 static sh_status write_rest(training *t)
 {
     char text[SH_MESSAGE_BYTES];
@@ -169,7 +169,7 @@ static sh_status write_rest(training *t)
 sh_status sh_training_finish(training *t, const sh_course *course, sh_status status,
                              sh_ending ending)
 {
-    if (t->company->rank != 0) { /* the first one says it all */
+    if (t->company->rank != 0) { /* the first rank reports */
         SH_TRY(status);
         SH_TRY(report_devices(t));
         sh_summary_release(t->summary);
@@ -197,7 +197,7 @@ sh_status sh_training_finish(training *t, const sh_course *course, sh_status sta
     return give_up(t, status);
 }
 
-/* From here on everything else is written, so failures are only reported. */
+/* All else is written, so failures are only reported. */
 static void note_missing(const training *t, const char *event)
 {
     char text[SH_MESSAGE_BYTES];
@@ -207,7 +207,7 @@ static void note_missing(const training *t, const char *event)
     sh_training_observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
 }
 
-/* After all other devices have left, replaces the last weights by the best ones, evaluates them and
+/* After all other devices have left: replaces the last weights by the best ones, evaluates them and
  * writes them as files for other programs. */
 void sh_training_conclude(training *t, bool stopped)
 {

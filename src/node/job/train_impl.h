@@ -6,7 +6,7 @@
  *     SH_TRY(sh_training_checkpoint(t));
  *     SH_TRY(sh_training_finish(t, &course, status, ending));
  *
- * Threads: the step's, unless stated.
+ * Threads: the step's thread, unless stated.
  */
 #ifndef SHOAL_NODE_JOB_TRAIN_IMPL_H
 #define SHOAL_NODE_JOB_TRAIN_IMPL_H
@@ -38,13 +38,13 @@ typedef struct training {
     sh_workbench *bench;
     sh_run_journal *journal;
     sh_job before;   /* the job of the resumed checkpoint */
-    sh_vigil *vigil; /* NULL with ranks, which the launcher ends */
+    sh_vigil *vigil; /* NULL for ranks, which the launcher ends */
 
-    /* The course under way. */
+    /* The current course. */
     sh_progress_pace pace;
     uint64_t start_steps;
     uint64_t counted_steps;   /* whose samples are in the summary */
-    char name[SH_NAME_BYTES]; /* of this device, and the job's token: for the time after that */
+    char name[SH_NAME_BYTES]; /* of this device, and the job's token, for following later */
     sh_token token;
     bool moved_whole; /* another device leads now; the replica here is whole */
     sh_summary *summary;
@@ -57,10 +57,10 @@ void sh_training_observe(const training *t, const sh_event *event);
 /* Writes a checkpoint and tells the user. Fails as sh_saves_write. */
 sh_status sh_training_checkpoint(training *t) SHOAL_CHECKED;
 
-/* The same after a validation; keeps it if it is the best. */
+/* Likewise after a validation; keeps it if it is the best. */
 sh_status sh_training_checkpoint_validated(training *t) SHOAL_CHECKED;
 
-/* Repairs the best checkpoint, if the last call was killed before keeping it, or it is another
+/* Repairs the best checkpoint, if the last call was killed before keeping it, or if it is another
  * run's. */
 sh_status sh_training_complete_kept(training *t) SHOAL_CHECKED;
 
@@ -68,15 +68,14 @@ sh_status sh_training_complete_kept(training *t) SHOAL_CHECKED;
 void sh_training_save_now(void *context);
 void sh_training_rescue(void *context, sh_rescue *rescue);
 
-/* Returns SH_OK if the training continues after a write that ended with `status`, else its failure.
- */
+/* SH_OK: the training continues after a write that ended with `status`; else returns its
+ * failure. */
 sh_status sh_training_bear(training *t, sh_setback kind, sh_status status) SHOAL_CHECKED;
 
-/* Counts all steps, including those that this device did not apply itself. */
+/* Counts all steps, including those that this device did not apply. */
 void sh_training_count_samples(training *t);
 
-/* Reports failures that do not end the training: of additional files, TensorBoard's, the journal.
- */
+/* Report failures that do not end the training: of additional files, TensorBoard, the journal. */
 void sh_training_note_failure(const training *t, sh_status status);
 void sh_training_note_board(training *t, sh_status status);
 void sh_training_note_trouble(const training *t);
@@ -90,7 +89,7 @@ double sh_training_date(void);
 sh_status sh_training_finish(training *t, const sh_course *course, sh_status status,
                              sh_ending ending) SHOAL_CHECKED;
 
-/* After all other devices have left, replaces the last weights by the best ones, evaluates them and
+/* After all other devices have left: replaces the last weights by the best ones, evaluates them and
  * writes them as files for other programs. */
 void sh_training_conclude(training *t, bool stopped);
 

@@ -54,7 +54,7 @@ sh_status sh_training_complete_kept(training *t)
                                                          : SH_OK;
 }
 
-/* Called on another thread: the step and this process may never end. */
+/* On another thread: the step and this process may never end. */
 void sh_training_save_now(void *context)
 {
     sh_saves_write_now(&((training *)context)->saves);
@@ -105,11 +105,11 @@ void sh_training_note_failure(const training *t, sh_status status)
 
 void sh_training_note_board(training *t, sh_status status)
 {
-    if (status != SH_OK || !sh_tensorboard_is_failing(t->scalars.file)) /* else not tried yet */
+    if (status != SH_OK || !sh_tensorboard_is_failing(t->scalars.file)) /* else not yet tried */
         sh_training_note_failure(t, sh_training_bear(t, SH_SETBACK_BOARD, status));
 }
 
-/* Trouble with the journal. */
+/* Failures of the journal. */
 void sh_training_note_trouble(const training *t)
 {
     char text[SH_MESSAGE_BYTES];

@@ -26,14 +26,14 @@ static const char *property(const sh_onnx *file, const char *key)
     return NULL;
 }
 
-/* How to read samples: as in the file, or by the defaults, except that pixels are only divided. */
+/* How to read samples: from the file, or the defaults, but pixels are only divided. */
 static sh_status read_job(sh_job *job, const sh_onnx *file)
 {
     sh_job said;
     const char *text = property(file, SH_TRAINED_FILE_JOB);
     json_t *json;
     sh_job_init(job);
-    job->momentum = 0; /* which needs no memory then */
+    job->momentum = 0; /* saves its memory */
     if (text == NULL) {
         snprintf(job->normalize, sizeof job->normalize, "none");
         return SH_OK;
@@ -64,7 +64,7 @@ sh_status sh_trained_file_open(sh_trained_file *model, const char *path)
     snprintf(fresh.job.model, sizeof fresh.job.model, "%s", fresh.network->spec);
     fresh.trained = property(fresh.file, SH_TRAINED_FILE_TRAINED);
     fresh.baked = property(fresh.file, SH_TRAINED_FILE_BAKED) != NULL;
-    if (fresh.baked) /* by the figures that sh_trained_file_trained gives */
+    if (fresh.baked) /* with the figures of sh_trained_file_trained */
         snprintf(fresh.job.normalize, sizeof fresh.job.normalize, "dataset");
     *model = fresh;
     return SH_OK;
@@ -106,7 +106,7 @@ static const Sh__Onnx__ValueInfoProto *only_input(const sh_onnx *file)
     return found;
 }
 
-/* Photos of the input's size, and a class for each output number. */
+/* Assumes photos of the input's size, and a class per output. */
 static json_t *assume(const sh_onnx *file)
 {
     const Sh__Onnx__GraphProto *graph = sh_onnx_graph(file);
@@ -132,7 +132,7 @@ static json_t *assume(const sh_onnx *file)
                      mean, "deviation", deviation, "fingerprint", "");
 }
 
-/* A pipeline divides bytes by 255 before it normalises: figures that cancel that, by channel. */
+/* A pipeline divides bytes by 255 before it normalises; these figures cancel that. */
 static void undo_division(json_t *json)
 {
     json_t *mean = json_object_get(json, "mean"), *deviation = json_object_get(json, "deviation");

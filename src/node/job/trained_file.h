@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trained model in an ONNX file in place of a run: its network, its weights, and the form of its
+ * A trained model in an ONNX file instead of a run: its network, its weights, and the form of its
  * samples.
  *
  *     if (sh_trained_file_is(path))
  *         SH_TRY(sh_trained_file_open(&model, path));
- *     ... a workbench for model.job, with model.network and what model.trained says ...
+ *     ... a workbench for model.job, with model.network and model.trained ...
  *     SH_TRY_DONE(sh_pretrained_load_onnx(replica, model.file, SH_PRETRAINED_WHOLE));
  *     sh_trained_file_close(&model);
  *
- * A file of `shoal export` has all of this (metadata_props: shoal.trained, shoal.job). For any
- * other file the assumption is: photos of the input's size with bytes divided by 255, not
- * normalised, and unnamed classes.
+ * A file of `shoal export` has all of this (metadata_props: shoal.trained, shoal.job). For other
+ * files it assumes photos of the input's size, with bytes divided by 255 and not normalised, and
+ * unnamed classes.
  *
  * Threads: caller locks.
  */
@@ -22,34 +22,34 @@
 #include "onnx/network.h"
 #include "shoal/job.h"
 
-/* Keys of metadata_props beside those that other tools know. */
+/* Keys of metadata_props in addition to those that other tools know. */
 #define SH_TRAINED_FILE_TRAINED "shoal.trained" /* data/trained.h */
 #define SH_TRAINED_FILE_JOB "shoal.job"         /* how samples are read: train/job_json.h */
-#define SH_TRAINED_FILE_BAKED "shoal.baked"     /* "1": it normalises pixels itself */
+#define SH_TRAINED_FILE_BAKED "shoal.baked"     /* "1": the graph normalises pixels */
 
 typedef struct sh_trained_file {
     sh_onnx *file;       /* owned */
     sh_network *network; /* likewise */
     sh_job job;          /* the model, and how samples are read; no data */
     const char *trained; /* data/trained.h; NULL: not in the file. Borrowed from it */
-    bool baked;          /* takes pixels from 0 to 255 and normalises them itself */
+    bool baked;          /* takes pixels from 0 to 255 and normalises them */
 } sh_trained_file;
 
 /* Whether a path is a file whose name ends in ".onnx". */
 bool sh_trained_file_is(const char *path);
 
-/* `*model` is owned: sh_trained_file_close it. Fails as sh_onnx_open; SH_FORMAT: malformed
- * metadata. */
+/* `*model` is owned: release it with sh_trained_file_close. Fails as sh_onnx_open; SH_FORMAT:
+ * malformed metadata. */
 sh_status sh_trained_file_open(sh_trained_file *model, const char *path) SHOAL_CHECKED;
 
 /*
- * The description of the model's samples, from the file or assumed. `*trained` is owned:
- * sh_trained_free it. SH_FORMAT: malformed; SH_UNSUPPORTED: the message has what the file lacks to
- * be given photos.
+ * The description of the model's samples, from the file or assumed. `*trained` is owned: release it
+ * with sh_trained_free. SH_FORMAT: malformed. SH_UNSUPPORTED: the message says what the file lacks
+ * to take photos.
  */
 sh_status sh_trained_file_trained(sh_trained **trained, const sh_trained_file *model) SHOAL_CHECKED;
 
-/* Zero is fine. */
+/* Zero is allowed. */
 void sh_trained_file_close(sh_trained_file *model);
 
 #endif

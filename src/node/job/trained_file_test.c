@@ -15,7 +15,7 @@ static int tear_down(void **state)
     "\"byte\", \"target\": \"classification\", \"outputs\": 3, \"samples\": [5, 2], \"mean\": "    \
     "[0.5], \"deviation\": [0.25], \"fingerprint\": \"ab\"}"
 
-/* Writes a fixture with these properties, and opens it. */
+/* Opens a fixture with these properties. */
 static sh_status open_with(sh_trained_file *model, const char *name, const char *const (*pairs)[2],
                            size_t count)
 {
@@ -47,7 +47,7 @@ static void what_a_file_says_is_taken(void **state)
     assert_ok(open_with(&model, "mlp.onnx",
                         (const char *const[][2]){{"author", "x"}, {"shoal.trained", TRAINED}}, 2));
     assert_false(model.baked);
-    assert_string_equal(model.job.normalize, "none"); /* it does not say */
+    assert_string_equal(model.job.normalize, "none"); /* not in the file */
     assert_true(sh_model_spec_is(model.job.model, NULL));
     assert_ok(sh_trained_file_trained(&trained, &model));
     assert_int_equal(trained->info.outputs, 3);

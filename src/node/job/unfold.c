@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Computes the original network on training samples (node/job/calibration). Sums are in double, in
- * a fixed order, over values with the same bits on every processor, so the batch norms have the
- * same bits too.
+ * Computes the original network on training samples (node/job/calibration). Sums are doubles in a
+ * fixed order of values with the same bits on every processor, so the batch norms have the same
+ * bits too.
  */
 #include "node/job/unfold.h"
 
@@ -60,7 +60,7 @@ static sh_status add(void *context, size_t node, const sh_shape *shape, const fl
     return SH_OK;
 }
 
-/* Fills a batch norm's tensor, if the name is one. */
+/* Fills a tensor of a batch norm; false: another tensor. */
 static bool fill_norm(const unfolding *u, const char *name, float *values)
 {
     static const char *const parts[] = {"weight", "bias", "mean", "var"};
@@ -84,7 +84,7 @@ static bool fill_norm(const unfolding *u, const char *name, float *values)
     return false;
 }
 
-/* The weights of the original network, and the batch norms. */
+/* Fills the weights of the original network and the batch norms. */
 static sh_status fill(const unfolding *u, sh_replica *to, const sh_replica *from)
 {
     for (uint32_t t = 0; t < to->tensors; t++) {

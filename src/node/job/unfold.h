@@ -4,9 +4,8 @@
  *
  *     SH_TRY(sh_unfold(bench, file, note));
  *
- * The mean and variance of a batch norm become those of its convolution's results for training
- * samples; its weight and bias cancel them, so that the network computes the same, except for
- * rounding.
+ * A batch norm's mean and variance become those of its convolution's results for training samples;
+ * its weight and bias cancel them, so the network computes the same except for rounding.
  *
  * Threads: caller locks.
  */
@@ -16,14 +15,10 @@
 #include "train/workbench.h"
 
 #define SH_UNFOLD_SAMPLES                                                                          \
-    256 /* at most; evenly spaced in the training split, in its first epoch                        \
-         */
+    256 /* at most; evenly spaced in the training split, as in its first epoch */
 
-/*
- * Changes the bench's network, replica and job to those with batch norms. `bench` is open with the
- * weights of `file`. SH_INVALID: the network has no such convolutions. `*restored`: the number of
- * batch norms.
- */
+/* Changes the bench's network, replica and job to those with batch norms. `bench` is open with the
+ * weights of `file`. SH_INVALID: no such convolutions. `*restored`: the number of batch norms. */
 sh_status sh_unfold(sh_workbench *bench, const sh_onnx *file, size_t *restored) SHOAL_CHECKED;
 
 #endif

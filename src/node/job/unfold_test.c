@@ -45,7 +45,7 @@ static sh_status begin(sh_workbench **bench, const char *model, bool unfold)
     return status;
 }
 
-/* What the network makes of the validation samples. */
+/* The outputs for the validation samples. */
 static void compute(float *given, char model[SH_MODEL_BYTES], char hash[SH_DIGEST_TEXT],
                     bool unfold)
 {
@@ -66,7 +66,7 @@ static void compute(float *given, char model[SH_MODEL_BYTES], char hash[SH_DIGES
     sh_workbench_close(bench);
 }
 
-/* Another network, which computes the same. */
+/* Another network with the same function. */
 static void test_the_function_stays(void **state)
 {
     (void)state;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Three threads: the step's, which may hang anywhere; the watchdog's, which checks and reports, and
- * has a limit for every wait; and the saver's, which may hang in the same lock or disk as the
- * step's. The saver starts with the vigil, because starting a thread may fail when it is needed.
+ * limits every wait; and the saver's, which may hang in the same lock or disk as the step's. The
+ * saver starts with the vigil, because starting a thread may fail later.
  *
- * If the step's thread continues while the saver works, nothing is reported, and the watch
+ * If the step's thread continues while the saver works, nothing is reported and the watch
  * continues.
  */
 #include "node/job/vigil.h"
@@ -23,12 +23,12 @@
 #include "node/job/watchdog.h"
 
 #define LOOK_MS 500
-#define SAVE_PART 3 /* factor of the time allowed without progress while files are written */
+#define SAVE_PART 3 /* times the allowed time without progress while writing files */
 
 struct sh_vigil {
     sh_vigil_options options;
     sh_watchdog *watchdog;
-    sh_overdue overdue; /* the watchdog's thread's */
+    sh_overdue overdue; /* of the watchdog's thread */
     bool told;          /* likewise */
 
     atomic_uint occupation;
@@ -86,7 +86,7 @@ static struct timespec moment_in(uint64_t ns)
                              .tv_nsec = (long)(then_ns % 1000000000u)};
 }
 
-/* Starts the saver and waits for it up to the limit. Its report, or that it was not done. */
+/* Starts the saver and waits for its report up to the limit. */
 static sh_rescue save_within(sh_vigil *vigil, uint64_t limit_ns)
 {
     sh_rescue rescue = {0};
@@ -130,7 +130,7 @@ static bool look(void *context, bool asked)
     return overdue && !vigil->told;
 }
 
-/* What hangs, in words. */
+/* Describes what hangs. */
 static void describe(const sh_vigil *vigil, sh_occupation occupation, uint64_t still_ns, char *text,
                      size_t bytes)
 {
@@ -221,7 +221,7 @@ sh_status sh_vigil_start(sh_vigil **vigil, const sh_vigil_options *options)
         .limits = options->limits != NULL ? options->limits : sh_overdue_limits,
         .look_ns = 2 * (uint64_t)look_ms * 1000000u,
     };
-    pthread_condattr_t monotonic; /* like sh_clock_system: the date may jump during the wait */
+    pthread_condattr_t monotonic; /* like sh_clock_system: independent of the date */
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&fresh->changed, &monotonic);

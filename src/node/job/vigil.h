@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes sure that a call ends after a request to stop, even if the step's thread hangs in a disk, a
- * driver or a debugger, or because other devices hang. When it is overdue (node/job/overdue.h), the
- * vigil saves what it can on another thread, for a limited time, and sends the observer
- * SH_EVENT_HUNG, which ends the program.
+ * Ends a call after a stop request even if the step's thread hangs in a disk, a driver or a
+ * debugger, or because other devices hang. When it is overdue (node/job/overdue.h), the vigil saves
+ * what it can on another thread, for a limited time, and sends the observer SH_EVENT_HUNG, which
+ * ends the program.
  *
  *     SH_TRY(sh_vigil_start(&vigil, &options));
  *     ... prepare ...
  *     sh_vigil_watch(vigil, lanes);
  *     sh_vigil_offer(vigil, true);
  *     sh_vigil_note(vigil, SH_OCCUPATION_STEPS);
- *     ... the course, with a note wherever it begins to wait or to write ...
+ *     ... the course, with a note before it waits or writes ...
  *     sh_vigil_offer(vigil, false);            // all is saved
  *     sh_vigil_watch(vigil, NULL);             // before the lanes are freed
  *     sh_vigil_stop(vigil);
  *
- * Without a request it only watches. Each call does nothing with NULL.
+ * Without a request it only watches. Calls ignore NULL.
  *
- * Threads: the step's.
+ * Threads: the step's thread.
  */
 #ifndef SHOAL_NODE_JOB_VIGIL_H
 #define SHOAL_NODE_JOB_VIGIL_H
@@ -35,33 +35,32 @@ typedef struct sh_rescue {
 } sh_rescue;
 
 typedef struct sh_vigil_options {
-    const sh_stop *stop; /* borrowed until sh_vigil_stop, as all here; NULL: nobody asks, and
-                            there is no vigil */
-    const char *others;  /* what it waits for: "the other devices" */
+    const sh_stop *stop; /* borrowed until sh_vigil_stop, like all here; NULL: no vigil */
+    const char *others;  /* that it waits for: "the other devices" */
 
-    /* Saves what it can and reports it, on the vigil's own thread, at most once, without locks that
-     * the step's thread may hold. NULL: nothing to save. */
+    /* Saves what it can and reports it, on the vigil's thread, at most once, without locks that the
+     * step's thread may hold. NULL: nothing to save. */
     void (*save)(void *context, sh_rescue *rescue);
     void *context;
 
-    sh_observer *observer; /* NULL: nobody is told */
+    sh_observer *observer; /* may be NULL */
     void *observer_context;
 
     const sh_overdue_limit *limits; /* NULL: the usual ones */
-    int look_ms;                    /* between two looks; 0: the usual */
+    int look_ms;                    /* between looks; 0: the usual */
 } sh_vigil_options;
 
 /* The options are copied; *vigil is owned: stop it. */
 sh_status sh_vigil_start(sh_vigil **vigil, const sh_vigil_options *options) SHOAL_CHECKED;
 
-/* Sets the occupation of the step's thread, at first SH_OCCUPATION_START; returns the previous one.
- */
+/* Sets the occupation of the step's thread, initially SH_OCCUPATION_START; returns the previous
+ * one. */
 sh_occupation sh_vigil_note(sh_vigil *vigil, sh_occupation occupation);
 
 /* Sets the lanes whose progress counts; borrowed until the next call; NULL: none. */
 void sh_vigil_watch(sh_vigil *vigil, const sh_lanes *lanes);
 
-/* Sets whether there is something to save, at first not. Waits for a running `save`. */
+/* Sets whether there is something to save, initially not. Waits for a running `save`. */
 void sh_vigil_offer(sh_vigil *vigil, bool offers);
 
 /* Stops reporting. Waits for a running `save`. */

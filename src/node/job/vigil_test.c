@@ -8,7 +8,7 @@
 
 #include "base/test.h"
 
-/* So short that a test waits for them, and so long that it does not get there where it must not. */
+/* Tests wait for the short limit and never reach the long one. */
 #define SHORT_MS 20
 #define LONG_MS 60000
 
@@ -24,7 +24,7 @@ static const sh_overdue_limit longs[SH_OCCUPATION_KINDS] = {
     [SH_OCCUPATION_WAIT] = {.least_ms = LONG_MS},
     [SH_OCCUPATION_FILES] = {.least_ms = LONG_MS},
 };
-/* With time enough to save. */
+/* With enough time to save. */
 static const sh_overdue_limit patient[SH_OCCUPATION_KINDS] = {
     [SH_OCCUPATION_STEPS] = {.least_ms = SHORT_MS},
     [SH_OCCUPATION_WAIT] = {.least_ms = SHORT_MS},
@@ -35,7 +35,7 @@ typedef struct watched {
     sh_vigil *vigil;
     sh_stop *stop;
     atomic_int saves, events;
-    bool moves, hangs; /* the step's thread, during a save; the save */
+    bool moves, hangs; /* the step's thread makes progress during a save; the save hangs */
     sem_t told, go;
     uint64_t total_step;
     char text[SH_MESSAGE_BYTES];
@@ -111,7 +111,7 @@ static void what_hangs_is_told_with_what_was_saved(void **state)
     }
 }
 
-/* As where the step's thread holds the lock, or the disk hangs. */
+/* As if the step's thread held the lock, or the disk hung. */
 static void a_save_that_hangs_is_not_waited_for(void **state)
 {
     (void)state;

@@ -14,7 +14,7 @@
 struct sh_watchdog {
     sh_watchdog_options options;
     pthread_t thread;
-    int over; /* an eventfd: the course has ended */
+    int over; /* an eventfd: the course ended */
 };
 
 static int wait_for(struct pollfd *ways, nfds_t count, int timeout_ms)
@@ -73,7 +73,7 @@ void sh_watchdog_stop(sh_watchdog *watchdog)
     if (watchdog == NULL)
         return;
     const ssize_t wrote = write(watchdog->over, &one, sizeof one);
-    (void)wrote; /* a fresh eventfd takes it */
+    (void)wrote; /* a new eventfd accepts it */
     pthread_join(watchdog->thread, NULL);
     close(watchdog->over);
     free(watchdog);
