@@ -49,8 +49,7 @@ SHOAL_API sh_status sh_builder_new(sh_builder **builder, size_t channels, size_t
 /* The samples [N, channels, height, width]. */
 SHOAL_API sh_layer sh_build_samples(sh_builder *builder);
 
-/* ---- layers with weights ----------------------------------------------------------------------
- */
+/* ---- layers with weights --------------------------------------------------------------------- */
 
 /* 0 means: stride 1, dilation 1, groups 1, no padding, widths equal to the heights. */
 typedef struct sh_conv_layer {
@@ -97,8 +96,7 @@ SHOAL_API sh_layer sh_build_recurrent(sh_builder *builder, sh_layer x, const cha
 SHOAL_API sh_layer sh_build_weight(sh_builder *builder, const char *name, const size_t *shape,
                                    size_t rank);
 
-/* ---- layers without weights --------------------------------------------------------------------
- */
+/* ---- layers without weights ------------------------------------------------------------------ */
 
 /* 0 means: stride equal to the kernel, no padding. */
 SHOAL_API sh_layer sh_build_max_pool(sh_builder *builder, sh_layer x, size_t kernel, size_t stride,
@@ -129,8 +127,7 @@ SHOAL_API sh_layer sh_build_transpose(sh_builder *builder, sh_layer x, const siz
 SHOAL_API sh_layer sh_build_concat(sh_builder *builder, const sh_layer *x, size_t count,
                                    size_t axis);
 
-/* ---- any operator ------------------------------------------------------------------------------
- */
+/* ---- any operator ---------------------------------------------------------------------------- */
 
 /* An ONNX operator with one input and no attributes: "Relu", "Sigmoid", "HardSwish", "Identity"
  * ... */
@@ -152,8 +149,7 @@ SHOAL_API sh_layer sh_build_integers(sh_builder *builder, const int64_t *values,
 SHOAL_API sh_layer sh_build_node(sh_builder *builder, const char *op, const sh_layer *inputs,
                                  size_t count, const char *settings);
 
-/* ---- the end -----------------------------------------------------------------------------------
- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 /*
  * Completes the model with output `result`, [N, outputs]: logits of classes or labels, or numbers.

@@ -46,8 +46,7 @@ static int write_json(const char *path)
     return sh_command_write_json(path, json_pack("{s:o}", "models", models), SH_EXIT_DONE);
 }
 
-/* ---- all models -------------------------------------------------------------------------------
- */
+/* ---- all models ------------------------------------------------------------------------------ */
 
 static int list_models(void)
 {
@@ -74,8 +73,7 @@ static int list_models(void)
     return sh_command_print_table(table, "");
 }
 
-/* ---- one model --------------------------------------------------------------------------------
- */
+/* ---- one model ------------------------------------------------------------------------------- */
 
 static json_t *problems_json(const sh_model_description *about)
 {

@@ -85,7 +85,7 @@ void sh_curve_make(sh_curve *curve, const sh_lineup_job *job, const sh_lineup_de
     }
 }
 
-/* ---- in words -------------------------------------------------------------------------------- */
+/* ---- description ----------------------------------------------------------------------------- */
 
 typedef struct sentence {
     char *text;

@@ -44,7 +44,7 @@ static sh_status write_title(FILE *file, const void *context)
     return SH_OK;
 }
 
-/* ---- what was found -------------------------------------------------------------------------- */
+/* ---- the survey ------------------------------------------------------------------------------ */
 
 static void add_row(sh_sheet *sheet, const char *name, const char *text)
 {

@@ -93,7 +93,7 @@ double sh_subject_total(const sh_subject *subject, sh_figure figure)
     return total;
 }
 
-/* ---- the summary ----------------------------------------------------------------------------- */
+/* ---- summary --------------------------------------------------------------------------------- */
 
 void sh_findings_summary(sh_sheet *sheet, const sh_subject *subjects, size_t count)
 {
@@ -151,7 +151,7 @@ void sh_findings_summary(sh_sheet *sheet, const sh_subject *subjects, size_t cou
     }
 }
 
-/* ---- the details ----------------------------------------------------------------------------- */
+/* ---- details --------------------------------------------------------------------------------- */
 
 static void add_devices(sh_sheet *sheet, const sh_run_digest *digest)
 {

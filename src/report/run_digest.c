@@ -211,7 +211,7 @@ static void take_view(run_reader *reader, const sh_query *row)
     take_text(view->reason, row, 5);
 }
 
-/* ---- devices: the parts of their steps ------------------------------------------------------- */
+/* ---- devices: parts of steps ----------------------------------------------------------------- */
 
 static void take_device(run_reader *reader, const sh_query *row)
 {
@@ -354,7 +354,7 @@ static sh_status read_work(run_reader *reader)
     return SH_OK;
 }
 
-/* ---- devices: what the monitor saw ----------------------------------------------------------- */
+/* ---- devices: samples of the monitor --------------------------------------------------------- */
 
 static bool is_counter(int figure)
 {

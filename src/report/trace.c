@@ -11,7 +11,7 @@
 
 #define DEVICES_MAX 1000000
 
-/* ---- what is asked of the database ----------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 static const char head_sql[] =
     "SELECT min(started), (SELECT max(device) FROM work), (SELECT min(device) FROM work) "

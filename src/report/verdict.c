@@ -123,7 +123,7 @@ __attribute__((format(printf, 5, 6))) static void find(hearing *court, sh_cause 
     va_end(arguments);
 }
 
-/* ---- devices that compute longer ------------------------------------------------------------- */
+/* ---- slow devices ---------------------------------------------------------------------------- */
 
 /* Describes what throttles the processor; false: unknown. */
 static bool is_throttled(const hearing *court, int index, char *why, size_t bytes)
@@ -257,7 +257,7 @@ static void judge_network(hearing *court)
              100 * share, isfinite(least) ? ", and no link is slower than the others" : "");
 }
 
-/* ---- devices with too little to do ----------------------------------------------------------- */
+/* ---- idle devices ---------------------------------------------------------------------------- */
 
 static void judge_idle(hearing *court, int index)
 {

@@ -68,7 +68,7 @@ void send_directive(sim_world *world, sim_machine *machine)
     }
 }
 
-/* --- The step thread ------------------------------------------------------------------------ */
+/* --- The step thread -------------------------------------------------------------------------- */
 
 bool hangs(sim_world *world, sim_machine *machine)
 {
@@ -120,7 +120,7 @@ void inform(sim_world *world, sim_machine *machine, const sh_participant_event *
         send_notice(world, machine);
 }
 
-/* --- The connection ------------------------------------------------------------------------ */
+/* --- The connection --------------------------------------------------------------------------- */
 
 void disconnect(sim_world *world, sim_machine *machine)
 {

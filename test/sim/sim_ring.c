@@ -40,7 +40,7 @@ static bool are_linked(const ring_info *ring, uint32_t one, uint32_t other)
     return false;
 }
 
-/* --- Links --------------------------------------------------------------------------------- */
+/* --- Links ------------------------------------------------------------------------------------ */
 
 /* A closing machine has sent everything; only a neighbour that has not read it can lose it, and the
  * machines after that one. */
@@ -177,7 +177,7 @@ static void broken_event(sim_world *world, sim_machine *machine, uint32_t ring, 
            &(sh_participant_event){.kind = SH_PARTICIPANT_LINK_BROKEN, .view = ring, .peer = peer});
 }
 
-/* --- Stages -------------------------------------------------------------------------------- */
+/* --- Stages ----------------------------------------------------------------------------------- */
 
 static void check_begin(sim_world *world, const sim_machine *machine, const sh_task *task)
 {

@@ -111,7 +111,7 @@ sim_machine *machine_of(sim_world *world, uint32_t device)
     return NULL;
 }
 
-/* --- The coordinator ----------------------------------------------------------------------- */
+/* --- The coordinator -------------------------------------------------------------------------- */
 
 static bool is_a_replica_left(const sim_world *world)
 {
@@ -292,7 +292,7 @@ static void coordinator_event(sim_world *world, const sim_event *event)
     }
 }
 
-/* --- The run ------------------------------------------------------------------------------- */
+/* --- The run ---------------------------------------------------------------------------------- */
 
 static void check_replicas(sim_world *world)
 {

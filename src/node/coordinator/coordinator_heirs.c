@@ -248,7 +248,7 @@ void sh_coordinator_show_way(const sh_coordinator *coordinator, sh_channel *chan
         sh_channel_close(channel);
 }
 
-/* ---- both, as time passes -------------------------------------------------------------------- */
+/* ---- each tick ------------------------------------------------------------------------------- */
 
 void sh_coordinator_tend_heirs(sh_coordinator *coordinator)
 {

@@ -412,7 +412,7 @@ static void connect_to(source *to)
     }
 }
 
-/* ---- what no event tells -------------------------------------------------------------------- */
+/* ---- events of the timer --------------------------------------------------------------------- */
 
 /* Whether another source is connected. */
 static bool has_others(const source *s)

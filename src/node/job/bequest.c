@@ -46,7 +46,7 @@ void sh_bequest_answer(const sh_bequest *bequest, bool good, const char *text)
         sh_log(SH_LOG_WARN, "handover.unanswered", "reason=\"%s\"", sh_message());
 }
 
-/* ---- who asks -------------------------------------------------------------------------------- */
+/* ---- the requesting side --------------------------------------------------------------------- */
 
 static sh_status read_answer(char receiver[SH_NAME_BYTES], const char *text)
 {

@@ -7,7 +7,7 @@
 #include "base/host.h"
 #include "shoal/launch.h"
 
-/* ---- alone: no thread, no socket, no token --------------------------------------------------- */
+/* ---- alone: no thread, socket or token ------------------------------------------------------- */
 
 static sh_status open_alone(sh_company *company)
 {

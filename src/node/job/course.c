@@ -179,7 +179,7 @@ static sh_status do_tasks(sh_course *course)
     return SH_OK;
 }
 
-/* ---- the whole of it ------------------------------------------------------------------------- */
+/* ---- the whole course ------------------------------------------------------------------------ */
 
 sh_status sh_course_run(sh_course *course, sh_ending *ending)
 {

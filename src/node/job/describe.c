@@ -34,8 +34,7 @@ static void copy(char *to, size_t bytes, const char *text)
     snprintf(to, bytes, "%.*s", (int)bytes - 1, text);
 }
 
-/* ---- what is told -----------------------------------------------------------------------------
- */
+/* ---- the description ------------------------------------------------------------------------- */
 
 static void add_note(void *context, const char *text)
 {
@@ -119,8 +118,7 @@ static void add_totals(sh_model_description *about, const sh_graph *graph)
         about->multiply_adds += about->layers[i].multiply_adds;
 }
 
-/* ---- imported networks ------------------------------------------------------------------------
- */
+/* ---- imported networks ----------------------------------------------------------------------- */
 
 /* Called for each node that the result depends on. */
 static void take_step(void *context, const sh_onnx_step *step)
@@ -300,8 +298,7 @@ done:
     return status;
 }
 
-/* ---- built-in models --------------------------------------------------------------------------
- */
+/* ---- built-in models ------------------------------------------------------------------------- */
 
 /* The layer's name, "layer1.0.conv1" for "layer1.0.conv1.weight", from the first parameter that no
  * earlier node reads; and the number of elements of all such parameters. */
@@ -364,8 +361,7 @@ static sh_status describe_built_in(describer *d, const sh_describe_options *opti
     return find_memory(d, &build);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------
- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static sh_status describe(describer *d, const sh_describe_options *options)
 {

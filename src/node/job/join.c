@@ -45,7 +45,7 @@ static sh_status start_vigil(joining *self)
                                         });
 }
 
-/* ---- taking part ----------------------------------------------------------------------------- */
+/* ---- the part in the job --------------------------------------------------------------------- */
 
 static void leave_when_asked(joining *self)
 {

@@ -30,8 +30,7 @@ typedef struct model_facts {
     sh_arena arena;       /* for models */
 } model_facts;
 
-/* ---- what else has to be known ----------------------------------------------------------------
- */
+/* ---- metadata -------------------------------------------------------------------------------- */
 
 /* A model's metadata, with the names and forms of Ultralytics and timm. */
 typedef struct properties {
@@ -167,8 +166,7 @@ static sh_status add_properties(properties *p, const model_facts *m)
     return add_numbers(p, "std", info->deviation, info->channels);
 }
 
-/* ---- formats ----------------------------------------------------------------------------------
- */
+/* ---- formats --------------------------------------------------------------------------------- */
 
 static sh_status append(void *context, const void *bytes, size_t count)
 {

@@ -54,7 +54,7 @@ struct sh_predictor {
     ranked *ranking;
 };
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- reporting ------------------------------------------------------------------------------- */
 
 /* Called on any lane for its own samples. */
 static void collect(void *context, const sh_answers *answers)

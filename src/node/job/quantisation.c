@@ -63,8 +63,7 @@ static sh_status open_bench(bench_model *b, const sh_job *from, const Sh__Onnx__
     return sh_pretrained_load_onnx(b->bench->replica, b->file, SH_PRETRAINED_WHOLE);
 }
 
-/* ---- calibration ------------------------------------------------------------------------------
- */
+/* ---- calibration ----------------------------------------------------------------------------- */
 
 typedef struct ranges {
     sh_value_range *of; /* by node, then for the samples; owned */
@@ -109,8 +108,7 @@ done:
     return status;
 }
 
-/* ---- figures ----------------------------------------------------------------------------------
- */
+/* ---- figures --------------------------------------------------------------------------------- */
 
 static sh_status measure(sh_model_figures *figures, uint64_t *samples, sh_workbench *bench)
 {

@@ -40,7 +40,7 @@ typedef struct sh_ranks {
     atomic_bool parted; /* this rank parted, or the others were lost */
 } sh_ranks;
 
-/* ---- what is asked for ----------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static bool fits(const sh_train_options *options)
 {
@@ -85,7 +85,7 @@ static sh_status check(const sh_train_options *options)
     return SH_OK;
 }
 
-/* ---- what they tell each other --------------------------------------------------------------- */
+/* ---- exchange between ranks ------------------------------------------------------------------ */
 
 /* Parts with this failure for the current stage. Any thread. */
 static void part(sh_ranks *ranks, sh_status status, const char *reason)

@@ -73,7 +73,7 @@ sh_status sh_train_options_complete(sh_train_options *options)
                       options->batch_per_device, devices);
 }
 
-/* ---- what the course tells ------------------------------------------------------------------- */
+/* ---- reports of the course ------------------------------------------------------------------- */
 
 static sh_status on_step(void *context, const sh_progress_report *report)
 {
@@ -345,7 +345,7 @@ static sh_status open_run(training *t)
     return SH_OK;
 }
 
-/* ---- the story ------------------------------------------------------------------------------- */
+/* ---- the course ------------------------------------------------------------------------------ */
 
 static sh_status train(training *t)
 {

@@ -81,7 +81,7 @@ sh_status sh_training_bear(training *t, sh_setback kind, sh_status status)
     return SH_OK;
 }
 
-/* ---- what the course tells ------------------------------------------------------------------- */
+/* ---- reports of the course ------------------------------------------------------------------- */
 
 void sh_training_count_samples(training *t)
 {

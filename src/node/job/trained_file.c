@@ -73,8 +73,7 @@ done:
     return status;
 }
 
-/* ---- what samples are -------------------------------------------------------------------------
- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 /* The dimensions of an input or output; 0 for open ones. */
 static size_t read_dims(size_t dims[SH_ONNX_RANK_MOST], const Sh__Onnx__ValueInfoProto *value)

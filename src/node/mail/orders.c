@@ -256,8 +256,7 @@ sh_status sh_orders_read(sh_orders *orders, const Shoal__Order *body, uint32_t d
     return read_links(orders, body, device);
 }
 
-/* ---- heartbeats -------------------------------------------------------------------------------
- */
+/* ---- heartbeats ------------------------------------------------------------------------------ */
 
 void sh_heartbeat_write(sh_heartbeat_message *message, const sh_heartbeat *heartbeat)
 {

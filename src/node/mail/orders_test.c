@@ -476,8 +476,7 @@ static void senseless_orders_are_refused(void **state)
     }
 }
 
-/* ---- heartbeats -------------------------------------------------------------------------------
- */
+/* ---- heartbeats ------------------------------------------------------------------------------ */
 
 static sh_heartbeat some_heartbeat(void)
 {

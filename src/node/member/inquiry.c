@@ -150,7 +150,7 @@ void sh_inquiry_stop(sh_inquiry *inquiry)
     free(inquiry);
 }
 
-/* ---- a call that waits ----------------------------------------------------------------------- */
+/* ---- a blocking call ------------------------------------------------------------------------- */
 
 typedef struct pending {
     sh_inquiry_options options;

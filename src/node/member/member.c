@@ -91,7 +91,7 @@ static void watch_coordinator(sh_member *member)
     lose_coordinator(member, SH_PEER_LOST, reason);
 }
 
-/* ---- who comes to the door ------------------------------------------------------------------- */
+/* ---- connections to the door ----------------------------------------------------------------- */
 
 /* Whether this device could replace the coordinator. */
 static bool is_able(const sh_member *member)
@@ -163,7 +163,7 @@ static void on_heartbeat(void *context, const sh_heartbeat *heartbeat)
     send_message(member, &message);
 }
 
-/* ---- what the coordinator says --------------------------------------------------------------- */
+/* ---- messages from the coordinator ----------------------------------------------------------- */
 
 /* Reuses the previous port if it is free. */
 static sh_status open_door(sh_member *member, const char *host)

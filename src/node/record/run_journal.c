@@ -30,7 +30,7 @@ static uint64_t now_ns(void)
     return sh_clock_now_ns(sh_clock_system());
 }
 
-/* ---- what it hears by itself ----------------------------------------------------------------- */
+/* ---- notes and events ------------------------------------------------------------------------ */
 
 static void on_trouble(void *context, const char *text)
 {

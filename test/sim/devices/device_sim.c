@@ -59,7 +59,7 @@ static char first_message[256];
 static sh_summary summary, alone;
 static uint64_t last_step, last_step_ns, longest_ns;
 
-/* ---- what does not hold ---------------------------------------------------------------------- */
+/* ---- violations ------------------------------------------------------------------------------ */
 
 static void violated(const char *invariant, const char *format, ...)
 {
