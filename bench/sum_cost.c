@@ -107,7 +107,6 @@ static void add_as_floats(sum_bench *bench, uint32_t tensor, const sh_gradient *
     }
 }
 
-/* A grain being computed. */
 typedef struct grain {
     sum_bench *bench;
     sh_sum_parts parts;
@@ -149,7 +148,6 @@ static void compute(void *context, uint32_t lane)
     }
 }
 
-/* The lane's part of the weights. */
 static sh_range lane_range(const sum_bench *bench, uint32_t lane)
 {
     const size_t total = bench->replica->weight_count;

@@ -25,8 +25,8 @@ extern "C" {
 typedef struct sh_eval_options {
     /* NULL: those of the job that made the weights. Without a model, a run's best checkpoint is
      * measured if it has one, else its last. Samples are read and prepared as in training if the
-     * weights say how. Tables and photos of other `data` are fitted to the model; without a split,
-     * all their samples count. */
+     * weights say how. Tables and photos of other `data` are prepared as the training's were;
+     * without a split, all are measured. */
     const char *model, *data;
     const char *weights;   /* safetensors file, run folder, or ONNX file (without a model) */
     uint32_t lanes;        /* 0: all cores */

@@ -38,9 +38,9 @@ typedef struct sh_model_export {
     const char *weights; /* run folder or checkpoint */
     const char *output;  /* file; replaced atomically */
     sh_model_format format;
-    int last; /* of a run, the last checkpoint even where there is a best one */
-    int bake; /* of a run, its last checkpoint instead of the best */
-    int fold; /* ONNX of images: "input" takes pixels from 0 to 255; the graph normalises them */
+    int last; /* of a run: the last checkpoint instead of the best */
+    int bake; /* ONNX of images: "input" takes pixels from 0 to 255; the graph normalises them */
+    int fold; /* ONNX: folds batch normalisations into the preceding layers */
 
     /* ONNX: 8-bit weights and values with QuantizeLinear and DequantizeLinear. Takes their ranges
      * from this many training samples, in groups of 16, which must still exist. Folds batch norms.

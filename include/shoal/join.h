@@ -33,13 +33,13 @@ typedef struct sh_join_options {
     bool local;           /* started by `train` on its own machine */
     uint32_t reconnect_s; /* how long to look for a new coordinator if the connection is lost; 0:
                              not at all */
-    uint32_t wait_s;      /* how long to try to reach a job that has not begun; 0: once,
-                             SH_JOIN_WAIT_EVER: no limit */
-    bool never_lead;      /* never become the coordinator */
-    const char *run;      /* run folder as coordinator; NULL: a new one, named like train's */
-    uint16_t port;        /* for other devices; 0: any free one */
-    const char *save;     /* file for the last weights: ONNX or NumPy for .onnx or .npz, else
-                             safetensors; NULL: none */
+    uint32_t wait_s;  /* how long to wait at first for an unreachable coordinator; 0: not at all,
+                         SH_JOIN_WAIT_EVER: no limit */
+    bool never_lead;  /* never become the coordinator */
+    const char *run;  /* run folder as coordinator; NULL: a new one, named like train's */
+    uint16_t port;    /* for other devices; 0: any free one */
+    const char *save; /* file for the last weights: ONNX or NumPy for .onnx or .npz, else
+                         safetensors; NULL: none */
     sh_stop *stop;
     sh_observer *observer;
     void *context;

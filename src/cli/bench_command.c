@@ -180,7 +180,6 @@ static void observe(void *context, const sh_event *event)
         sh_console_note("%s", event->text);
 }
 
-/* Checks a list of model names, separated by commas. */
 static sh_status check_models(const char *list)
 {
     for (const char *next = list; next != NULL; next = strchr(next, ',')) {

@@ -135,7 +135,6 @@ static void print_training(const json_t *training)
     printf("training    shoal train auto would train %s\n", sh_member_text(training, "why"));
 }
 
-/* Writes a page of the survey `text`. */
 static sh_status write_page(const char *path, const char *text, const char *data)
 {
     char *html;

@@ -30,7 +30,6 @@ typedef struct join_values {
     bool local, quiet, verbose;
 } join_values;
 
-/* For the observer. */
 typedef struct join_session {
     sh_progress progress;
     sh_event_stream events;

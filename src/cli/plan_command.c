@@ -185,7 +185,7 @@ static int print_memory(const sh_plan_result *plan)
     return sh_command_print_table(table, "");
 }
 
-#define POINTS 32 /* shown without gaps */
+#define POINTS 32 /* of a curve, shown without gaps */
 #define FASTER 0.95
 #define WAYS 3
 
@@ -212,7 +212,6 @@ static void print_ways(const sh_plan_result *plan, double step_seconds)
     }
 }
 
-/* Prints the choice of --energy and --deadline. */
 static void print_choice(const sh_plan_options *asked, const sh_plan_result *plan)
 {
     const sh_plan_choice *choice = &plan->choice;

@@ -60,7 +60,6 @@ static void print_head(const sh_run_snapshot *s, FILE *out)
             sh_quantity_rate(&d, s->samples_per_second));
 }
 
-/* Draws the parts of a device's time, in proportion. */
 static void draw_parts(char bar[BAR_CELLS + 1], int cells, const sh_run_device *device)
 {
     const struct {

@@ -55,7 +55,7 @@ static void print_figures(const json_t *figures, FILE *file)
     fputc('\n', file);
 }
 
-/* Prints the path quoted for a shell. */
+/* Quotes the path for a shell. */
 static void print_word(const char *path, FILE *file)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -73,7 +73,6 @@ static void print_word(const char *path, FILE *file)
     fputc('\'', file);
 }
 
-/* Prints the location of the weights and further commands. */
 static void print_use(const sh_summary *summary, FILE *file)
 {
     char clean[SH_RUN_BYTES];

@@ -206,7 +206,6 @@ static void observe(void *context, const sh_event *event)
     sh_progress_show(&session->progress, event);
 }
 
-/* Prints the result of a training and returns its exit code. */
 static int conclude(const train_session *session, sh_status status, const sh_summary *summary)
 {
     const train_values *given = session->given;

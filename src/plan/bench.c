@@ -113,7 +113,6 @@ static double typical(const trial *t, const double *by_round)
     return sum / (t->end - t->first);
 }
 
-/* Adds a trial to the list. */
 static sh_status trial_new(trial **t, bench *b, const char *spec, const sh_problem *problem,
                            uint32_t grain)
 {
@@ -256,7 +255,6 @@ static sh_status take_pass(trial *t, bench *b, double *lane_bytes)
             break;
     *lane_bytes = (double)sh_lanes_bytes(lanes);
     if (first) {
-        /* The program's work. */
         t->length = sh_program_length(r.program);
         t->weights = r.replica->weight_count;
         t->optimizer_words = sh_optimizer_words(t->weights, r.replica->slot_count);

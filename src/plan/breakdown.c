@@ -28,7 +28,6 @@ static void scope_of(const char *parameter, char *scope, size_t bytes)
              parameter);
 }
 
-/* Finds or adds the layer of this name. */
 static sh_status find_layer(breakdown *b, const char *name, uint32_t *layer)
 {
     for (size_t i = 0; i < b->count; i++)

@@ -8,7 +8,6 @@
 
 #define GRAIN 2
 
-/* An expected layer. */
 typedef struct expected_layer {
     const char *name, *weights, *result;
     double flops; /* minimum, of a grain's forward pass: products only */

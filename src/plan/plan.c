@@ -46,7 +46,6 @@ typedef struct planning {
     sh_traffic traffic;
 } planning;
 
-/* A program and its graph. */
 typedef struct compiled {
     sh_graph *graph;
     sh_program *program;

@@ -17,7 +17,6 @@ static double rate_of_lane(double all, uint32_t lanes, double usual)
     return all > 0 && lanes > 0 ? all / lanes : usual;
 }
 
-/* The minimum that the device's peaks allow. */
 static double bound(const sh_measurements *known, const sh_measurement *one)
 {
     const double fast =

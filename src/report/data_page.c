@@ -99,7 +99,6 @@ static void add_facts(sh_sheet *sheet, const json_t *found)
     sh_sheet_end(sheet);
 }
 
-/* Notes of the reader and the survey for the user. */
 static void add_lines(sh_sheet *sheet, const char *title, const json_t *lines)
 {
     if (json_array_size(lines) == 0)

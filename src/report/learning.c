@@ -26,7 +26,6 @@ typedef struct course {
     bool known;
 } course;
 
-/* Computes the schedule of the current job. */
 static void settle(course *c)
 {
     sh_job job;

@@ -58,7 +58,6 @@ const char *sh_step_split_name(int part)
 
 typedef void take_row(run_reader *reader, const sh_query *row);
 
-/* Calls `take` for each row. */
 static sh_status each(run_reader *reader, const char *sql, take_row *take)
 {
     sh_query *query;

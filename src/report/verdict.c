@@ -125,7 +125,6 @@ __attribute__((format(printf, 5, 6))) static void find(hearing *court, sh_cause 
 
 /* ---- slow devices ---------------------------------------------------------------------------- */
 
-/* Describes what throttles the processor; false: unknown. */
 static bool is_throttled(const hearing *court, int index, char *why, size_t bytes)
 {
     const sh_verdict_device *device = &court->devices[index];

@@ -300,7 +300,6 @@ static void grain_event(sim_world *world, sim_machine *machine)
         contribute(world, machine);
 }
 
-/* Whether all links of a member work. */
 static bool reaches(sim_world *world, const ring_info *ring, const sim_machine *machine)
 {
     for (uint32_t i = 0; i < ring->count; i++) {

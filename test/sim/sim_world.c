@@ -349,7 +349,6 @@ static void dispatch(sim_world *world, const sim_event *event)
         world->used[event->message] = false;
 }
 
-/* Prints the state of all machines, for debugging. */
 static void tell_all(sim_world *world)
 {
     for (uint32_t i = 0; i < MACHINES; i++) {

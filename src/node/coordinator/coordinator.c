@@ -598,7 +598,6 @@ done:
     answer(asked, status);
 }
 
-/* What a step exchanges. */
 static sh_lineup_job lineup_of(const sh_coordinator_options *options)
 {
     const sh_traffic traffic = options->traffic;

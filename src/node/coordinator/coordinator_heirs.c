@@ -104,7 +104,6 @@ void sh_coordinator_know_door(sh_coordinator *coordinator, const sh_door *door)
     coordinator->doors_changes++;
 }
 
-/* Whether a connected device has this door. */
 static bool is_here(const sh_coordinator *coordinator, const sh_door *door)
 {
     const client *each = coordinator->clients;

@@ -110,7 +110,7 @@ void sh_coordinator_print_way(const sh_coordinator *coordinator, uint32_t from, 
 sh_status sh_client_welcome(sh_coordinator *coordinator, client *to) SHOAL_CHECKED;
 void sh_client_tell_end(client *to, sh_status status, const char *reason);
 /* Tells the device that it is no longer a member and closes the connection. `again`: it may rejoin.
- */
+ * May free `to`. */
 void sh_client_tell_refusal(client *to, const char *reason, bool again);
 
 /* Sends one message. A failure is reported by the end of the channel. */

@@ -37,7 +37,6 @@ void sh_client_tell_end(client *to, sh_status status, const char *reason)
     sh_client_send(to, &message);
 }
 
-/* Refuses the client; may free `to`. */
 void sh_client_tell_refusal(client *to, const char *reason, bool again)
 {
     Shoal__Refuse refuse = SHOAL__REFUSE__INIT;

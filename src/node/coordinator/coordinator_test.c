@@ -199,7 +199,6 @@ static int close_scene(void **state)
     return 0;
 }
 
-/* Waits until `counter` is at least `wanted`. */
 static void wait_for(const uint32_t *counter, uint32_t wanted)
 {
     pthread_mutex_lock(&scene.lock);
@@ -208,7 +207,6 @@ static void wait_for(const uint32_t *counter, uint32_t wanted)
     pthread_mutex_unlock(&scene.lock);
 }
 
-/* Connects a client, sends hello and waits for the welcome. */
 static void wait_for_talker(void)
 {
     sh_loop_call(scene.loop, connect_talker, NULL);

@@ -34,7 +34,6 @@ sh_status sh_doors_write(const sh_doors *doors, const char *path)
     return sh_file_replace_private(path, text, bytes);
 }
 
-/* Parses a line; false if it is malformed. */
 static bool read_line(sh_door *door, char *line)
 {
     char *blank = strchr(line, ' '), *end;

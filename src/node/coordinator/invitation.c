@@ -156,7 +156,6 @@ static size_t write_key(unsigned char bytes[KEY_FILE_MAX], const sh_invitation *
     return KEY_FILE_MIN + chain_bytes;
 }
 
-/* False: not a valid key. */
 static bool read_key(sh_invitation *invitation, const unsigned char *text, size_t bytes)
 {
     if (bytes < KEY_FILE_MIN || (bytes - KEY_FILE_MIN) % sizeof(sh_leader_signature) != 0)
@@ -170,7 +169,7 @@ static bool read_key(sh_invitation *invitation, const unsigned char *text, size_
     return true;
 }
 
-/* Reads the key file of a token and verifies that the key may coordinate. */
+/* Also verifies that the key may coordinate. */
 static sh_status recall_key(sh_invitation *invitation, const sh_token *token, const char *path)
 {
     char name[SH_PATH_BYTES], *text = NULL;

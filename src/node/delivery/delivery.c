@@ -116,7 +116,6 @@ static void give_up(sh_delivery *delivery, sh_status status, const char *reason)
 
 /* ---- the keeper ------------------------------------------------------------------------------ */
 
-/* Checks and keeps one block. */
 static void keep(sh_delivery *delivery, slot *s)
 {
     char reason[SH_MESSAGE_BYTES];
@@ -215,7 +214,7 @@ static void tell_data(sh_delivery *delivery, sh_status status, const char *reaso
 
 /* ---- sources --------------------------------------------------------------------------------- */
 
-/* A source is gone: requests its blocks from others. */
+/* Requests the lost source's blocks from others. */
 static void lose(source *from, const char *reason)
 {
     sh_delivery *delivery = from->of;
@@ -414,7 +413,6 @@ static void connect_to(source *to)
 
 /* ---- events of the timer --------------------------------------------------------------------- */
 
-/* Whether another source is connected. */
 static bool has_others(const source *s)
 {
     const sh_delivery *delivery = s->of;

@@ -45,7 +45,6 @@ static void tell(sh_network_call *call, sh_status status, const char *reason)
     sh_mailbox_tell(call->mailbox, SH_MAIL_NETWORK, status, reason);
 }
 
-/* The try is over, and why. */
 static void note(sh_network_call *call, sh_status status, const char *reason)
 {
     const uint32_t device = call->sources.items[call->current].device;
@@ -136,7 +135,7 @@ static const sh_channel_events source_events = {
     .on_close = on_close,
 };
 
-/* Selects the next source of this round; false: all were tried. */
+/* The next source of this round; false: all were tried. */
 static bool choose(sh_network_call *call)
 {
     while (call->next < call->sources.count && call->barred[call->next])
@@ -147,7 +146,7 @@ static bool choose(sh_network_call *call)
     return true;
 }
 
-/* A round is over: starts the next one, or gives up. */
+/* Starts the next round, or gives up. */
 static void end_round(sh_network_call *call)
 {
     call->next = 0;
@@ -158,7 +157,6 @@ static void end_round(sh_network_call *call)
     call->pause_ticks = PAUSE_TICKS;
 }
 
-/* Tries the next source. */
 static void try_next(sh_network_call *call)
 {
     char identity[SH_LINK_IDENTITY];

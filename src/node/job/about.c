@@ -95,7 +95,7 @@ sh_status sh_model_list(size_t index, sh_model_info *info)
             flops += sh_graph_cost(graph, node).flops;
     }
     fresh.parameters = sh_model_parameters(graph);
-    /* a multiply-add is two operations */
+    /* A multiply-add is two operations. */
     fresh.multiply_adds = (uint64_t)(flops / 2);
     sh_graph_free(graph);
     *info = fresh;

@@ -46,7 +46,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A file of the run; owned; NULL: missing. */
+/* Owned; NULL: missing. */
 static char *file_of(const char *name)
 {
     char path[SH_PATH_BYTES], *text = NULL;

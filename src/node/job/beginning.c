@@ -10,7 +10,6 @@
 #include "onnx/unfolded.h"
 #include "train/pretrained.h"
 
-/* Appends to a note for the user. */
 static void add_note(void *context, const char *text)
 {
     char *note = context;
@@ -18,7 +17,6 @@ static void add_note(void *context, const char *text)
     snprintf(note + used, SH_MESSAGE_BYTES - used, "%s%s", used == 0 ? "" : "; ", text);
 }
 
-/* Collects notes about the model. */
 static sh_status tell_model(const sh_workbench *bench, char note[SH_MESSAGE_BYTES])
 {
     const sh_problem problem = sh_lanes_problem(sh_pipeline_about(bench->pipeline));
@@ -46,7 +44,6 @@ done:
     return status;
 }
 
-/* Restores batch norms if the job requests it. */
 static sh_status restore_norms(sh_workbench *bench, const sh_onnx *file,
                                char note[SH_MESSAGE_BYTES])
 {

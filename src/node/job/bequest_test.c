@@ -28,7 +28,6 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Asks and waits for the answer. */
 typedef struct asker {
     const char *device;
     char receiver[SH_NAME_BYTES], message[SH_MESSAGE_BYTES];
@@ -43,7 +42,6 @@ static void *ask(void *context)
     return NULL;
 }
 
-/* Checks until a request arrives. */
 static void take(sh_bequest *bequest, uint64_t *now_ns)
 {
     while (!sh_bequest_take(bequest, run, *now_ns))

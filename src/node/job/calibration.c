@@ -25,7 +25,6 @@ static void take_step(void *context, const sh_onnx_step *step)
         c->values[step->index] = step->given;
 }
 
-/* Builds the graph from samples to the results. */
 static sh_status build_graph(calibrating *c)
 {
     const sh_problem problem = sh_lanes_problem(sh_pipeline_about(c->asked->bench->pipeline));

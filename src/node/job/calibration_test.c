@@ -20,7 +20,7 @@ typedef struct taken {
     const sh_workbench *bench;
     uint32_t wanted;
     size_t groups, samples; /* of samples: groups, total */
-    size_t results[3];      /* by node: NORM, RELU ... */
+    size_t results[3];      /* by node: CONV, NORM, RELU */
     size_t others;
     float norm[GROUP * 8 * PIXELS];
     size_t fails_at; /* result after which `take` fails; 0: never */
@@ -64,7 +64,6 @@ static sh_status take(void *context, size_t node, const sh_shape *shape, const f
     return all.fails_at != 0 && --all.fails_at == 0 ? sh_fail(SH_LIMIT, "enough") : SH_OK;
 }
 
-/* Calibrates digits.onnx with at most `samples` samples. */
 static sh_status calibrate(uint32_t samples, uint32_t wanted, const bool *chosen)
 {
     static const char here[] = __FILE__, inner[] = "src/node/job/calibration_test.c";

@@ -40,7 +40,6 @@ done:
     return status;
 }
 
-/* Whether the job has the change's new values. */
 static bool is_in(const json_t *change, const json_t *job)
 {
     const char *key;

@@ -33,7 +33,6 @@ static sh_progress_report report_of(const sh_course *course)
 
 /* ---- one stage ------------------------------------------------------------------------------- */
 
-/* Whether the job ends at the replica's position. */
 static bool is_over(const sh_course *course)
 {
     const sh_replica *replica = course->bench->replica;

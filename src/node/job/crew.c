@@ -33,7 +33,7 @@ typedef struct sh_crew {
     bool begun; /* from the first view on, the course handles losses and stop requests */
 } sh_crew;
 
-/* The number of devices that this process starts, including itself. */
+/* Includes this process. */
 static uint32_t count_local(const sh_train_options *options)
 {
     return options->devices == 0 ? 1 : options->devices;
@@ -250,7 +250,6 @@ static void fail(sh_company *company, const char *reason)
     sh_coordinator_fail(((sh_crew *)company)->coordinator, reason);
 }
 
-/* Says goodbye, and waits for the local devices to end. */
 static sh_status dismiss(sh_company *company, sh_status status, const char *message)
 {
     sh_crew *crew = (sh_crew *)company;

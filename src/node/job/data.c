@@ -22,7 +22,6 @@ static const char *loss_of(sh_target target)
     return names[target];
 }
 
-/* Describes the inputs of a network. */
 static void describe_inputs(char text[INPUTS_BYTES], const sh_dataset_info *info)
 {
     if (info->element == SH_ELEMENT_FLOAT) {
@@ -35,7 +34,7 @@ static void describe_inputs(char text[INPUTS_BYTES], const sh_dataset_info *info
                          c > 0 ? ";" : "", (double)info->mean[c], (double)info->deviation[c]);
 }
 
-/* The effect of a training with default options. */
+/* With default options. */
 static json_t *training_json(const sh_dataset_info *info)
 {
     sh_job job;

@@ -185,7 +185,7 @@ static size_t or_else(uint64_t declared, size_t usual)
     return declared > 0 && declared <= SIZE_MAX ? (size_t)declared : usual;
 }
 
-/* Whether channels are last, as in TensorFlow. */
+/* As in TensorFlow: channels are last. */
 static bool is_turned(const uint64_t dim[SH_ONNX_RANK_MOST])
 {
     return dim[3] > 0 && dim[3] <= 4 && (dim[1] == 0 || dim[1] > 4);

@@ -26,7 +26,6 @@ static bool take_text(char *to, size_t bytes, const char *text)
     return length >= 0 && (size_t)length < bytes;
 }
 
-/* The state of an evaluation. */
 typedef struct evaluation {
     const sh_eval_options *options;
     sh_safetensors *file;  /* with the weights; NULL: loaded */
@@ -169,7 +168,6 @@ static sh_status open_data(evaluation *e)
     return open_bench(e);
 }
 
-/* Opens the model with data and weights. */
 static sh_status open_model(evaluation *e)
 {
     char unused[SH_MESSAGE_BYTES]; /* the load's note */

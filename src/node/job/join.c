@@ -29,7 +29,6 @@
 #define ASK_AGAIN_MS 50 /* between inquiries */
 #define MOVES_MAX 8     /* redirections per attempt */
 
-/* Whether this device may succeed the coordinator. */
 static bool may_lead(const joining *self)
 {
     return !self->options->never_lead && !self->options->local && self->options->reconnect_s > 0;
@@ -137,7 +136,6 @@ static sh_status on_validated(void *context, const sh_progress_report *report,
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* Writes the file of --save, if requested. `context` is the device. */
 static sh_status save(void *context)
 {
     const joining *self = context;
@@ -304,7 +302,7 @@ static sh_status connect_and_live(joining *self, const sh_door *door)
     return status;
 }
 
-/* Waits before the next attempt. SH_LIMIT: the time is over. */
+/* SH_LIMIT: the time is over. */
 static sh_status pause_for(joining *self, uint32_t delay_ms)
 {
     sh_mail mail;
@@ -400,7 +398,7 @@ static sh_succession_choice choose(const joining *self, uint64_t lost_ms, sh_doo
     return choice;
 }
 
-/* Continues as the coordinator. Another device may succeed it later. */
+/* Another device may succeed it later. */
 static sh_status lead(joining *self, bool handed_over)
 {
     sh_summary summary = {0};
@@ -521,7 +519,6 @@ static sh_status begin(joining *self)
     return start_vigil(self);
 }
 
-/* Closes everything and reports the result. */
 static sh_status finish(joining *self, sh_status status, sh_join_result *result)
 {
     char message[SH_MESSAGE_BYTES];

@@ -88,7 +88,6 @@ static sh_status open_network(joining *self, const sh_welcome *welcome)
     return SH_OK;
 }
 
-/* Fetches the data from other devices. */
 static sh_status fetch_data(joining *self, const sh_welcome *welcome)
 {
     sh_mail mail;
@@ -105,7 +104,6 @@ static sh_status fetch_data(joining *self, const sh_welcome *welcome)
     return sh_delivery_begin(self->delivery);
 }
 
-/* Opens local data, or starts fetching them. */
 static sh_status open_data(joining *self, const sh_welcome *welcome)
 {
     const sh_status opened = sh_workbench_open(
@@ -154,7 +152,6 @@ void sh_joining_close_bench(joining *self)
     self->whole = false;
 }
 
-/* Makes the device a follower. */
 static void hear_bench(joining *self)
 {
     sh_workbench *bench = self->bench;

@@ -49,7 +49,7 @@ static void validate(sh_kept *kept, sh_replica *replica, const sh_job *job, doub
     assert_ok(sh_kept_epoch(kept, (uint32_t)replica->steps / 10));
 }
 
-/* The steps of a checkpoint; 0: missing. */
+/* 0: no checkpoint. */
 static uint64_t steps_of(const char *name)
 {
     char path[SH_PATH_BYTES], used[SH_PATH_BYTES];

@@ -91,7 +91,6 @@ static sh_status add_numbers(properties *p, const char *key, const float *values
     return add(p, key, strdup(text));
 }
 
-/* The job's options for reading samples. */
 static sh_status add_job(properties *p, const sh_job *job)
 {
     sh_job reading;
@@ -184,7 +183,6 @@ static sh_status write_model(const char *path, const Sh__Onnx__ModelProto *model
     return status;
 }
 
-/* A built-in network, from its graph. */
 static sh_status make_of_graph(Sh__Onnx__ModelProto **model, model_facts *m, const properties *p,
                                bool bake)
 {
@@ -211,7 +209,6 @@ static sh_status make_of_graph(Sh__Onnx__ModelProto **model, model_facts *m, con
     return sh_onnx_from_graph(model, &of, &m->arena);
 }
 
-/* An imported network, from its own file. */
 static sh_status make_of_network(Sh__Onnx__ModelProto **model, model_facts *m, const properties *p,
                                  bool bake)
 {

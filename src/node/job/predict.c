@@ -27,7 +27,6 @@
 #include "train/pretrained.h"
 #include "train/snapshot.h"
 
-/* An output of a sample, for sorting. */
 typedef struct ranked {
     double value;
     uint32_t index;
@@ -137,7 +136,6 @@ static void tell(sh_predictor *p, uint32_t index, const sh_predict_calls *calls)
     calls->on_prediction(calls->context, &told);
 }
 
-/* Processes all samples of the files, `most` at a time. */
 static sh_status go_through(sh_predictor *p, uint32_t most, const sh_predict_calls *calls)
 {
     for (;;) {
@@ -173,7 +171,6 @@ sh_status sh_predict_samples(sh_predictor *predictor, const float *samples, size
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Opens the model with new files as data. */
 static sh_status open_bench(sh_predictor *p, sh_job *job, sh_network *network)
 {
     sh_dataset *dataset;
@@ -214,7 +211,6 @@ done:
     return status;
 }
 
-/* Opens an ONNX file instead of a run. */
 static sh_status open_file(sh_predictor *p, const sh_predict_options *options)
 {
     SH_TRY(sh_path_copy(p->used, options->run));

@@ -16,7 +16,6 @@
 #include "train/job_options.h"
 #include "train/pretrained.h"
 
-/* A model on its data. */
 typedef struct bench_model {
     sh_onnx *file;
     sh_network *network;

@@ -33,7 +33,6 @@ static sh_status check_given(const sh_option *option, const sh_job *asked, const
                    sh_option_print(now, option, asked), sh_option_print(before, option, saved));
 }
 
-/* The checkpoint's job with the new options. */
 static sh_status resumed_job(sh_job *job, const sh_train_options *options, const sh_job *saved)
 {
     *job = *saved;

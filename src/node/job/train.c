@@ -283,7 +283,6 @@ static sh_status adopt(training *t)
     return SH_OK;
 }
 
-/* Adds the job's changes, now and at earlier resumptions. */
 static sh_status add_changes(const training *t, json_t *json)
 {
     char path[SH_PATH_BYTES], *text = NULL;

@@ -47,7 +47,6 @@ static sh_status path_of(char path[SH_RUN_BYTES], const training *t, const char 
     return SH_OK;
 }
 
-/* Summarises the best epoch and the place of its weights. */
 static sh_status summarise_best(training *t)
 {
     sh_summary *summary = t->summary;
@@ -124,7 +123,6 @@ static sh_status give_up(const training *t, sh_status status)
                    sh_run_folder(t->run));
 }
 
-/* Notes that patience ended the job early. */
 static void note_early_end(training *t)
 {
     char text[SH_MESSAGE_BYTES], more[64] = "";
@@ -207,8 +205,6 @@ static void note_missing(const training *t, const char *event)
     sh_training_observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
 }
 
-/* After all other devices have left: replaces the last weights by the best ones, evaluates them and
- * writes them as files for other programs. */
 void sh_training_conclude(training *t, bool stopped)
 {
     sh_summary *summary = t->summary;

@@ -68,7 +68,6 @@ void sh_training_rescue(void *context, sh_rescue *rescue)
     sh_run_journal_end(t->journal, "stopped", NULL);
 }
 
-/* Decides whether the training continues after a write, and informs the user. */
 sh_status sh_training_bear(training *t, sh_setback kind, sh_status status)
 {
     char text[SH_MESSAGE_BYTES];
@@ -109,7 +108,6 @@ void sh_training_note_board(training *t, sh_status status)
         sh_training_note_failure(t, sh_training_bear(t, SH_SETBACK_BOARD, status));
 }
 
-/* Failures of the journal. */
 void sh_training_note_trouble(const training *t)
 {
     char text[SH_MESSAGE_BYTES];

@@ -15,7 +15,6 @@ static int tear_down(void **state)
     "\"byte\", \"target\": \"classification\", \"outputs\": 3, \"samples\": [5, 2], \"mean\": "    \
     "[0.5], \"deviation\": [0.25], \"fingerprint\": \"ab\"}"
 
-/* Opens a fixture with these properties. */
 static sh_status open_with(sh_trained_file *model, const char *name, const char *const (*pairs)[2],
                            size_t count)
 {

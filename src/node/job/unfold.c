@@ -101,7 +101,6 @@ static sh_status fill(const unfolding *u, sh_replica *to, const sh_replica *from
     return SH_OK;
 }
 
-/* Replaces the bench's network. */
 static sh_status replace(unfolding *u)
 {
     sh_workbench *bench = u->bench;

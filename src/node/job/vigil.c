@@ -130,7 +130,6 @@ static bool look(void *context, bool asked)
     return overdue && !vigil->told;
 }
 
-/* Describes what hangs. */
 static void describe(const sh_vigil *vigil, sh_occupation occupation, uint64_t still_ns, char *text,
                      size_t bytes)
 {

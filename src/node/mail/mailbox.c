@@ -88,7 +88,6 @@ void sh_mailbox_tell(sh_mailbox *mailbox, sh_mail_kind kind, sh_status status, c
     sh_mailbox_post(mailbox, &mail);
 }
 
-/* Removes the first entry; false if the queue is empty. */
 static bool take(sh_mailbox *mailbox, sh_mail *mail, bool *lost)
 {
     pthread_mutex_lock(&mailbox->lock);

@@ -65,7 +65,6 @@ static sh_status read_route(sh_route *route, const char *host, uint32_t port,
     return SH_OK;
 }
 
-/* The three fields of a message that describe a route. */
 static void write_route(char **host, uint32_t *port, ProtobufCBinaryData *key,
                         const sh_route *route)
 {

@@ -143,7 +143,7 @@ static void take_from_others(sh_agent *agent, uint64_t number)
 
 #define CHUNK_BITS 14 /* progress of a replica counts per this many bytes */
 
-/* The current activity of this device. Under the lock. */
+/* Under the lock. */
 static sh_doing doing_now(const sh_agent *agent, uint64_t taken_bytes)
 {
     sh_doing doing = {.activity = SH_ACTIVITY_COMPUTES, .progress = taken_bytes >> CHUNK_BITS};

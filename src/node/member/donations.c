@@ -85,7 +85,6 @@ static void end(donation *one)
     free(one);
 }
 
-/* Queues frames in the channel. */
 static void pump_one(donation *one)
 {
     while (one->channel != NULL && one->sending < FRAMES_AT_A_TIME) {

@@ -93,7 +93,6 @@ static void watch_coordinator(sh_member *member)
 
 /* ---- connections to the door ----------------------------------------------------------------- */
 
-/* Whether this device could replace the coordinator. */
 static bool is_able(const sh_member *member)
 {
     return member->options.may_lead && member->legacy.chain.count > 0 &&
@@ -285,7 +284,6 @@ static sh_status take_heirs(sh_member *member, const Shoal__Heirs *body)
     return SH_OK;
 }
 
-/* Answers a probe at once. */
 static sh_status take_probe(sh_member *member, const Shoal__Probe *body)
 {
     static uint8_t padding[SH_MESSAGE_PADDING_MAX]; /* zeros use no space in the program file */

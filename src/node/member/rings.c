@@ -13,7 +13,6 @@
 
 #define LINK_PATIENCE_MS 3000 /* others may wait meanwhile; suffices for three attempts */
 
-/* A link of this device. */
 typedef struct link {
     uint32_t seat; /* at the other end */
     bool comes;    /* the other end connects */
@@ -112,7 +111,6 @@ static sh_status make(place **made, sh_rings *rings, const sh_orders *orders, ui
     return SH_OK;
 }
 
-/* The identity of a link's channel. */
 static void name_link(char identity[SH_LINK_IDENTITY], const place *here, const link *one)
 {
     sh_link_identity(identity, here->number, one->comes ? one->seat : here->rank,
@@ -210,7 +208,7 @@ sh_engine *sh_rings_engine(sh_rings *rings, uint32_t number)
     return engine;
 }
 
-/* Removes the keys from the listener. Runs on the loop's thread. */
+/* Runs on the loop's thread. */
 static void forget_keys(void *context)
 {
     const place *gone = context;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "node/record/allowance.h"
 
-/* The number of records that are allowed. */
 static uint32_t take(sh_allowance *allowance, uint32_t wanted)
 {
     const uint32_t allowed = allowance->left < wanted ? (uint32_t)allowance->left : wanted;

@@ -173,7 +173,6 @@ static void detach(sh_channel *channel)
 
 static void arrive(void *context);
 
-/* Sends a packet to the other end. */
 static void send_packet(connection *line, uint32_t to, packet *fresh)
 {
     const network_link *link = network_link_of(line->devices[1 - to], line->devices[to]);
