@@ -3,8 +3,8 @@
 #
 # A check that cannot fail checks nothing: gives each one a copy of the tree with one deliberate
 # violation, and wants it found at its file and line. The copy has every header, but the code of one layer
-# alone (names are all over the tree): the checks pass there, and what they take is mostly a matter of how many
-# files there are.
+# alone (names are all over the tree, and the reference pages are about all of it): the checks pass there, and what
+# they take is mostly a matter of how many files there are.
 #
 #     scripts/check-checks.sh             all, several at a time
 #     scripts/check-checks.sh layers      what scripts/check-layers.sh has to find
@@ -21,7 +21,7 @@ only=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/tree"
-project_files '*' | awk -v all="$([ "$only" = names ] && echo 1)" 'all || !/\.c$/ || /^(src\/base|examples)\//' | (cd "$root" && tar -c -T -) | tar -x -C "$work/tree"
+project_files '*' | awk -v all="$([[ $only =~ ^(names|docs)$ ]] && echo 1)" 'all || !/\.c$/ || /^(src\/base|examples)\//' | (cd "$root" && tar -c -T -) | tar -x -C "$work/tree"
 cd "$work/tree"
 unset "${!GIT_@}" # a hook may have set them to the real tree, which must not be cleaned
 git -c init.defaultBranch=main init -q .
@@ -160,6 +160,22 @@ if command -v doxygen >/dev/null; then
 fi
 sed -i 's/Unreleased/Later/' CHANGELOG.md
 expect docs CHANGELOG.md:1 'neither'
+sed -i 's/"net.violation", "peer=/"net.violated", "peer=/' src/net/channel.c
+expect docs docs/reference/events.md:1 'no row for `net.violated` \(src/net/channel.c:'
+sed -i 's/"net.violation", "peer=%s /&size=1 /' src/net/channel.c
+expect docs 'docs/reference/events.md:[0-9]+' '`net.violation` has the fields peer, reason, size'
+sed -i 's/"redone_steps"/"repeated_steps"/' src/cli/summary_output.c
+expect docs 'docs/reference/json.md:[0-9]+' '"shoal train" lacks `repeated_steps`'
+sed -i 's/weights_hash TEXT/digest TEXT/' src/store/schema.c
+expect docs 'docs/reference/run-db.md:[0-9]+' '"run" lacks `digest`'
+sed -i 's/^SH_PART(between/SH_PART(rest/' src/monitor/parts.def
+expect docs 'docs/reference/metrics.md:[0-9]+' '"Parts of a step" lacks `rest`'
+sed -i 's/#define SH_MESSAGE_PROTOCOL .*/#define SH_MESSAGE_PROTOCOL 10/' src/net/message.h
+expect docs 'docs/reference/formats.md:[0-9]+' 'the version of control messages is 10'
+sed -i '/^| `gpu.failed`/d' docs/reference/events.md
+expect docs docs/reference/events.md:1 'no row for `gpu.failed`'
+sed -i 's/^| `wire` |/| `width` |/' docs/reference/json.md
+expect docs 'docs/reference/json.md:[0-9]+' 'the code has no `width` in "shoal train"'
 
 source_file src/data/wrong.c '/* sh_fail and sh_fail_* are there, a_sh_gone is no name of ours,' ' * but sh_gone is not. */'
 expect names src/data/wrong.c:3 'the code has no sh_gone:'

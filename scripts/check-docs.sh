@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The documents describe this tree: every module has its line in docs/internals/modules.md and every line its
-# module, every library is in the table of ARCHITECTURE.md, links and paths lead somewhere, and no placeholder
-# outlives the program whose output it stands for.
+# module, every library is in the table of ARCHITECTURE.md, links and paths lead somewhere, no placeholder
+# outlives the program whose output it stands for, and docs/reference/ has every event, JSON key, column, figure
+# and version that the code has (scripts/reference.py).
 # Where Doxygen is, it reads the public headers without a warning; where mkdocs is, the site is built.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
@@ -70,6 +71,9 @@ if [ -e src/cli/main.c ]; then
         done < <(grep -nF '<!-- placeholder' "$document")
     done
 fi
+
+# The reference pages say what the code does.
+python3 -B scripts/reference.py || complain "docs/reference/: the pages and the code differ (above)"
 
 # The reference of the C interface: Doxygen makes it without a warning. (Who has no Doxygen checks the rest.)
 if command -v doxygen >/dev/null; then
