@@ -261,7 +261,7 @@ def check_json():
     main_figures = set(re.findall(r'^    \{"(\w+)", "[^"]*", (?:true|false)\},', read("src/cli/figures_output.c"), re.M))
     compared = {
         "shoal train": keys_of("src/cli/summary_output.c") | main_figures,
-        "shoal train --lr-find": keys_of("src/cli/lr_finder.c"),
+        "Learning-rate test": keys_of("src/cli/lr_finder.c"),
         "shoal eval": keys_of("src/cli/eval_command.c"),
         "shoal predict": keys_of("src/cli/predict_command.c", more=[r'outputs_json\(t, p, "\w+"\)']),
         "shoal export": keys_of("src/cli/export_command.c"),
@@ -280,7 +280,7 @@ def check_json():
     }
     stream = "src/cli/event_stream.c"
     kinds = set(re.findall(r'\[SH_EVENT_\w+\] = "(\w+)"', read(stream)))
-    compared["--events"] = keys_of(stream) | kinds
+    compared["Events"] = keys_of(stream) | kinds
     for title, keys in compared.items():
         compare("json.md", title, keys)
     for name in sources("src/cli"):

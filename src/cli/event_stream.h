@@ -12,9 +12,10 @@
  *
  *     {"event": "step", "at": 8123.406771, "devices": 3, "epoch": 1, "step": 12, ...}
  *
- * `event` is run, joined, started, step, epoch, checkpoint, note or packing; the join token is
- * secret and is omitted. `at` is in seconds of the system's monotonic clock, so that several
- * devices on one machine are comparable. Other keys are the nonzero fields of sh_event.
+ * `event` is packing, run, joined, started, step, epoch, checkpoint or note; the join token is a
+ * secret and is left out. `at` is in seconds of the system's monotonic clock, so lines of several
+ * devices on one machine compare. The other keys are the fields of sh_event by their names, except
+ * those of lr_find; those that are zero are left out (docs/reference/json.md).
  *
  * Threads: caller locks.
  */
