@@ -162,20 +162,19 @@ def logged():
     for name in sources("src"):
         text = without_comments(read(name))
         for _, call, line in calls(text, ["sh_log"]):
-            if len(call) < 3 or not call[0].strip().replace("_", "").isidentifier() and "SH_LOG_" not in call[0]:
+            if call[0].startswith("sh_log_level"): # the definition
                 continue
             events = [text for text in re.findall(r'"([^"]*)"', call[1]) if ID.match(text)]
             fields = set(re.findall(r"(?:^|\s)(\w+)=", re.sub(r'\\"(?:(?!\\").)*\\"', "", literal(call[2]) or "")))
             levels = set(re.findall(r"SH_LOG_(\w+)", call[0]))
-            if not events and call[0].startswith("sh_log_level"):
-                continue # the definition
             if not events and name not in NAMED_ELSEWHERE:
                 complain(name, line, "an event without a literal id: add the file to NAMED_ELSEWHERE in scripts/reference.py")
             for event in events: # of two in one call each has one of the levels
                 add(event, levels, fields, "%s:%d" % (name, line))
-        for event in re.findall(r'"([a-z]+\.dropped)"|kind\[\] = "([a-z.]+)"', text):
-            if not any(each in found for each in event if each):
-                add(event[0] or event[1], set(), set(), name + ":1")
+        # Those of the database alone have no level.
+        kinds = [literal(each) for _, call, _ in calls(text, ["sh_journal_event"]) for each in call if ID.match(literal(each) or "")]
+        for event in kinds + re.findall(r'\bkind\[\] = "([a-z]+\.[a-z.]+)"', text):
+            add(event, set(), set(), name + ":1")
     for name, make in NAMED_ELSEWHERE.items():
         for event, (levels, fields) in make().items():
             add(event, levels, fields, name + ":1")
