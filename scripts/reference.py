@@ -265,6 +265,7 @@ def check_json():
         "shoal predict": keys_of("src/cli/predict_command.c", more=[r'outputs_json\(t, p, "\w+"\)']),
         "shoal export": keys_of("src/cli/export_command.c"),
         "shoal plan": keys_of("src/cli/plan_command.c"),
+        "shoal devices": keys_of("src/cli/device_rows.c") | set(x_macro("include/shoal/device_info.h", "SH_DEVICE_NUMBERS")),
         "shoal bench": keys_of("src/cli/bench_command.c"),
         "shoal sweep": keys_of("src/cli/sweep_command.c") | set(x_macro("include/shoal/sweep.h", "SH_TRIAL_FIGURE_MAP")),
         "shoal report": keys_of("src/report/report_json.c",
@@ -289,7 +290,7 @@ def check_json():
 
 JSON_FILES = {"src/cli/%s.c" % name for name in (
     "summary_output", "lr_finder", "eval_command", "predict_command", "export_command", "plan_command", "bench_command", "sweep_command",
-    "run_rows", "runs_command", "data_command", "models_command", "version_command", "event_stream", "json_file")}
+    "run_rows", "device_rows", "runs_command", "data_command", "models_command", "version_command", "event_stream", "json_file")}
 
 
 # ---- tables, figures, formats --------------------------------------------------------------------

@@ -90,8 +90,8 @@ SHOAL_API sh_status sh_devices_here(sh_device_list *list) SHOAL_CHECKED;
 SHOAL_API sh_status sh_devices_of_job(sh_device_list *list, const char *token) SHOAL_CHECKED;
 
 /* Reads the file that `shoal devices --json FILE` writes; its members are listed in
- * docs/planning.md. SH_NOT_FOUND, SH_IO. SH_FORMAT, SH_VERSION, SH_LIMIT: the message names the
- * member and what is expected. */
+ * docs/reference/json.md. SH_NOT_FOUND, SH_IO. SH_FORMAT, SH_VERSION, SH_LIMIT: the message names
+ * the member and what is expected. */
 SHOAL_API sh_status sh_devices_read(sh_device_list *list, const char *path) SHOAL_CHECKED;
 
 SHOAL_API void sh_device_list_release(sh_device_list *list);

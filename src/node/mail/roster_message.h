@@ -23,7 +23,7 @@ typedef struct sh_roster_message {
     struct sh_roster_entry_message *entries;
 } sh_roster_message;
 
-/* `samples`: the newest of each device, or NULL where there are none; read during the call. Their
+/* `samples`: the newest of each device, or NULL; read during the call. Their
  * figures replace those of the list. `*message` is owned: free(). SH_NO_MEMORY. */
 sh_status sh_roster_message_new(sh_roster_message **message, const sh_device_list *list,
                                 const sh_sample *const *samples) SHOAL_CHECKED;
