@@ -109,11 +109,15 @@ json_t *sh_device_rows_json(const sh_device_list *list)
 #undef SET
         sh_json_append(&devices, item);
     }
-    if (list->model[0] == '\0')
-        return json_pack("{s:s, s:i, s:n, s:o, s:o}", "format", "shoal.devices", "version", 1,
-                         "job", "devices", devices, "gpus", gpus_json(list));
-    return json_pack("{s:s, s:i, s:{s:o, s:o, s:I, s:I, s:I}, s:o}", "format", "shoal.devices",
-                     "version", 1, "job", "model", sh_json_text(list->model), "data",
-                     sh_json_text(list->data), "batch_size", (json_int_t)list->batch_size, "grain",
-                     (json_int_t)list->grain, "steps", (json_int_t)list->steps, "devices", devices);
+    const bool in_job = list->model[0] != '\0';
+    json_t *job =
+        !in_job ? json_null()
+                : json_pack("{s:o, s:o, s:I, s:I, s:I}", "model", sh_json_text(list->model), "data",
+                            sh_json_text(list->data), "batch_size", (json_int_t)list->batch_size,
+                            "grain", (json_int_t)list->grain, "steps", (json_int_t)list->steps);
+    json_t *all = json_pack("{s:s, s:i, s:o, s:o}", "format", "shoal.devices", "version", 1, "job",
+                            job, "devices", devices);
+    if (!in_job)
+        sh_json_set(&all, "gpus", gpus_json(list));
+    return all;
 }
