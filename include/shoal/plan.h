@@ -66,11 +66,12 @@ typedef struct sh_plan_point {
     char binds[128]; /* the bottleneck, and the number of idle devices */
 } sh_plan_point;
 
-/* The fastest choice of devices with another grain or wire, which changes the weights. */
+/* The fastest choice of devices with another batch size, grain or wire, which changes the weights.
+ */
 typedef struct sh_plan_way {
-    uint32_t grain, wire;
+    uint32_t batch_size, grain, wire;
     uint32_t devices; /* that compute */
-    double step_seconds;
+    double step_seconds, samples_per_second;
 } sh_plan_way;
 
 /* The devices that `energy` or `deadline` choose. */
@@ -97,7 +98,7 @@ typedef struct sh_plan_result {
     /* With `on`: owned. Else empty. */
     sh_plan_point *points;
     size_t point_count, best; /* the point with the shortest step */
-    sh_plan_way *ways;        /* the fastest first, without the job's own */
+    sh_plan_way *ways;        /* most samples a second first, without the job's own */
     size_t way_count;
     sh_plan_choice choice; /* with `energy` or `deadline` */
     uint64_t steps;        /* of the job, with `on` */

@@ -66,9 +66,11 @@ static void add_devices(json_t *all, const sh_plan_result *plan)
     }
     for (size_t i = 0; i < plan->way_count; i++) {
         const sh_plan_way *way = &plan->ways[i];
-        json_t *item = json_pack("{s:I, s:I, s:I, s:o}", "grain", (json_int_t)way->grain, "wire",
-                                 (json_int_t)way->wire, "devices", (json_int_t)way->devices,
-                                 "step_seconds", sh_json_number(way->step_seconds));
+        json_t *item =
+            json_pack("{s:I, s:I, s:I, s:I, s:o, s:o}", "batch_size", (json_int_t)way->batch_size,
+                      "grain", (json_int_t)way->grain, "wire", (json_int_t)way->wire, "devices",
+                      (json_int_t)way->devices, "step_seconds", sh_json_number(way->step_seconds),
+                      "samples_per_second", sh_json_number(way->samples_per_second));
         sh_json_append(&ways, item);
     }
     if (all != NULL && plan->point_count > 0) {
@@ -187,7 +189,7 @@ static int print_memory(const sh_plan_result *plan)
 
 #define POINTS 32 /* of a curve, shown without gaps */
 #define FASTER 0.95
-#define WAYS 3
+#define MULTIPLES_MAX 4 /* of the batch size */
 
 /* All numbers of devices up to POINTS, then its multiples, the best and the last. */
 static bool is_shown(const sh_plan_result *plan, size_t i)
@@ -196,20 +198,52 @@ static bool is_shown(const sh_plan_result *plan, size_t i)
     return n <= POINTS || i == plan->best || i + 1 == plan->point_count || n % POINTS == 0;
 }
 
-/* Prints the fastest ways, each clearly slower than the previous one. */
-static void print_ways(const sh_plan_result *plan, double step_seconds)
+/* The first way with this batch size; the fastest, because they are sorted. NULL: there is none. */
+static const sh_plan_way *find_way(const sh_plan_result *plan, uint32_t batch_size)
 {
-    double shown_s = 0;
-    sh_quantity a;
-    for (size_t i = 0, shown = 0; i < plan->way_count && shown < WAYS; i++) {
-        const sh_plan_way *way = &plan->ways[i];
-        if (way->step_seconds > FASTER * step_seconds || FASTER * way->step_seconds < shown_s)
+    for (size_t i = 0; i < plan->way_count; i++)
+        if (plan->ways[i].batch_size == batch_size)
+            return &plan->ways[i];
+    return NULL;
+}
+
+static void print_way(const sh_plan_options *asked, const sh_plan_way *way)
+{
+    if (way->batch_size != asked->job.batch_size)
+        printf("--batch-size %u ", way->batch_size);
+    printf("--grain %u", way->grain);
+    if (way->wire != asked->job.wire)
+        printf(" --wire %u", way->wire);
+}
+
+/* Prints the fastest way of each batch size that is clearly faster than the smaller ones, and the
+ * command of the first. */
+static void print_ways(const sh_plan_options *asked, const sh_plan_result *plan)
+{
+    const sh_job *job = &asked->job;
+    const double own = job->batch_size / plan->points[plan->best].step_seconds;
+    const sh_plan_way *first = NULL;
+    double best = own;
+    char model[SH_MODEL_BYTES], data[SH_DATA_BYTES];
+    sh_quantity a, b;
+    for (uint32_t multiple = 1; multiple <= MULTIPLES_MAX; multiple *= 2) {
+        const sh_plan_way *way = find_way(plan, multiple * job->batch_size);
+        if (way == NULL || FASTER * way->samples_per_second < best)
             continue;
-        printf("            --grain %u --wire %u: %.2f ms with %s (other weights)\n", way->grain,
-               way->wire, way->step_seconds * 1e3, sh_quantity_count(&a, way->devices, "device"));
-        shown_s = way->step_seconds;
-        shown++;
+        printf("%s", first == NULL ? "faster      " : "            ");
+        print_way(asked, way);
+        printf(": %s samples/s with %s, %.2f times (other weights)\n",
+               sh_quantity_rate(&a, way->samples_per_second),
+               sh_quantity_count(&b, way->devices, "device"), way->samples_per_second / own);
+        first = first == NULL ? way : first;
+        best = way->samples_per_second;
     }
+    if (first == NULL)
+        return;
+    printf("            shoal train %s %s ", sh_utf8_clean(model, sizeof model, job->model),
+           sh_utf8_clean(data, sizeof data, job->data));
+    print_way(asked, first);
+    puts(" --listen :7700, with your other options; compare the accuracy");
 }
 
 static void print_choice(const sh_plan_options *asked, const sh_plan_result *plan)
@@ -263,7 +297,7 @@ static int print_devices(const sh_plan_options *asked, const sh_plan_result *pla
         printf("; %zu would stand by", plan->point_count - best->devices);
     puts("");
     print_choice(asked, plan);
-    print_ways(plan, best->step_seconds);
+    print_ways(asked, plan);
     if (plan->on_note[0] != '\0')
         printf("            %s\n", plan->on_note);
     return SH_EXIT_DONE;
@@ -372,7 +406,8 @@ const sh_command sh_plan_command = {
         "trained.\n"
         "\n"
         "With --on, also the time of a step on several devices, with 1, 2, ... of them; who would\n"
-        "stand by; and which grain or width of the wire would make it faster (other weights).\n"
+        "stand by; and which batch size, grain or width of the wire would be faster (other "
+        "weights).\n"
         "A device is this (as measured), a board (pi4, pi5, jetson-nano, orin-nano, agx-orin:\n"
         "estimated) or what it reaches, such as 25gflops; @ begins its link, / its power in "
         "watts.\n"

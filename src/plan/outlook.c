@@ -12,6 +12,10 @@
 static const uint32_t wires[] = {32, 16, 8};
 #define WIRES (sizeof wires / sizeof *wires)
 
+/* Batch sizes of ways, as multiples of the job's. */
+static const uint32_t multiples[] = {1, 2, 4};
+#define MULTIPLES (sizeof multiples / sizeof *multiples)
+
 /* Operations per sample, forward and backward. */
 static double sample_flops(const sh_plan_result *result)
 {
@@ -42,15 +46,16 @@ static void list_devices(sh_lineup_device *devices, uint32_t *kinds, const sh_pl
     }
 }
 
+/* With `multiple` times the batch. */
 static sh_lineup_job job_of(const sh_plan_result *result, const sh_plan_grain *row,
-                            const sh_outlook *asked, uint32_t wire)
+                            const sh_outlook *asked, uint32_t wire, uint32_t multiple)
 {
     const sh_traffic *traffic = &asked->traffic;
     const uint64_t summed = traffic->summed - (asked->servers ? 0 : traffic->spared);
     return (sh_lineup_job){
-        .grains = row->grains,
+        .grains = (multiple * asked->batch_size + row->grain - 1) / row->grain,
         .summed = (double)summed * wire / asked->wire,
-        .gathered = asked->servers ? 0 : (double)traffic->gathered,
+        .gathered = asked->servers ? 0 : (double)traffic->gathered * multiple,
         .servers = asked->servers,
         .base_s = result->timed ? row->prepare_seconds + row->optimizer_seconds : 0,
         .stretch = SH_LINEUP_STRETCH,
@@ -83,12 +88,14 @@ static void fill_point(sh_plan_point *point, const sh_curve_point *from, uint32_
                  from->idle);
 }
 
-/* Of equally fast ways, the wider wire and the larger grain come first. */
+/* Of equally fast ways, the smaller batch, the wider wire and the larger grain come first. */
 static int compare_ways(const void *a, const void *b)
 {
     const sh_plan_way *x = a, *y = b;
-    if (x->step_seconds != y->step_seconds)
-        return x->step_seconds > y->step_seconds ? 1 : -1;
+    if (x->samples_per_second != y->samples_per_second)
+        return x->samples_per_second < y->samples_per_second ? 1 : -1;
+    if (x->batch_size != y->batch_size)
+        return x->batch_size > y->batch_size ? 1 : -1;
     if (x->wire != y->wire)
         return x->wire < y->wire ? 1 : -1;
     return (x->grain < y->grain) - (x->grain > y->grain);
@@ -157,6 +164,31 @@ static void note_estimates(sh_plan_result *result, const sh_inventory *inventory
             inventory->guessed);
 }
 
+/* The ways with the grain of a row. */
+static void add_ways(sh_plan_result *result, const sh_outlook *asked, const sh_plan_grain *row,
+                     const sh_lineup_device *devices, sh_curve *curve)
+{
+    for (size_t m = 0; m < MULTIPLES; m++)
+        for (size_t w = 0; w < WIRES; w++) {
+            const uint32_t batch_size = multiples[m] * asked->batch_size;
+            const bool own =
+                row == result->grains && batch_size == asked->batch_size && wires[w] == asked->wire;
+            if (own || (multiples[m] > 1 && batch_size > result->samples))
+                continue;
+            const sh_lineup_job job = job_of(result, row, asked, wires[w], multiples[m]);
+            sh_curve_make(curve, &job, devices, asked->inventory->devices);
+            const double seconds = curve->points[curve->best].time.seconds;
+            result->ways[result->way_count++] = (sh_plan_way){
+                .batch_size = batch_size,
+                .grain = row->grain,
+                .wire = wires[w],
+                .devices = curve->best + 1,
+                .step_seconds = seconds,
+                .samples_per_second = batch_size / seconds,
+            };
+        }
+}
+
 sh_status sh_outlook_fill(sh_plan_result *result, const sh_outlook *asked)
 {
     sh_lineup_device devices[SH_DEVICES_MAX];
@@ -167,33 +199,26 @@ sh_status sh_outlook_fill(sh_plan_result *result, const sh_outlook *asked)
             return sh_fail(SH_NOT_FOUND, "--on this: this device has not been measured; run shoal "
                                          "bench, or say what it reaches, such as 25gflops");
     result->points = calloc(inventory->devices, sizeof *result->points);
-    result->ways = calloc(result->grain_count * WIRES, sizeof *result->ways);
+    result->ways = calloc(result->grain_count * WIRES * MULTIPLES, sizeof *result->ways);
     sh_curve *curve = malloc(sizeof *curve);
     if (result->points == NULL || result->ways == NULL || curve == NULL) {
         free(curve);
         return sh_fail_memory(inventory->devices * sizeof *result->points, "the plan's devices");
     }
-    sh_status status = SH_OK;
-    for (size_t i = 0; i < result->grain_count; i++)
-        for (size_t w = 0; w < WIRES && status == SH_OK; w++) {
-            const sh_plan_grain *row = &result->grains[i];
-            const bool own = i == 0 && wires[w] == asked->wire;
-            const sh_lineup_job job = job_of(result, row, asked, wires[w]);
-            list_devices(devices, kinds, result, row, inventory);
-            sh_curve_make(curve, &job, devices, inventory->devices);
-            const sh_curve_point *best = &curve->points[curve->best];
-            if (!own) {
-                result->ways[result->way_count++] =
-                    (sh_plan_way){row->grain, wires[w], curve->best + 1, best->time.seconds};
-                continue;
-            }
-            result->best = curve->best;
-            if (asked->energy || asked->limit_s > 0)
-                status = choose(result, asked, &job, devices);
-            for (uint32_t n = 0; n < curve->count; n++)
-                fill_point(&result->points[result->point_count++], &curve->points[n], n + 1,
-                           inventory, kinds);
-        }
+    const sh_plan_grain *own = &result->grains[0];
+    const sh_lineup_job job = job_of(result, own, asked, asked->wire, 1);
+    list_devices(devices, kinds, result, own, inventory);
+    sh_curve_make(curve, &job, devices, inventory->devices);
+    result->best = curve->best;
+    for (uint32_t n = 0; n < curve->count; n++)
+        fill_point(&result->points[result->point_count++], &curve->points[n], n + 1, inventory,
+                   kinds);
+    const sh_status status =
+        asked->energy || asked->limit_s > 0 ? choose(result, asked, &job, devices) : SH_OK;
+    for (size_t i = 0; i < result->grain_count; i++) {
+        list_devices(devices, kinds, result, &result->grains[i], inventory);
+        add_ways(result, asked, &result->grains[i], devices, curve);
+    }
     qsort(result->ways, result->way_count, sizeof *result->ways, compare_ways);
     note_estimates(result, inventory);
     free(curve);

@@ -24,6 +24,7 @@ typedef struct sh_outlook {
     const sh_inventory *inventory;
     sh_traffic traffic; /* per step, with `wire` bits */
     uint32_t wire;
+    uint32_t batch_size;
     bool servers;   /* see plan/lineup.h */
     bool energy;    /* choose the devices with the least energy */
     double limit_s; /* the longest step of the chosen devices; 0: no limit */

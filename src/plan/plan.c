@@ -343,6 +343,7 @@ static sh_status look_out(const planning *p, const sh_job *job, bool energy)
     const sh_outlook asked = {.inventory = &p->inventory,
                               .traffic = p->traffic,
                               .wire = job->wire,
+                              .batch_size = job->batch_size,
                               .servers = strategy.row->servers,
                               .energy = energy,
                               .limit_s = p->deadline_s / (double)p->result->steps};

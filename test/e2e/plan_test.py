@@ -168,9 +168,19 @@ class Plan(harness.Case):
         self.assertEqual([point["binds"] for point in points[4:]],
                          ["the link of 1gflops, 0.001 Mbit/s; %d without grains" % idle for idle in (1, 2)])
         ways = plan["ways"]
-        self.assertNotIn((7, 32), [(way["grain"], way["wire"]) for way in ways])
-        self.assertEqual([way["step_seconds"] for way in ways], sorted(way["step_seconds"] for way in ways))
-        self.assertEqual(len(ways), 3 * len(plan["grains"]) - 1)
+        self.assertNotIn((50, 7, 32), [(way["batch_size"], way["grain"], way["wire"]) for way in ways])
+        rates = [way["samples_per_second"] for way in ways]
+        self.assertEqual(rates, sorted(rates, reverse=True))
+        for way in ways:
+            self.assertAlmostEqual(way["samples_per_second"] * way["step_seconds"] / way["batch_size"], 1, delta=1e-9)
+        self.assertEqual({way["batch_size"] for way in ways}, {50, 100, 200})  # 400 are more than there are
+        self.assertEqual(len(ways), 9 * len(plan["grains"]) - 1)
+        # Where the exchange takes most of a step, a step of twice the samples takes less than twice as long.
+        result = self.plan(*JOB, "--on", "2x 10gflops@1mbit")
+        least = {size: min(way["step_seconds"] for way in result.plan["ways"] if way["batch_size"] == size)
+                 for size in (50, 100)}
+        self.assertLess(least[100], 2 * least[50])
+        self.assertRegex(result.out, r"(?m)^ +shoal train mlp:784-16-10 digits:310/90 .*--listen :7700, with your other")
         # Computing takes seconds, the exchange next to nothing: eight devices for eight grains, and the ninth is idle.
         result = self.plan(*JOB, "--on", "9x 0.001gflops@1gbit")
         self.assertEqual(result.plan["best_devices"], 8)
