@@ -42,8 +42,8 @@ static int keep_own(int folder, const char *path, const char *name)
         return folder;
     close(folder);
     sh_log(SH_LOG_WARN, "cache.refused",
-           "folder=\"%s%s\" reason=\"another user owns it or may write it, so what lies there is "
-           "not trusted\" remedy=\"chown and chmod go-w, or remove it\"",
+           "folder=\"%s%s\" reason=\"another user owns it or can write it, so its content is not "
+           "trusted\" remedy=\"chown and chmod go-w, or remove it\"",
            path, name);
     errno = EPERM;
     return -1;
@@ -116,8 +116,7 @@ sh_status sh_cache_unnamed(int *fd, const char **folder, const char *what)
         return sh_fail(SH_INVALID, "the path in TMPDIR is too long");
     const int fresh = mkstemp(name);
     if (fresh < 0)
-        return sh_fail_errno(errno, "the cache cannot be written, and neither can %s for %s", place,
-                             what);
+        return sh_fail_errno(errno, "can write neither the cache nor %s for %s", place, what);
     (void)unlink(name);
     (void)fcntl(fresh, F_SETFD, FD_CLOEXEC);
     *fd = fresh;

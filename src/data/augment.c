@@ -43,8 +43,8 @@ typedef struct form {
 static const form forms[KINDS] = {
     [RESIZED_CROP] = {"resized-crop",
                       "resized-crop[:MIN]",
-                      "resized-crop or resized-crop:MIN, MIN being 0.01 to 1, the least part of "
-                      "the area that is seen",
+                      "resized-crop or resized-crop:MIN, where MIN is 0.01 to 1, the least visible "
+                      "part of the area",
                       0,
                       1,
                       false,
@@ -53,7 +53,7 @@ static const form forms[KINDS] = {
     [VFLIP] = {.name = "vflip", .shown = "vflip", .usage = "vflip"},
     [ROTATE] = {"rotate",
                 "rotate:DEGREES",
-                "rotate:DEGREES, DEGREES being 0.1 to 180 each way",
+                "rotate:DEGREES, where DEGREES is 0.1 to 180 each way",
                 1,
                 1,
                 false,
@@ -62,8 +62,8 @@ static const form forms[KINDS] = {
     [TRIVIAL] = {.name = "trivial", .shown = "trivial", .usage = "trivial"},
     [JITTER] = {"jitter",
                 "jitter:B[/C/S/H]",
-                "jitter:B, jitter:B/C, jitter:B/C/S or jitter:B/C/S/H, brightness, contrast and "
-                "saturation being 0 to 1, hue 0 to 0.5",
+                "jitter:B, jitter:B/C, jitter:B/C/S or jitter:B/C/S/H, where brightness, contrast "
+                "and saturation are 0 to 1, hue 0 to 0.5",
                 1,
                 4,
                 false,
@@ -71,7 +71,7 @@ static const form forms[KINDS] = {
                 {1, 1, 1, 0.5}},
     [ERASE] = {"erase",
                "erase[:P]",
-               "erase or erase:P, P being 0.01 to 1, the probability",
+               "erase or erase:P, where P is 0.01 to 1, the probability",
                0,
                1,
                false,
@@ -79,7 +79,7 @@ static const form forms[KINDS] = {
                {1}},
     [CROP] = {"crop",
               "crop[:N]",
-              "crop or crop:N, N being 1 to 64 pixels around the image",
+              "crop or crop:N, where N is 1 to 64 pixels around the image",
               0,
               1,
               true,
@@ -96,7 +96,7 @@ static const form forms[KINDS] = {
                {65535, 65535}},
     [SCALE] = {"scale",
                "scale:S",
-               "scale:S, S being 0.001 to 1, the range of the factor each way",
+               "scale:S, where S is 0.001 to 1, the range of the factor each way",
                1,
                1,
                false,
@@ -104,7 +104,7 @@ static const form forms[KINDS] = {
                {1}},
     [NOISE] = {"noise",
                "noise:S",
-               "noise:S, S being 0.0001 to 100, a standard deviation",
+               "noise:S, where S is 0.0001 to 100, a standard deviation",
                1,
                1,
                false,
@@ -219,7 +219,7 @@ static sh_status fail_unknown(const char *list, const char *name, size_t length)
     size_t used = 0;
     for (int i = 0; i < KINDS && used < sizeof all; i++)
         used += (size_t)snprintf(all + used, sizeof all - used, "%s, ", forms[i].shown);
-    return sh_fail(SH_INVALID, "--augment %s: unknown '%.*s'; there is: %sfor example crop:4,flip",
+    return sh_fail(SH_INVALID, "--augment %s: unknown '%.*s'; known are: %sfor example crop:4,flip",
                    list, (int)(length < NAME_MOST ? length : NAME_MOST), name, all);
 }
 

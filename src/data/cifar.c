@@ -83,7 +83,7 @@ static sh_status check_size(const variant *v, uint64_t bytes)
         return sh_fail(SH_FORMAT, "is empty; copy or download it again");
     if (bytes % record != 0 && bytes % record_bytes(other) == 0)
         return sh_fail(SH_FORMAT,
-                       "its %" PRIu64 " bytes are no whole number of %s's records of %" PRIu64
+                       "its %" PRIu64 " bytes are not a multiple of %s's records of %" PRIu64
                        ", but of %s's of %" PRIu64 ": write %s:DIR",
                        bytes, v->title, record, other->title, record_bytes(other), v->other->name);
     if (bytes % record != 0)
@@ -177,7 +177,7 @@ static sh_status cifar_fill(sh_stored *set, const char *folder)
 const sh_format sh_cifar10_format = {
     .name = "cifar10",
     .usage = "cifar10:DIR",
-    .summary = "CIFAR-10, binary version; any of the five training files will do",
+    .summary = "CIFAR-10, binary version; any of the five training files is enough",
     .files = "data_batch_1.bin to data_batch_5.bin, test_batch.bin",
     .variant = &cifar10,
     .recognises = cifar_recognises,

@@ -218,7 +218,7 @@ static void what_is_missing_is_named(void **state)
                  "/data: holds files of CIFAR-100, none of CIFAR-10; write cifar100:/");
     assert_fails(open_set(&data, &s, NULL), SH_NOT_FOUND, "none of these exists: train.bin");
     assert_fails(sh_dataset_open(&data, "cifar10", NULL), SH_INVALID,
-                 "which folder? write cifar10:DIR");
+                 "no folder; write cifar10:DIR");
     assert_fails(sh_dataset_open(&data, "cifar100:", NULL), SH_INVALID, "write cifar100:DIR");
     assert_fails(sh_dataset_open(&data, "cifar10:/nowhere", NULL), SH_NOT_FOUND,
                  "/nowhere: cannot open the data folder");
@@ -239,8 +239,7 @@ static void two_kinds_in_one_folder_are_told_apart_by_name(void **state)
     put(&s, "test.bin", true, 0, 2);
     const char *folder = fixture_path(&s, "data");
     snprintf(part, sizeof part,
-             "%s: holds files of cifar10 and of cifar100; say which is meant: cifar10:%s or "
-             "cifar100:%s",
+             "%s: holds files of cifar10 and of cifar100; choose one: cifar10:%s or cifar100:%s",
              folder, folder, folder);
     assert_fails(open_set(&data, &s, NULL), SH_INVALID, part);
     assert_null(data);
@@ -260,10 +259,10 @@ static void bad_files_are_refused(void **state)
         const char *part;
     } cases[] = {
         {"cifar10", "data_batch_2.bin", true, 2, SH_FORMAT,
-         "data_batch_2.bin: its 6148 bytes are no whole number of CIFAR-10's records of 3073, but "
+         "data_batch_2.bin: its 6148 bytes are not a multiple of CIFAR-10's records of 3073, but "
          "of CIFAR-100's of 3074: write cifar100:DIR"},
         {"cifar10", "test_batch.bin", false, 0, SH_FORMAT, "test_batch.bin: is empty"},
-        {"cifar100", "train.bin", false, 3, SH_FORMAT, "train.bin: its 9219 bytes are no whole"},
+        {"cifar100", "train.bin", false, 3, SH_FORMAT, "train.bin: its 9219 bytes are not a"},
         {"cifar100", "test.bin", true, 0, SH_FORMAT, "test.bin: is empty"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -301,10 +300,10 @@ static void sizes_that_are_no_whole_records_are_refused(void **state)
         {"cifar100", "train.bin", 6147, SH_CORRUPT,
          "its 6147 bytes are 1 records of 3074 and 3073 bytes"},
         {"cifar10", "data_batch_2.bin", 6148, SH_FORMAT,
-         "/data_batch_2.bin: its 6148 bytes are no whole number of CIFAR-10's records of 3073, but "
+         "/data_batch_2.bin: its 6148 bytes are not a multiple of CIFAR-10's records of 3073, but "
          "of CIFAR-100's of 3074: write cifar100:DIR"},
         {"cifar100", "test.bin", 6146, SH_FORMAT,
-         "/test.bin: its 6146 bytes are no whole number of CIFAR-100's records of 3074, but of "
+         "/test.bin: its 6146 bytes are not a multiple of CIFAR-100's records of 3074, but of "
          "CIFAR-10's of 3073: write cifar10:DIR"},
         {"cifar10", "data_batch_2.bin", 3073ll << 32, SH_LIMIT,
          "holds 4294967296 records; at most 4294967295"},

@@ -98,7 +98,7 @@ sh_status sh_contents_check(const sh_contents *contents, const sh_dataset_info *
         info->channels > channels || info->height == 0 || info->height > SH_CONTENTS_SIDE_MOST ||
         info->width == 0 || info->width > SH_CONTENTS_SIDE_MOST ||
         (uint64_t)info->channels * info->height > SH_CONTENTS_SAMPLE_MOST / info->width / 4)
-        return sh_fail(SH_FORMAT, "its samples of %zu x %zu x %zu are outside of what can be read",
+        return sh_fail(SH_FORMAT, "its samples of %zu x %zu x %zu exceed what can be read",
                        info->channels, info->height, info->width);
     SH_TRY(check_target(contents, info));
     for (int split = 0; split < SH_SPLITS; split++)

@@ -165,8 +165,8 @@ sh_status sh_dataset_open(sh_dataset **dataset, const char *spec, const sh_read_
             continue;
         if (found != NULL)
             return sh_fail(SH_INVALID,
-                           "%s: holds files of %s and of %s; say which is meant: %s:%s or %s:%s",
-                           spec, found->name, format->name, found->name, spec, format->name, spec);
+                           "%s: holds files of %s and of %s; choose one: %s:%s or %s:%s", spec,
+                           found->name, format->name, found->name, spec, format->name, spec);
         found = format;
     }
     if (found == NULL && is_file)

@@ -410,6 +410,6 @@ done:
 const sh_format sh_digits_format = {
     .name = "digits",
     .usage = "digits",
-    .summary = "drawn by the program; digits:TRAIN/VALIDATION for other numbers of samples",
+    .summary = "drawn by the program; digits:TRAIN/VALIDATION sets the numbers of samples",
     .file_reader = sh_photo_reader,
     .open = digits_open};

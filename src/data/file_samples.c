@@ -260,8 +260,8 @@ static sh_status check_reader(const sh_file_samples *files)
     if (files->reader != NULL)
         return SH_OK;
     return sh_fail(SH_UNSUPPORTED,
-                   "the run was trained with %.40s, which has no single files; "
-                   "`shoal eval RUN DATA` measures it on other data",
+                   "the run was trained with %.40s, which is not single files; `shoal eval RUN "
+                   "DATA` measures it on other data",
                    files->trained->info.name);
 }
 

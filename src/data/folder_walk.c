@@ -65,7 +65,7 @@ static sh_status enter(sh_folder_walk *walk)
 {
     if (walk->depth == SH_FOLDER_WALK_DEPTH_MOST)
         return sh_fail(SH_LIMIT,
-                       "%.200s...: lies more than %d folders deep; is it a link that leads back?",
+                       "%.200s...: is more than %d folders deep; is it a link that leads back?",
                        walk->path, SH_FOLDER_WALK_DEPTH_MOST);
     level *at = &walk->levels[walk->depth];
     DIR *folder = opendir(walk->path);

@@ -31,8 +31,8 @@ static sh_status find_placeholder(sh_label_piece *kind, const char *form, const 
             return SH_OK;
         }
     return sh_fail(SH_INVALID,
-                   "--label-from %s: unknown {%.*s}; there is: {label}, {group}, {split}, and {} "
-                   "for anything",
+                   "--label-from %s: unknown {%.*s}; known are: {label}, {group}, {split}, and {} "
+                   "for any text",
                    form, (int)length, name);
 }
 
@@ -76,8 +76,8 @@ static sh_status parse_piece(sh_label_form *form, size_t *at)
     const sh_label_piece last = form->count > 0 ? form->pieces[form->count - 1].kind : kind;
     if (form->count > 0 && kind >= SH_LABEL_ANY && last >= SH_LABEL_ANY)
         return sh_fail(SH_INVALID,
-                       "--label-from %s: between two placeholders there has to be text, or where "
-                       "one ends is unknown; put the character between them that the names have",
+                       "--label-from %s: two placeholders need text between them to show where one "
+                       "ends; add the character that the names have there",
                        text);
     if (kind == SH_LABEL_SLASH && (form->count == 0 || last == SH_LABEL_SLASH))
         return sh_fail(SH_INVALID, "--label-from %s: a / has nothing before it", text);
@@ -104,7 +104,7 @@ sh_status sh_label_form_parse(sh_label_form *form, const char *text)
                        "for example {label}_{group}_{}.wav",
                        text);
     if (fresh.pieces[fresh.count - 1].kind == SH_LABEL_SLASH)
-        return sh_fail(SH_INVALID, "--label-from %s: it ends with a /; files have a name", text);
+        return sh_fail(SH_INVALID, "--label-from %s: it ends with a /; a file needs a name", text);
     *form = fresh;
     return SH_OK;
 }
@@ -153,8 +153,7 @@ static sh_status take(sh_label_match *match, const sh_label_form *form, const ch
     to[length] = '\0';
     if (kind == SH_LABEL_SPLIT && !sh_label_split(&match->split, split))
         return mismatch(form, path,
-                        "its {split} is none of train, training, val, valid, "
-                        "validation, test");
+                        "its {split} is not one of train, training, val, valid, validation, test");
     return SH_OK;
 }
 
@@ -209,7 +208,7 @@ sh_status sh_label_form_match(sh_label_match *match, const sh_label_form *form, 
         SH_TRY(match_part(&fresh, form, path, first, last, at, end));
         const bool more = last < form->count;
         if (more != (*end == '/'))
-            return mismatch(form, path, more ? "it lies in fewer folders" : "it lies deeper");
+            return mismatch(form, path, more ? "it is in fewer folders" : "it is in more folders");
         at = end + (more ? 1 : 0);
         first = last + 1;
     }

@@ -55,10 +55,10 @@ static const struct bad_form {
 } bad_forms[] = {
     {"", "--label-from '': it has neither {label} nor"},
     {"{}.wav", "neither {label} nor {group} nor {split}; write for example {label}_{group}"},
-    {"{label}{group}.wav", "between two placeholders there has to be text"},
-    {"{}{label}.wav", "between two placeholders there has to be text"},
+    {"{label}{group}.wav", "two placeholders need text between them"},
+    {"{}{label}.wav", "two placeholders need text between them"},
     {"{label}_{label}.wav", "--label-from {label}_{label}.wav: a placeholder is given twice"},
-    {"{class}_{}.wav", "unknown {class}; there is: {label}, {group}, {split}, and {}"},
+    {"{class}_{}.wav", "unknown {class}; known are: {label}, {group}, {split}, and {}"},
     {"{label_{}.wav", "the { at column 1 has no }"},
     {"a{label}_{", "the { at column 10 has no }"},
     {"{label}}.wav", "the } at column 8 has no {"},
@@ -98,10 +98,10 @@ static const struct bad_path {
     {"{label}.wav", "a.wave", "its text differs"},
     {"x{label}", "y1", "its text differs"},
     {"{label}", "", "a placeholder matches no text"},
-    {"{split}/{label}.wav", "tren/a.wav", "its {split} is none of train"},
-    {"{split}/{label}.wav", "train", "it lies in fewer folders"},
-    {"{label}/{}", "a/b/c", "it lies deeper"},
-    {"{label}/{}/{}", "a/b", "it lies in fewer folders"},
+    {"{split}/{label}.wav", "tren/a.wav", "its {split} is not one of train"},
+    {"{split}/{label}.wav", "train", "it is in fewer folders"},
+    {"{label}/{}", "a/b/c", "it is in more folders"},
+    {"{label}/{}/{}", "a/b", "it is in fewer folders"},
     {"{label}/x", "a/xy", "it is longer"},
 };
 

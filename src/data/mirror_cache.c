@@ -59,7 +59,7 @@ static void mirrors_close(mirrors *all)
 static SHOAL_CHECKED sh_status fail_others(const char *path, const char *name)
 {
     return sh_fail(SH_REFUSED,
-                   "%s/%s: another user owns it or may write it: remove it, or make it yours alone "
+                   "%s/%s: another user owns it or can write it: remove it, or make it private "
                    "with chown and chmod go-w",
                    path, name);
 }
@@ -178,7 +178,7 @@ static sh_status fail_limit(const char *path, uint64_t all, uint64_t limit_bytes
                             uint64_t busy_bytes)
 {
     return sh_fail(SH_NO_SPACE,
-                   "%s: the data set needs %" PRIu64 " bytes, the limit of the cache is %" PRIu64
+                   "%s: the data set needs %" PRIu64 " bytes, the cache is limited to %" PRIu64
                    " and mirrors in use take %" PRIu64 "; raise --cache",
                    path, all, limit_bytes, busy_bytes);
 }

@@ -161,7 +161,7 @@ static void a_limit_that_cannot_be_kept_removes_nothing(void **state)
     sh_manifest *busy = manifest_of(2), *m = manifest_of(3);
     sh_mirror_cache used, cache;
     assert_fails(sh_mirror_cache_open(&cache, m, MIRROR_BYTES - 1), SH_NO_SPACE,
-                 "/cache/shoal/mirrors: the data set needs 262144 bytes, the limit of the cache is "
+                 "/cache/shoal/mirrors: the data set needs 262144 bytes, the cache is limited to "
                  "262143 and mirrors in use take 0");
     char found[256];
     assert_int_equal(fixture_count(&s, "cache/shoal/mirrors", "", found), 2);
@@ -235,7 +235,7 @@ static void without_a_cache_files_have_no_name(void **state)
     assert_fails(sh_mirror_cache_make_room(&cache, 5), SH_NO_SPACE, "/tmp: the disk is too full");
     sh_mirror_cache_close(&cache);
     assert_fails(sh_mirror_cache_open(&cache, m, 1000), SH_NO_SPACE,
-                 "the limit of the cache is 1000");
+                 "the cache is limited to 1000");
     sh_manifest_free(m);
     fixture_remove(&s);
 }

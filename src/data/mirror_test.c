@@ -390,7 +390,7 @@ static void a_full_disk_is_told(void **state)
     char folder[SCRATCH_BYTES + 256];
     snprintf(folder, sizeof folder, "%s", fixture_path(&b.s, "cache"));
     scratch_mount(folder, 6 * 1048576);
-    assert_fails(open_limited(&b, 1000), SH_NO_SPACE, "the limit of the cache is 1000");
+    assert_fails(open_limited(&b, 1000), SH_NO_SPACE, "the cache is limited to 1000");
     assert_ok(open_limited(&b, 0));
     static uint8_t zeros[1048576];
     FILE *file = fopen(fixture_path(&b.s, "cache/other"), "wb");

@@ -57,14 +57,14 @@ static sh_status parse_header(idx_header *header, const uint8_t *bytes, size_t c
                               uint64_t file_bytes, idx_kind kind)
 {
     if (count >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b)
-        return sh_fail(SH_FORMAT, "is gzip'd though its name does not say so; add .gz to its name");
+        return sh_fail(SH_FORMAT, "is gzipped but its name lacks .gz; add .gz to its name");
     const uint32_t found = count < 4 ? 0 : big_endian(bytes), wanted = MAGIC + kind;
     const idx_kind other = kind == IMAGES ? LABELS : IMAGES;
     if (count >= 4 && found == MAGIC + other)
-        return sh_fail(SH_FORMAT,
-                       "holds %s (it begins with 0x%08x) where %s (0x%08x) belong; are the two "
-                       "files swapped?",
-                       kind_name(other), found, kind_name(kind), wanted);
+        return sh_fail(
+            SH_FORMAT,
+            "holds %s (it begins with 0x%08x) instead of %s (0x%08x); are the two files swapped?",
+            kind_name(other), found, kind_name(kind), wanted);
     if (count >= 4 && found != wanted)
         return sh_fail(SH_FORMAT,
                        "is not an IDX file of %s: it begins with 0x%08x, expected 0x%08x; copy or "
@@ -181,7 +181,7 @@ static bool mnist_recognises(const sh_format *format, const char *folder)
 const sh_format sh_mnist_format = {
     .name = "mnist",
     .usage = "mnist:DIR",
-    .summary = "the four files of MNIST, Fashion-MNIST or their like, plain or .gz",
+    .summary = "the four files of MNIST, Fashion-MNIST or similar, plain or .gz",
     .files = "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte, "
              "t10k-labels-idx1-ubyte, each plain or .gz",
     .gzip = true,

@@ -175,7 +175,7 @@ static const struct header_case {
     {"empty", 0, 0, {0}, 0, SH_CORRUPT, "cut off: 0 bytes, the header alone takes 16"},
     {"short", 1, 7, {LABELS(1)}, 7, SH_CORRUPT, "7 bytes, the header alone takes 8"},
     {"short magic", 1, 3, {0, 0, 8}, 3, SH_CORRUPT, "3 bytes, the header alone takes 8"},
-    {"gzip", 0, 16, {0x1f, 0x8b, 8}, 900, SH_FORMAT, "is gzip'd though its name"},
+    {"gzip", 0, 16, {0x1f, 0x8b, 8}, 900, SH_FORMAT, "is gzipped but its name"},
     {"short gzip", 0, 2, {0x1f, 0x8b}, 2, SH_FORMAT, "add .gz to its name"},
     {"swapped",
      0,
@@ -183,7 +183,7 @@ static const struct header_case {
      {LABELS(5)},
      13,
      SH_FORMAT,
-     "holds labels (it begins with 0x00000801) where images (0x00000803) belong; are the two files "
+     "holds labels (it begins with 0x00000801) instead of images (0x00000803); are the two files "
      "swapped?"},
     {"swapped back",
      1,
@@ -191,7 +191,7 @@ static const struct header_case {
      {IMAGES(2), SIDES(3, 4)},
      40,
      SH_FORMAT,
-     "holds images (it begins with 0x00000803) where labels (0x00000801) belong"},
+     "holds images (it begins with 0x00000803) instead of labels (0x00000801)"},
     {"png",
      0,
      16,
@@ -364,10 +364,8 @@ static void folders_without_data_say_what_was_looked_for(void **state)
                  "/nowhere: cannot open the data folder: No such file");
     assert_fails(open_named(&data, &s, "data/t10k-labels-idx1-ubyte"), SH_INVALID,
                  "t10k-labels-idx1-ubyte: is not a folder");
-    assert_fails(sh_dataset_open(&data, "mnist", NULL), SH_INVALID,
-                 "which folder? write mnist:DIR");
-    assert_fails(sh_dataset_open(&data, "mnist:", NULL), SH_INVALID,
-                 "which folder? write mnist:DIR");
+    assert_fails(sh_dataset_open(&data, "mnist", NULL), SH_INVALID, "no folder; write mnist:DIR");
+    assert_fails(sh_dataset_open(&data, "mnist:", NULL), SH_INVALID, "no folder; write mnist:DIR");
     assert_null(data);
     fixture_remove(&s);
 }

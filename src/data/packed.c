@@ -197,7 +197,7 @@ sh_status sh_packed_dataset(sh_dataset **dataset, const sh_format *format, const
                             const sh_read_options *options)
 {
     if (argument == NULL || argument[0] == '\0')
-        return sh_fail(SH_INVALID, "%s: which one? write %s", format->name, format->usage);
+        return sh_fail(SH_INVALID, "%s: no argument; write %s", format->name, format->usage);
     sh_source *source;
     const bool as_trained = options->trained != NULL && format->as_trained;
     if (as_trained && open_same(dataset, format, argument, options))

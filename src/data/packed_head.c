@@ -112,7 +112,7 @@ sh_status sh_packed_decode(sh_packed_head *head, const uint8_t bytes[SH_PACKED_A
     sh_packed_head fresh = {0}, expected;
     sh_dataset_info *info = &fresh.info;
     if (memcmp(at, magic, MAGIC_BYTES) != 0)
-        return sh_fail(SH_FORMAT, "is no packed set: it does not begin with '%.*s'", MAGIC_BYTES,
+        return sh_fail(SH_FORMAT, "is not a packed set: it does not begin with '%.*s'", MAGIC_BYTES,
                        magic);
     at += MAGIC_BYTES;
     const uint32_t version = (uint32_t)take(&at, 4);
@@ -142,7 +142,7 @@ sh_status sh_packed_decode(sh_packed_head *head, const uint8_t bytes[SH_PACKED_A
     if (fresh.kind[sizeof fresh.kind - 1] != '\0' ||
         strspn(info->fingerprint, "0123456789abcdef") != FINGERPRINT ||
         fresh.about_bytes > SH_PACKED_HEAD_MOST - SH_PACKED_ABOUT_AT - ALIGNMENT)
-        return sh_fail(SH_FORMAT, "is a damaged packed set: its head is invalid");
+        return sh_fail(SH_FORMAT, "is a damaged packed set: its header is invalid");
     const sh_contents contents = sh_packed_contents(&fresh);
     SH_TRY(sh_fail_in(sh_contents_check(&contents, info), "is a damaged packed set"));
     for (size_t i = 0; i < info->channels && info->element == SH_ELEMENT_BYTE; i++)

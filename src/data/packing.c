@@ -498,7 +498,7 @@ static sh_status prepare(packing *p)
     snprintf(head->kind, sizeof head->kind, "%s", source->info.name);
     p->about = json_dumps(source->about, JSON_COMPACT | JSON_SORT_KEYS);
     if (p->about == NULL)
-        return sh_fail(SH_INVALID, "its names are no UTF-8, or memory is out");
+        return sh_fail(SH_INVALID, "its names are not UTF-8, or memory ran out");
     const size_t about_bytes = strlen(p->about);
     const uint64_t samples =
         (uint64_t)source->info.count[SH_SPLIT_TRAIN] + source->info.count[SH_SPLIT_VALIDATION];

@@ -410,10 +410,10 @@ static void damaged_files_are_refused(void **state)
         sh_status code;
         const char *message;
     } cases[] = {
-        {0, 'S', SH_FORMAT, "is no packed set"}, {8, 9, SH_VERSION, "version 9"},
-        {112, 0, SH_FORMAT, "0 x 24 x 24"},      {128, 77, SH_FORMAT, "of an unknown kind"},
-        {132, 1, SH_FORMAT, "1 classes"},        {137, 77, SH_FORMAT, "samples"},
-        {163, 0xff, SH_FORMAT, "has no mean"},   {50, 'x', SH_FORMAT, "head is invalid"},
+        {0, 'S', SH_FORMAT, "is not a packed set"}, {8, 9, SH_VERSION, "version 9"},
+        {112, 0, SH_FORMAT, "0 x 24 x 24"},         {128, 77, SH_FORMAT, "of an unknown kind"},
+        {132, 1, SH_FORMAT, "1 classes"},           {137, 77, SH_FORMAT, "samples"},
+        {163, 0xff, SH_FORMAT, "has no mean"},      {50, 'x', SH_FORMAT, "header is invalid"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const int fd = open(path, O_RDWR | O_CLOEXEC);

@@ -137,8 +137,7 @@ static sh_status prepare_floats(sh_pipeline *p, normalization by)
 {
     if (sh_augment_moves(&p->augment) || sh_augment_retouches(&p->augment))
         return sh_fail(SH_INVALID,
-                       "--augment: %s has numbers, for which there are shift, scale, noise and "
-                       "mask; the others are for images",
+                       "--augment: %s has numbers, which can use only shift, scale, noise and mask",
                        p->info.name);
     if (by == BY_IMAGENET)
         return sh_fail(SH_INVALID, "--normalize imagenet: is for images; %s has numbers",

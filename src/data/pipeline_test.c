@@ -286,8 +286,8 @@ static void numbers_are_no_images(void **state)
         sh_pipeline_options options;
         const char *part;
     } cases[] = {
-        {{.augment = "flip"}, "--augment: sensors has numbers, for which there are shift, scale"},
-        {{.augment = "noise:1,erase"}, "--augment: sensors has numbers, for which there are shift"},
+        {{.augment = "flip"}, "--augment: sensors has numbers, which can use only shift, scale"},
+        {{.augment = "noise:1,erase"}, "--augment: sensors has numbers, which can use only shift"},
         {{.augment = "shift:30"},
          "--augment shift: 30 must be smaller than the samples of sensors"},
         {{.augment = "mask:1/5"}, "--augment mask: 1 must be smaller than the samples"},
@@ -551,7 +551,7 @@ static void wrong_options_are_refused(void **state)
     } cases[] = {
         {{.augment = "turn"},
          false,
-         "--augment turn: unknown 'turn'; there is: resized-crop[:MIN], "},
+         "--augment turn: unknown 'turn'; known are: resized-crop[:MIN], "},
         {{.resize = 7}, false, "--resize 7: must be 8 to 1024 pixels"},
         {{.resize = 1025}, false, "--resize 1025: must be 8 to 1024 pixels"},
         {{.normalize = "batch"},

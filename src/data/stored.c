@@ -192,7 +192,7 @@ sh_status sh_stored_dataset(sh_dataset **dataset, const sh_format *format, const
 {
     (void)options;
     if (folder == NULL || folder[0] == '\0')
-        return sh_fail(SH_INVALID, "%s: which folder? write %s", format->name, format->usage);
+        return sh_fail(SH_INVALID, "%s: no folder; write %s", format->name, format->usage);
     SH_TRY(sh_folder_check(folder));
     sh_stored *set;
     SH_TRY(sh_stored_new(&set, format));

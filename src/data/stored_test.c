@@ -127,7 +127,7 @@ static void what_a_reader_gets_wrong_is_refused(void **state)
     assert_null(part);
     sh_dataset_close(&set->base);
     assert_fails(odd_format.open(&none, &odd_format, NULL, &usual), SH_INVALID,
-                 "odd: which folder? write odd:DIR");
+                 "odd: no folder; write odd:DIR");
     assert_int_equal(unlink(fixture_path(&s, "0-0")), 0);
     assert_fails(odd_format.open(&none, &odd_format, s.folder, &usual), SH_NOT_FOUND,
                  "/0-0: cannot open");

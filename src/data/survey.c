@@ -261,8 +261,8 @@ static void set_classes(survey *s, json_t *root)
     warn_of_empty(s, SH_SPLIT_VALIDATION);
     if (imbalance >= UNEVEN)
         advise(s,
-               "the largest class has %.0f times as many training samples as the smallest: look "
-               "at balanced accuracy",
+               "the largest class has %.0f times as many training samples as the smallest: use "
+               "balanced accuracy",
                imbalance);
 }
 
@@ -337,11 +337,11 @@ static void set_duplicates(survey *s, json_t *root)
     set(s, root, "duplicates", object);
     if (s->shared > 0)
         advise(s,
-               "%llu of %u validation samples are training samples too: what is measured with "
-               "them is too good",
+               "%llu of %u validation samples are also training samples: results with them are too "
+               "good",
                (unsigned long long)s->shared, s->info->count[SH_SPLIT_VALIDATION]);
     if (s->contradicting > 0)
-        advise(s, "samples with another target than an equal sample: %llu",
+        advise(s, "samples whose target differs from that of an equal sample: %llu",
                (unsigned long long)s->contradicting);
 }
 

@@ -107,8 +107,8 @@ static void a_large_class_is_told(void **state)
     json_t *json = look(&made);
     expect(json, "imbalance", "10.0");
     expect(json, "warnings",
-           "[\"1 of 2 classes have no validation samples: 1\", \"the largest class has 10 times "
-           "as many training samples as the smallest: look at balanced accuracy\"]");
+           "[\"1 of 2 classes have no validation samples: 1\", \"the largest class has 10 times as "
+           "many training samples as the smallest: use balanced accuracy\"]");
     json_decref(json);
 }
 
@@ -142,8 +142,8 @@ static void equal_samples_are_found(void **state)
            "[[\"training 5\", \"validation 2\"], [\"training 1\", \"training 3\"], "
            "[\"training 1\", \"training 4\"]], \"searched\": 9}");
     expect(json, "warnings",
-           "[\"1 of 3 validation samples are training samples too: what is measured with them is "
-           "too good\", \"samples with another target than an equal sample: 1\"]");
+           "[\"1 of 3 validation samples are also training samples: results with them are too "
+           "good\", \"samples whose target differs from that of an equal sample: 1\"]");
     json_decref(json);
 }
 

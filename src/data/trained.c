@@ -117,7 +117,7 @@ sh_status sh_trained_parse(sh_trained **trained, const char *text)
     fresh->json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     if (fresh->json == NULL || !take(fresh)) {
         sh_trained_free(fresh);
-        return sh_fail(SH_FORMAT, "what the checkpoint says of the training's data is malformed");
+        return sh_fail(SH_FORMAT, "the checkpoint's description of the training data is malformed");
     }
     *trained = fresh;
     return SH_OK;
@@ -171,7 +171,7 @@ static sh_status check_classes(const sh_trained *trained, const char *descriptio
         if (status == SH_OK && number != i)
             status = sh_fail(SH_MISMATCH,
                              "class %zu is '%s', which was class %" PRIu32
-                             " in the training; data of all its classes are needed",
+                             " in the training; data of all its classes is needed",
                              i, sh_utf8_clean(clean, sizeof clean, name), number);
     }
     json_decref(about);

@@ -94,7 +94,7 @@ static void malformed_texts_are_refused(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         sh_trained *trained;
         assert_fails(sh_trained_parse(&trained, texts[i]), SH_FORMAT,
-                     "what the checkpoint says of the training's data is malformed");
+                     "the checkpoint's description of the training data is malformed");
     }
 }
 

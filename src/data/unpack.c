@@ -158,7 +158,7 @@ static sh_status identify(identity *id, const char *path, const struct stat *abo
 {
     char *real = realpath(path, NULL);
     if (real == NULL)
-        return sh_fail_errno(errno, "cannot follow its path");
+        return sh_fail_errno(errno, "cannot resolve its path");
     char place[SH_DIGEST_TEXT], version[SH_DIGEST_TEXT];
     const sh_status status = digest_of(place, real, strlen(real));
     free(real);

@@ -218,7 +218,7 @@ static const struct spoiled {
     {"cut in its end", -1, 0, 0, LIMIT, SH_CORRUPT, "a.gz: is cut off: it ends after"},
     {"cut in the middle", 5000, 0, 0, LIMIT, SH_CORRUPT, "cut off: it ends after 5000 bytes"},
     {"cut in its head", 5, 0, 0, LIMIT, SH_CORRUPT, "cut off: it ends after 5 bytes"},
-    {"more behind", 0, 0, 3, LIMIT, SH_CORRUPT, "a.gz: has other bytes after its end, at byte"},
+    {"data after", 0, 0, 3, LIMIT, SH_CORRUPT, "a.gz: has other bytes after its end, at byte"},
     {"too large", 0, 0, 0, CONTENT - 1, SH_LIMIT, "unpacks to more than the limit of 299999"},
 };
 
@@ -306,7 +306,7 @@ static void without_a_cache_the_copy_has_no_name(void **state)
     int fd = -7;
     setenv("TMPDIR", fixture_path(&s, "nowhere"), 1);
     assert_fails(sh_unpack_open(&fd, fixture_path(&s, "a.gz"), LIMIT), SH_NOT_FOUND,
-                 "the cache cannot be written, and neither can ");
+                 "can write neither the cache nor ");
     assert_int_equal(fd, -7);
     fixture_remove(&s);
 }

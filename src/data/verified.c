@@ -89,8 +89,8 @@ sh_status sh_verified_check(const sh_verified *file)
     if (fstat(file->fd, &about) != 0)
         return sh_fail_errno(errno, "cannot be examined");
     if (!sh_cache_is_own(file->fd))
-        return sh_fail(SH_REFUSED, "another user owns it or may write it; remove it, or make it "
-                                   "yours alone with chown and chmod go-w");
+        return sh_fail(SH_REFUSED, "another user owns it or can write it; remove it, or make it "
+                                   "private with chown and chmod go-w");
     const uint64_t bytes = (uint64_t)about.st_size;
     const int notes = bytes > SH_VERIFIED_ALWAYS ? open_notes() : -1;
     SH_TRY_DONE(make_note(&now, file, &about));
@@ -101,7 +101,8 @@ sh_status sh_verified_check(const sh_verified *file)
     if (!known)
         SH_TRY_DONE(read_all(file, bytes, hex));
     if (!known && strcmp(hex, file->digest) != 0)
-        SH_TRY_DONE(sh_fail(SH_CORRUPT, "is damaged: its SHA-256 is not that of what was written"));
+        SH_TRY_DONE(
+            sh_fail(SH_CORRUPT, "is damaged: its SHA-256 differs from that of the written data"));
     const bool touched =
         file->touch && futimens(file->fd, NULL) == 0 && fstat(file->fd, &about) == 0;
     if (notes < 0 || (known && !touched))

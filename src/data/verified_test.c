@@ -71,7 +71,7 @@ static void what_others_may_write_is_refused(void **state)
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         assert_int_equal(fchmod(fd, modes[i]), 0);
         assert_fails(sh_verified_check(&(sh_verified){.fd = fd, .digest = hex}), SH_REFUSED,
-                     "another user owns it or may write it; remove it");
+                     "another user owns it or can write it; remove it");
     }
     assert_int_equal(fchmod(fd, 0644), 0);
     assert_ok(sh_verified_check(&(sh_verified){.fd = fd, .digest = hex}));

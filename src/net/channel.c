@@ -175,7 +175,7 @@ static void violation(sh_channel *channel, sh_status why)
     char peer[SH_ADDRESS_TEXT];
     sh_address_print(peer, &channel->peer);
     sh_log(SH_LOG_WARN, "net.violation", "peer=%s reason=\"%s\"", peer, sh_message());
-    end(channel, why, "%s sent what it must not: %s", peer, sh_message());
+    end(channel, why, "%s violated the protocol: %s", peer, sh_message());
 }
 
 static void tls_ended(sh_channel *channel)
@@ -287,7 +287,7 @@ static void on_deadline(evutil_socket_t fd, short what, void *argument)
     case OPEN:
         if (sh_socket_is_cut_off(channel->fd)) {
             sh_address_print(peer, &channel->peer);
-            end(channel, SH_PEER_LOST, "%s: the connection is cut: nothing comes back", peer);
+            end(channel, SH_PEER_LOST, "%s: the connection is cut: no data arrives", peer);
         } else {
             sh_socket_look(channel->fd, &channel->crawl);
             set_timer(&channel->deadline, WATCH_MS);
@@ -307,7 +307,7 @@ static void on_deadline(evutil_socket_t fd, short what, void *argument)
         end(channel, SH_OK, "closed; the peer did not close its side");
         break;
     default:
-        end(channel, SH_PEER_LOST, "the peer did not take the last messages in time");
+        end(channel, SH_PEER_LOST, "the peer did not read the last messages in time");
         break;
     }
     channel->in_turn = false;
@@ -362,8 +362,8 @@ static void handle(sh_channel *channel, sh_inbox_event event)
         if (flow == SH_FLOW_REFUSE)
             violation(channel,
                       sh_fail(SH_FORMAT,
-                              "a frame that is not expected: kind %u, bucket %u, view %lu, "
-                              "step %lu, hop %u, attempt %u, %lu bytes",
+                              "an unexpected frame: kind %u, bucket %u, view %lu, step %lu, hop "
+                              "%u, attempt %u, %lu bytes",
                               (unsigned)head.kind, (unsigned)head.bucket, (unsigned long)head.view,
                               (unsigned long)head.step, (unsigned)head.hop, (unsigned)head.attempt,
                               (unsigned long)head.bytes));
@@ -371,7 +371,7 @@ static void handle(sh_channel *channel, sh_inbox_event event)
             violation(channel, SH_FORMAT);
     }
     if (event == SH_INBOX_CONTROL && channel->events->on_control == NULL)
-        violation(channel, sh_fail(SH_FORMAT, "a control frame that is not expected"));
+        violation(channel, sh_fail(SH_FORMAT, "an unexpected control frame"));
     else if (event == SH_INBOX_CONTROL)
         channel->events->on_control(channel->context, channel, inbox->control, head.bytes);
     else if (event == SH_INBOX_DONE && channel->events->on_done != NULL)
@@ -599,7 +599,7 @@ sh_status sh_channel_connect(sh_channel **channel, sh_loop *loop, const sh_chann
                              const sh_channel_events *events, void *context)
 {
     if (!sh_identity_is_valid(target->identity))
-        return sh_fail(SH_INVALID, "an identity of 1 to 63 printable characters is needed");
+        return sh_fail(SH_INVALID, "an identity needs 1 to 63 printable characters");
     sh_channel *fresh;
     SH_TRY(channel_new(&fresh, loop, target->patience_ms, events, context));
     fresh->is_client = true;

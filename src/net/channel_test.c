@@ -676,10 +676,12 @@ static const struct {
     {{.kind = SH_FRAME_CONTROL, .bytes = SH_FRAME_CONTROL_MAX + 1}, 0, "kind 1 has at most 262144"},
     {{.kind = SH_FRAME_SEGMENT, .bytes = UINT32_MAX}, 0, "kind 3 has at most 1073741824"},
     {{.kind = 10}, 0, "a frame of unknown kind 10"},
-    {{.kind = SH_FRAME_STATE}, 1, "reserved bytes are not zero"},
+    {{.kind = SH_FRAME_STATE}, 1, "nonzero reserved bytes"},
     {{.kind = SH_FRAME_CONTROL, .step = 1}, 0, "a control frame with the fields of a raw one"},
-    {{.kind = SH_FRAME_STATE, .bytes = 8, .view = 3}, 0, "not expected: kind 2, bucket 0, view 3"},
-    {{.kind = SH_FRAME_SEGMENT, .bytes = 101, .hop = 7}, 0, "101 bytes, where 100 were expected"},
+    {{.kind = SH_FRAME_STATE, .bytes = 8, .view = 3},
+     0,
+     "unexpected frame: kind 2, bucket 0, view 3"},
+    {{.kind = SH_FRAME_SEGMENT, .bytes = 101, .hop = 7}, 0, "101 bytes, expected 100"},
 };
 
 static void set_small_sink(struct side *side)
@@ -744,7 +746,7 @@ static void frames_without_a_callback_are_refused(void **state)
         sh_frame_encode(wire, &(sh_frame){.kind = (uint16_t)kind});
         send_bytes(meeting, wire, sizeof wire, false);
         assert_int_equal(meeting->server.why, SH_FORMAT);
-        assert_non_null(strstr(meeting->server.reason, "not expected"));
+        assert_non_null(strstr(meeting->server.reason, "unexpected"));
         close_meeting(meeting);
     }
 }

@@ -21,7 +21,7 @@ sh_status sh_frame_check(const sh_frame *head)
         return sh_fail(SH_FORMAT, "a frame of unknown kind %u", (unsigned)head->kind);
     const uint32_t most = head->kind == SH_FRAME_CONTROL ? SH_FRAME_CONTROL_MAX : SH_FRAME_RAW_MAX;
     if (head->bytes > most)
-        return sh_fail(SH_FORMAT, "a frame of %lu bytes, where kind %u has at most %lu",
+        return sh_fail(SH_FORMAT, "a frame of %lu bytes; kind %u has at most %lu",
                        (unsigned long)head->bytes, (unsigned)head->kind, (unsigned long)most);
     if (head->kind == SH_FRAME_CONTROL &&
         (head->bucket | head->view | head->step | head->hop | head->attempt) != 0)
@@ -57,7 +57,7 @@ sh_status sh_frame_decode(sh_frame *head, const unsigned char wire[SH_FRAME_BYTE
         .attempt = le16toh(fields.attempt),
     };
     if (fields.reserved != 0)
-        return sh_fail(SH_FORMAT, "a frame whose reserved bytes are not zero");
+        return sh_fail(SH_FORMAT, "a frame with nonzero reserved bytes");
     SH_TRY(sh_frame_check(&fresh));
     *head = fresh;
     return SH_OK;

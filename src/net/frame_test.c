@@ -34,7 +34,7 @@ static const struct {
 } cases[] = {
     {{.kind = SH_FRAME_CONTROL}, NULL},
     {{.kind = SH_FRAME_CONTROL, .bytes = 262144}, NULL},
-    {{.kind = SH_FRAME_CONTROL, .bytes = 262145}, "262145 bytes, where kind 1 has at most 262144"},
+    {{.kind = SH_FRAME_CONTROL, .bytes = 262145}, "262145 bytes; kind 1 has at most 262144"},
     {{.kind = SH_FRAME_CONTROL, .bytes = UINT32_MAX}, "a frame of 4294967295 bytes"},
     {{.kind = SH_FRAME_CONTROL, .bucket = 1}, "a control frame with the fields of a raw one"},
     {{.kind = SH_FRAME_CONTROL, .view = 1}, "a control frame with"},
@@ -72,7 +72,7 @@ static void bad_headers_are_refused(void **state)
         sh_frame_encode(wire, &(sh_frame){.kind = SH_FRAME_STATE});
         wire[at] = 1;
         sh_frame back;
-        assert_fails(sh_frame_decode(&back, wire), SH_FORMAT, "reserved bytes are not zero");
+        assert_fails(sh_frame_decode(&back, wire), SH_FORMAT, "nonzero reserved bytes");
     }
 }
 

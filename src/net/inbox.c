@@ -44,7 +44,7 @@ sh_status sh_inbox_place(sh_inbox *inbox, void **place, size_t *room)
     if (inbox->piece == NULL) {
         inbox->piece = malloc(SH_INBOX_PIECE_BYTES);
         if (inbox->piece == NULL)
-            return sh_fail_memory(SH_INBOX_PIECE_BYTES, "adding what is received");
+            return sh_fail_memory(SH_INBOX_PIECE_BYTES, "adding received data");
     }
     const size_t space = SH_INBOX_PIECE_BYTES - inbox->held;
     *place = inbox->piece + inbox->held;

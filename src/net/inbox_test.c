@@ -216,13 +216,13 @@ static void what_does_not_fit_is_refused(void **state)
     sh_inbox inbox;
     sh_frame_encode(wire, &(sh_frame){.bytes = 65, .kind = SH_FRAME_STATE});
     assert_fails(begin(&inbox, wire, &(sh_sink){.data = data, .bytes = sizeof data}), SH_FORMAT,
-                 "65 bytes, where 64 were expected");
+                 "65 bytes, expected 64");
     sh_frame_encode(wire, &(sh_frame){.bytes = 63, .kind = SH_FRAME_SEGMENT});
     assert_fails(begin(&inbox, wire, &(sh_sink){.adds = 4, .data = data, .bytes = sizeof data}),
-                 SH_FORMAT, "no whole number of 4-byte integers");
+                 SH_FORMAT, "not a multiple of 4-byte integers");
     sh_frame_encode(wire, &(sh_frame){.bytes = 60, .kind = SH_FRAME_SEGMENT});
     assert_fails(begin(&inbox, wire, &(sh_sink){.adds = 8, .data = data, .bytes = sizeof data}),
-                 SH_FORMAT, "no whole number of 8-byte integers");
+                 SH_FORMAT, "not a multiple of 8-byte integers");
     sh_frame_encode(wire, &(sh_frame){.bytes = SH_FRAME_CONTROL_MAX + 1, .kind = 1});
     assert_fails(begin(&inbox, wire, NULL), SH_FORMAT, "at most 262144");
     sh_inbox_release(&inbox);

@@ -23,7 +23,7 @@ _Static_assert(SH_LEADER_BINDING_BYTES == SUBJECT_BYTES && SH_KEY_BYTES == SUBJE
 static sh_status no_signatures(void)
 {
     ERR_clear_error();
-    return sh_fail(SH_UNSUPPORTED, "OpenSSL has no Ed25519 signatures, or memory is out");
+    return sh_fail(SH_UNSUPPORTED, "OpenSSL lacks Ed25519 signatures, or memory ran out");
 }
 
 static void put_signed(unsigned char text[SIGNED_BYTES], const char *purpose,

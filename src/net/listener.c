@@ -123,7 +123,7 @@ sh_status sh_listener_allow(sh_listener *listener, const char *identity,
 {
     assert(sh_loop_is_current(listener->loop));
     if (!sh_identity_is_valid(identity))
-        return sh_fail(SH_INVALID, "an identity of 1 to 63 printable characters is needed");
+        return sh_fail(SH_INVALID, "an identity needs 1 to 63 printable characters");
     struct allowed *allowed = find_allowed(listener, identity);
     if (allowed != NULL) {
         end_handshakes(listener, identity);
@@ -247,12 +247,11 @@ static bool make_room(sh_listener *listener, const sh_address *address, int fd)
     if (listener->strangers_count >= listener->options.strangers_max)
         return displace(
             listener, host,
-            "too many connections that have not finished the handshake: the oldest gives way");
+            "too many connections that have not finished the handshake: the oldest is closed");
     if (!sh_descriptors_are_short(fd))
         return true;
-    static const char few[] =
-        "few file descriptors are left (ulimit -n): the oldest connections that "
-        "have not finished the handshake give way";
+    static const char few[] = "few file descriptors are left (ulimit -n): the oldest connections "
+                              "that have not finished the handshake are closed";
     const bool room = displace(listener, host, few);
     (void)displace(listener, host, few); /* close a second one, so that the reserve is restored */
     return room;

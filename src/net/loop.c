@@ -140,7 +140,7 @@ sh_status sh_loop_start(sh_loop **loop)
         fresh->wake = event_new(fresh->base, -1, EV_READ | EV_PERSIST, run_posts, fresh);
     if (fresh->wake == NULL) {
         loop_free(fresh);
-        return sh_fail(SH_LIMIT, "the event loop could not be made: out of memory or open files");
+        return sh_fail(SH_LIMIT, "cannot make the event loop: out of memory or open files");
     }
     pthread_mutex_lock(&fresh->lock);
     const int error = sh_thread_start(&fresh->thread, loop_main, fresh);
@@ -229,7 +229,7 @@ static void timer_fired(evutil_socket_t fd, short what, void *argument)
     sh_timer *timer = argument;
     /* Cannot fail: the slot in libevent's heap has just become free. */
     const bool set = timer->period_ms == 0 || arm(timer, timer->period_ms) == SH_OK;
-    assert(set && "a timer that fired could not be set again");
+    assert(set && "cannot rearm a timer that fired");
     (void)set;
     timer->task(timer->context); /* last, because the task may free the timer */
 }

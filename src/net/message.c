@@ -72,7 +72,7 @@ static sh_status check_repeated(const ProtobufCFieldDescriptor *field, const uns
                                 size_t count)
 {
     if (count > SH_MESSAGE_MEMBERS_MAX)
-        return sh_fail(SH_FORMAT, "a message with %zu '%s', where %d is the most", count,
+        return sh_fail(SH_FORMAT, "a message with %zu '%s'; at most %d are allowed", count,
                        field->name, SH_MESSAGE_MEMBERS_MAX);
     const bool is_message = field->type == PROTOBUF_C_TYPE_MESSAGE;
     const size_t value_bytes = is_message ? sizeof(ProtobufCMessage *) : sizeof(uint64_t);
@@ -126,7 +126,7 @@ sh_status sh_message_pack(uint8_t **bytes, size_t *count, const Shoal__Message *
         return sh_fail_in(SH_INVALID, "sending");
     const size_t size = shoal__message__get_packed_size(message);
     if (size > SH_FRAME_CONTROL_MAX)
-        return sh_fail(SH_LIMIT, "a message of %zu bytes, where %u is the most", size,
+        return sh_fail(SH_LIMIT, "a message of %zu bytes; at most %u are allowed", size,
                        SH_FRAME_CONTROL_MAX);
     uint8_t *fresh = malloc(size);
     if (fresh == NULL)
@@ -174,7 +174,7 @@ sh_status sh_message_send(sh_channel *channel, const Shoal__Message *message)
 sh_status sh_message_unpack(Shoal__Message **message, const uint8_t *bytes, size_t count)
 {
     if (count > SH_FRAME_CONTROL_MAX)
-        return sh_fail(SH_FORMAT, "a message of %zu bytes, where %u is the most", count,
+        return sh_fail(SH_FORMAT, "a message of %zu bytes; at most %u are allowed", count,
                        SH_FRAME_CONTROL_MAX);
     struct budget budget = {.left = SH_MESSAGE_MEMORY_MAX};
     ProtobufCAllocator allocator = {budget_alloc, budget_free, &budget};
@@ -197,7 +197,7 @@ sh_status sh_message_unpack(Shoal__Message **message, const uint8_t *bytes, size
         sh_key_free(again, count);
     }
     if (!canonical)
-        SH_TRY_DONE(sh_fail(SH_FORMAT, "a message that is not encoded in the one agreed way"));
+        SH_TRY_DONE(sh_fail(SH_FORMAT, "a message that is not in canonical encoding"));
     *message = fresh;
     return SH_OK;
 done:

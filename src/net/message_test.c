@@ -101,7 +101,7 @@ static void orders_for_1024_seats_come_back_and_for_no_more(void **state)
     size_t count;
     order.n_seats++;
     assert_fails(sh_message_pack(&bytes, &count, &message), SH_INVALID,
-                 "sending: a message with 1025 'seats', where 1024 is the most");
+                 "sending: a message with 1025 'seats'; at most 1024 are allowed");
     order.n_seats = 0;
     from.key = (ProtobufCBinaryData){31, key};
     assert_fails(sh_message_pack(&bytes, &count, &message), SH_INVALID,
@@ -182,11 +182,11 @@ static const struct {
     {PROTOCOL "\x62\x06\x0a\x04\xf4\x90\x80\x80", 10, SH_FORMAT, "is not UTF-8"}, /* > 10ffff */
     {PROTOCOL "\x62\x05\x0a\x03"
               "a\0b",
-     9, SH_FORMAT, "not encoded in the one agreed way"},
-    {PROTOCOL "\x62\x00\x82\x01\x00", 7, SH_FORMAT, "not encoded in the one"}, /* 2 bodies */
-    {"\x08\x89\x00\x62\x00", 5, SH_FORMAT, "not encoded in the one"},          /* 9 in two bytes */
-    {"\x62\x00\x08\x09", 4, SH_FORMAT, "not encoded in the one"},              /* order */
-    {PROTOCOL "\x10\x00\x62\x00", 6, SH_FORMAT, "not encoded in the"}, /* a zero that is sent */
+     9, SH_FORMAT, "not in canonical encoding"},
+    {PROTOCOL "\x62\x00\x82\x01\x00", 7, SH_FORMAT, "not in canonical encoding"}, /* 2 bodies */
+    {"\x08\x89\x00\x62\x00", 5, SH_FORMAT, "not in canonical encoding"}, /* 9 in two bytes */
+    {"\x62\x00\x08\x09", 4, SH_FORMAT, "not in canonical encoding"},     /* order */
+    {PROTOCOL "\x10\x00\x62\x00", 6, SH_FORMAT, "not in canonical"},     /* a zero that is sent */
     {PROTOCOL "\x62\x02\x18\x01", 6, SH_VERSION, "does not know (Refuse, 3): use the same"},
     {PROTOCOL "\x62\x00\xa0\x06\x01", 7, SH_VERSION, "does not know (Message, 100)"},
     {PROTOCOL "\x5a\x02\x08\x01", 6, SH_FORMAT, "a message without its 'job'"},
@@ -203,7 +203,7 @@ static const struct {
     {PROTOCOL "\x92\x01\x0c\x1a\x0a\x1a\x08\0\0\0\0\0\0\xf8\x7f", 17, SH_FORMAT,
      "'figures' is not a finite number"},
     {PROTOCOL "\x92\x01\x0b\x1a\x09\x19\0\0\0\0\0\0\xf0\x3f", 16, SH_FORMAT, /* not packed */
-     "not encoded in the one"},
+     "not in canonical encoding"},
 };
 
 static void malformed_messages_are_refused(void **state)
@@ -274,7 +274,7 @@ static void a_small_message_cannot_take_much_memory(void **state)
     bytes = calloc(1, count + 1);
     assert_non_null(bytes);
     assert_fails(sh_message_unpack(&message, bytes, count + 1), SH_FORMAT,
-                 "a message of 262145 bytes, where 262144 is the most");
+                 "a message of 262145 bytes; at most 262144 are allowed");
     free(bytes);
 }
 

@@ -80,7 +80,7 @@ static sh_status push(sh_outbox *outbox, const struct entry *entry)
 {
     const uint32_t waiting = outbox->pushed - outbox->popped;
     if (waiting == SH_OUTBOX_FRAMES_MAX)
-        return sh_fail(SH_LIMIT, "%d frames wait to be sent: the peer does not take them",
+        return sh_fail(SH_LIMIT, "%d frames wait to be sent: the peer does not read them",
                        SH_OUTBOX_FRAMES_MAX);
     if (waiting == outbox->room) {
         const uint32_t room = outbox->room == 0 ? ROOM_LEAST : 2 * outbox->room;
@@ -113,8 +113,7 @@ sh_status sh_outbox_push_control(sh_outbox *outbox, const void *message, size_t 
                        SH_FRAME_CONTROL_MAX);
     if (outbox->control_bytes + bytes > SH_OUTBOX_CONTROL_MAX)
         return sh_fail(SH_LIMIT,
-                       "%zu bytes of control messages wait to be sent: the peer does not "
-                       "take them",
+                       "%zu bytes of control messages wait to be sent: the peer does not read them",
                        outbox->control_bytes);
     unsigned char *copy = malloc(bytes + 1);
     if (copy == NULL)

@@ -10,12 +10,10 @@
 sh_status sh_sink_check(const sh_sink *sink, size_t bytes)
 {
     if (bytes > sink->bytes)
-        return sh_fail(SH_FORMAT, "a frame of %zu bytes, where %zu were expected", bytes,
-                       sink->bytes);
+        return sh_fail(SH_FORMAT, "a frame of %zu bytes, expected %zu", bytes, sink->bytes);
     if (sink->adds != 0 && bytes % sink->adds != 0)
-        return sh_fail(SH_FORMAT,
-                       "a frame of %zu bytes, which is no whole number of %zu-byte integers", bytes,
-                       sink->adds);
+        return sh_fail(SH_FORMAT, "a frame of %zu bytes, not a multiple of %zu-byte integers",
+                       bytes, sink->adds);
     return SH_OK;
 }
 

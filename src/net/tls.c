@@ -233,8 +233,8 @@ static SSL_CTX *new_context(const SSL_METHOD *method)
 static sh_status no_tls(void)
 {
     ERR_clear_error();
-    return sh_fail(SH_UNSUPPORTED, "OpenSSL has no TLS 1.3 with the ciphers that shoal needs, "
-                                   "or memory is out");
+    return sh_fail(SH_UNSUPPORTED,
+                   "OpenSSL lacks TLS 1.3 with the ciphers that shoal needs, or memory ran out");
 }
 
 bool sh_identity_is_valid(const char *identity)
@@ -384,7 +384,7 @@ sh_status sh_tls_connect(sh_tls **tls, int fd, const char *identity,
                          const unsigned char key[SH_KEY_BYTES])
 {
     if (!sh_identity_is_valid(identity))
-        return sh_fail(SH_INVALID, "an identity of 1 to 63 printable characters is needed");
+        return sh_fail(SH_INVALID, "an identity needs 1 to 63 printable characters");
     SH_TRY(sh_tls_load());
     SSL_CTX *context = new_context(TLS_client_method());
     if (context == NULL)
@@ -464,7 +464,7 @@ static sh_tls_flow client_failure(sh_tls *tls, int reason, const char *text)
     if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED)
         return set_failure(tls, SH_MISMATCH, "it showed a certificate instead of the key");
     if (reason >= SSL_AD_REASON_OFFSET)
-        return set_failure(tls, SH_NETWORK, "it gave up the handshake (%s)", text);
+        return set_failure(tls, SH_NETWORK, "it aborted the handshake (%s)", text);
     return set_failure(tls, SH_NETWORK, "it does not speak this TLS (%s)", text);
 }
 
@@ -479,7 +479,8 @@ static sh_tls_flow failed(sh_tls *tls, int error)
     if (error == SSL_ERROR_SYSCALL || end || tls->read_error != 0) {
         char cause[128];
         if (tls->read_error == 0 || strerror_r(tls->read_error, cause, sizeof cause) != 0)
-            snprintf(cause, sizeof cause, "%s", tls->finished ? "without a goodbye" : "too early");
+            snprintf(cause, sizeof cause, "%s",
+                     tls->finished ? "without close_notify" : "too early");
         return tls->finished ? set_failure(tls, SH_PEER_LOST, "the connection ended: %s", cause)
                              : set_failure(tls, SH_NETWORK,
                                            "the connection ended in the handshake: %s", cause);

@@ -154,7 +154,7 @@ static void a_stranger_is_refused_on_both_sides(void **state)
         close_pair(&pair);
     }
     sh_tls *tls;
-    assert_fails(sh_tls_connect(&tls, 0, "", good), SH_INVALID, "an identity of 1 to 63");
+    assert_fails(sh_tls_connect(&tls, 0, "", good), SH_INVALID, "an identity needs 1 to 63");
     assert_fails(sh_tls_connect(&tls, 0, "a b", good), SH_INVALID, "printable");
 }
 
@@ -308,7 +308,7 @@ static void an_altered_record_and_a_cut_stream_are_noticed(void **state)
         size_t count;
         assert_int_equal(sh_tls_read(pair.sides[1], &byte, 1, &count), SH_TLS_FAILED);
         assert_failure(pair.sides[1], cut ? SH_PEER_LOST : SH_CORRUPT,
-                       cut ? "without a goodbye" : "a record was damaged or forged");
+                       cut ? "without close_notify" : "a record was damaged or forged");
         close_pair(&pair);
     }
 }

@@ -104,7 +104,7 @@ static bool is_space(char c)
 
 static sh_status altered(void)
 {
-    return sh_fail(SH_FORMAT, "the join token was altered or cut: copy it again, whole");
+    return sh_fail(SH_FORMAT, "the join token was altered or cut: copy all of it again");
 }
 
 /* Parses "HOST:PORT" or "[HOST]:PORT". A port has no leading zeros. */
@@ -131,8 +131,9 @@ static sh_status read_place(sh_token *token, const char *place, size_t bytes)
         count > 0 && count <= 5 && digits[0] != '0' && strspn(digits, "0123456789") == count;
     const unsigned long port = is_number ? strtoul(digits, NULL, 10) : 0;
     if (port == 0 || port > UINT16_MAX)
-        return sh_fail(SH_FORMAT, "the join token's port is not a number from 1 to 65535: "
-                                  "copy it again, whole");
+        return sh_fail(
+            SH_FORMAT,
+            "the join token's port is not a number from 1 to 65535: copy all of it again");
     token->port = (uint16_t)port;
     return SH_OK;
 }
@@ -153,9 +154,8 @@ sh_status sh_token_parse(sh_token *token, const char *text, size_t bytes)
     const char *slash = memchr(text, '/', bytes);
     const size_t coded_bytes = slash == NULL ? 0 : bytes - (size_t)(slash - text) - 1;
     if (bytes < SH_TOKEN_TEXT && coded_bytes == FORMER_CODED_BYTES)
-        return sh_fail(SH_VERSION, "the join token was cut, or is from an older version: copy it "
-                                   "again, whole, and use the same version of shoal on all "
-                                   "devices");
+        return sh_fail(SH_VERSION, "the join token was cut, or is from an older version: copy all "
+                                   "of it again, and use the same version of shoal on all devices");
     if (bytes >= SH_TOKEN_TEXT || coded_bytes != CODED_BYTES)
         return altered();
     sh_token fresh = {0};

@@ -6,7 +6,7 @@
 
 #include "base/test.h"
 
-static const char altered[] = "the join token was altered or cut: copy it again, whole";
+static const char altered[] = "the join token was altered or cut: copy all of it again";
 
 static const unsigned char leader[SH_LEADER_FINGERPRINT_BYTES] = {7, 8, 9};
 

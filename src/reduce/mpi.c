@@ -213,7 +213,7 @@ static void open_mpi(mpi_engine *mpi)
         return;
     if (provided < MPI_THREAD_FUNNELED) {
         abort_rounds(&mpi->engine, SH_UNSUPPORTED,
-                     "this MPI library works in programs without threads only");
+                     "this MPI library works only in programs without threads");
         return;
     }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -344,8 +344,8 @@ static sh_status begin(sh_engine *engine, const sh_span *spans, uint32_t count)
     assert(count > 0 && count <= SH_ENGINE_MAX_SPANS);
     for (uint32_t i = 0; i < count; i++)
         if (spans[i].count > INT_MAX)
-            return sh_fail(SH_LIMIT, "%zu words are more than MPI adds up at once (%d)",
-                           spans[i].count, INT_MAX);
+            return sh_fail(SH_LIMIT, "%zu words exceed what MPI adds at once (%d)", spans[i].count,
+                           INT_MAX);
     pthread_mutex_lock(&mpi->lock);
     assert(mpi->begun == mpi->finished || mpi->failure != SH_OK);
     mpi->begun++;

@@ -274,7 +274,7 @@ static sh_status take(sh_engine *engine, uint32_t rank, sh_channel *channel)
 {
     sh_servers *servers = (sh_servers *)engine;
     if (!are_linked(servers->serves, servers->rank, rank))
-        return sh_fail(SH_REFUSED, "rank %u has nothing to do with us", rank);
+        return sh_fail(SH_REFUSED, "rank %u is not connected to this rank", rank);
     return sh_links_take(&servers->links, rank, channel);
 }
 

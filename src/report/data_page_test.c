@@ -47,8 +47,8 @@ static void what_is_missing_is_left_out(void **state)
     char *html;
     expect("{}", "All samples");
     expect("{\"classes\": 3, \"targets\": {}, \"notes\": \"x\", \"examples\": []}", "All samples");
-    assert_fails(sh_data_page(&html, "[]", ""), SH_FORMAT, "no JSON object");
-    assert_fails(sh_data_page(&html, "{", ""), SH_FORMAT, "no JSON object");
+    assert_fails(sh_data_page(&html, "[]", ""), SH_FORMAT, "not a JSON object");
+    assert_fails(sh_data_page(&html, "{", ""), SH_FORMAT, "not a JSON object");
 }
 
 int main(void)

@@ -133,7 +133,7 @@ static void says_what_is_wrong(void **state)
     const char *const reasons[] = {
         "/empty: ended before its training began",
         "/noise/run.db is not a database",
-        "/nothing/run.db is empty: whoever writes it has only just begun",
+        "/nothing/run.db is empty: its writer has just started",
         version,
     };
     assert_ok(sh_runs_list(&list, scratch_folder));

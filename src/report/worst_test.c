@@ -67,7 +67,7 @@ static void a_page_stands_alone(void **state)
     assert_non_null(strstr(html, "validation 17"));
     assert_null(strstr(html, "{{"));
     free(html);
-    assert_fails(sh_eval_page(&html, "[]", ""), SH_FORMAT, "no JSON object");
+    assert_fails(sh_eval_page(&html, "[]", ""), SH_FORMAT, "not a JSON object");
 }
 
 static void files_are_read(void **state)

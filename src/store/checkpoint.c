@@ -127,7 +127,7 @@ sh_status sh_checkpoint_keep(const char *folder, const char *name)
     SH_TRY(sh_path_join(linked, folder, temporary));
     unlink(linked); /* may be left by an interrupted call */
     if (link(last, linked) != 0)
-        return errno == ENOENT ? sh_fail(SH_NOT_FOUND, "%s: there is none to keep", last)
+        return errno == ENOENT ? sh_fail(SH_NOT_FOUND, "%s: there is no checkpoint to keep", last)
                                : copy_file(path, last);
     if (rename(linked, path) != 0)
         return sh_fail_errno(errno, "%s: cannot be replaced", path);
@@ -223,7 +223,7 @@ static sh_status open_whole(sh_safetensors **file, const char *path, bool own)
     sh_status status = sh_safetensors_verify(fresh);
     if (status == SH_NOT_FOUND)
         status =
-            sh_fail(SH_FORMAT, "%s: carries no checksum, so it is not a checkpoint of shoal", path);
+            sh_fail(SH_FORMAT, "%s: has no checksum, so it is not a checkpoint of shoal", path);
     SH_TRY_DONE(status);
     const char *text = sh_safetensors_metadata(fresh, SH_CHECKPOINT_FORMAT_KEY);
     if (text == NULL)

@@ -264,7 +264,7 @@ static void refuses_other_formats(void **state)
     write_format(last, "format", "1");
     assert_fails(load(&number, last), SH_FORMAT, "holds weights, but is not a checkpoint of shoal");
     scratch_write(last, "\2\0\0\0\0\0\0\0{}", 10);
-    assert_fails(load(&number, last), SH_FORMAT, "carries no checksum, so it is not a checkpoint");
+    assert_fails(load(&number, last), SH_FORMAT, "has no checksum, so it is not a checkpoint");
 
     /* An older checkpoint is never used silently instead of one by a newer program. */
     assert_ok(save(1));
@@ -413,7 +413,7 @@ static void keeps_one_by_another_name(void **state)
     char best[SH_PATH_BYTES];
     assert_ok(sh_path_join(best, folder, SH_CHECKPOINT_BEST));
     assert_fails(sh_checkpoint_keep(folder, SH_CHECKPOINT_BEST), SH_NOT_FOUND,
-                 "last.safetensors: there is none to keep");
+                 "last.safetensors: there is no checkpoint to keep");
     for (int links = 1; links >= 0; links--) {
         without_links = links == 0;
         assert_ok(save(1));

@@ -84,8 +84,8 @@ static SHOAL_CHECKED sh_status failure(const sh_database *database, int code)
         return sh_fail(status, "%s: no space left on its disk", database->path);
     if ((code & 0xff) == SQLITE_INTERRUPT)
         return sh_fail(status,
-                       "%s: reading it takes longer than it does of any run: it is damaged, or was "
-                       "made to hang programs: move it away; checkpoints do not need it",
+                       "%s: reading it takes too long for a run: it is damaged, or was made to "
+                       "hang programs: move it away; checkpoints do not need it",
                        database->path);
     return sh_fail(status, "%s: %s", database->path, text);
 }
@@ -174,8 +174,8 @@ static SHOAL_CHECKED sh_status other_schema(const sh_database *database,
 {
     char type[32], name[64];
     return sh_fail(SH_FORMAT,
-                   "%s is not %s as shoal makes it: %s the %s \"%s\". Use only one that you trust, "
-                   "and the shoal that wrote it",
+                   "%s differs from %s made by shoal: %s the %s \"%s\". Use only a trusted file, "
+                   "with the shoal that wrote it",
                    database->path, kind->what, how,
                    sh_utf8_clean(type, sizeof type, text_of(row, 0)),
                    sh_utf8_clean(name, sizeof name, text_of(row, 1)));
@@ -265,15 +265,15 @@ done:
         return make(database, kind);
     if (empty)
         return sh_fail(SH_NOT_FOUND,
-                       "%s is empty: whoever writes it has only just begun, or was ended then",
+                       "%s is empty: its writer has just started, or was stopped early",
                        database->path);
     if (application != kind->application)
-        return sh_fail(SH_FORMAT, "%s is not %s, but another program's", database->path,
+        return sh_fail(SH_FORMAT, "%s is not %s: another program made it", database->path,
                        kind->what);
     if (version != kind->version)
         return sh_fail(SH_VERSION,
-                       "%s: its schema has version %.0f, this shoal knows version %u: use the one "
-                       "that wrote it",
+                       "%s: its schema has version %.0f, this shoal knows version %u: use the "
+                       "shoal that wrote it",
                        database->path, version, kind->version);
     return SH_OK;
 }

@@ -276,8 +276,8 @@ static void takes_no_view_of_others_for_a_runs(void **state)
                                         "CREATE VIEW step_parts AS " COUNT_FOR_EVER));
     sh_database_close(database);
     assert_fails(sh_database_open(&database, path, sh_schema_run(), SH_DATABASE_READ), SH_FORMAT,
-                 "100%?.db is not a run's database as shoal makes it: it changes the view "
-                 "\"step_parts\". Use only one that you trust, and the shoal that wrote it");
+                 "100%?.db differs from a run's database made by shoal: it changes the view "
+                 "\"step_parts\". Use only a trusted file, with the shoal that wrote it");
 }
 
 /* Sweeps of older or newer versions have fewer or more settings. */
@@ -330,10 +330,10 @@ static void ends_a_query_that_takes_too_long(void **state)
     for (int again = 0; again < 2; again++) {
         assert_fails(sh_database_ask(&found, database,
                                      "SELECT count(*) FROM fish a, fish b, fish c, fish d"),
-                     SH_LIMIT, "100%?.db: reading it takes longer than it does of any run");
+                     SH_LIMIT, "100%?.db: reading it takes too long for a run");
         assert_fails(sh_database_run(database, "DELETE FROM fish WHERE year IN (SELECT count(*) "
                                                "FROM fish a, fish b, fish c, fish d)"),
-                     SH_LIMIT, "takes longer");
+                     SH_LIMIT, "takes too");
     }
     /* Each query is counted separately: many queries together may take longer. */
     for (int i = 0; i < 100; i++) {
@@ -347,7 +347,7 @@ static void ends_a_query_that_takes_too_long(void **state)
     while (sh_query_row(query))
         rows++;
     assert_in_range(rows, 1000, 1000000);
-    assert_fails(sh_query_end(query, SH_OK), SH_LIMIT, "takes longer");
+    assert_fails(sh_query_end(query, SH_OK), SH_LIMIT, "takes too");
     sh_database_close(database);
 }
 

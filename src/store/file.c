@@ -127,7 +127,7 @@ sh_status sh_file_writer_sync(sh_file_writer *writer)
     if (writer->fd < 0)
         return SH_OK;
     if (sync_descriptor(writer->fd) != 0)
-        return sh_fail_errno(errno, "%s: cannot bring it to the disk", writer->path);
+        return sh_fail_errno(errno, "%s: cannot flush it to the disk", writer->path);
     const int fd = writer->fd;
     writer->fd = -1;
     /* Network file systems report a full disk only here. After EINTR the file is closed, too. */
@@ -170,7 +170,7 @@ static sh_status replace(const char *path, const void *data, size_t bytes, bool 
     sh_status status;
     SH_TRY(sh_file_writer_open(&writer, path));
     if (private && fchmod(writer->fd, S_IRUSR | S_IWUSR) != 0)
-        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot be kept from others", path));
+        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot make it private", path));
     SH_TRY_DONE(sh_file_writer_add(writer, data, bytes));
     return sh_file_writer_commit(writer);
 done:
@@ -197,8 +197,8 @@ static bool is_link(const char *path)
 static SHOAL_CHECKED sh_status refuse_link(const char *path)
 {
     return sh_fail(SH_REFUSED,
-                   "%s: is a symbolic link, which could lead anywhere: put what it leads to in its "
-                   "place, or remove it",
+                   "%s: is a symbolic link, which could lead anywhere: replace it with its target, "
+                   "or remove it",
                    path);
 }
 
@@ -213,7 +213,7 @@ sh_status sh_file_open_own(int *fd, const char *path, int flags)
         return is_link(path) ? refuse_link(path) : sh_fail_errno(error, "%s: cannot open", path);
     }
     if (fstat(fresh, &about) != 0)
-        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot be looked at", path));
+        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot examine it", path));
     if (!S_ISREG(about.st_mode))
         SH_TRY_DONE(sh_fail(SH_INVALID, "%s: is not a file", path));
     *fd = fresh;
@@ -227,7 +227,7 @@ sh_status sh_file_size(uint64_t *bytes, const char *path)
 {
     struct stat about;
     if (stat(path, &about) != 0)
-        return sh_fail_errno(errno, "%s: cannot be looked at", path);
+        return sh_fail_errno(errno, "%s: cannot examine it", path);
     if (!S_ISREG(about.st_mode))
         return sh_fail(SH_INVALID, "%s: is not a file", path);
     *bytes = (uint64_t)about.st_size;
@@ -243,7 +243,7 @@ static sh_status read_whole(char **text, size_t *bytes, int fd, const char *path
     size_t have = 0;
     sh_status status = SH_OK;
     if (fstat(fd, &about) != 0)
-        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot be looked at", path));
+        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot examine it", path));
     if (!S_ISREG(about.st_mode))
         SH_TRY_DONE(sh_fail(SH_INVALID, "%s: is not a file", path));
     const uint64_t size = (uint64_t)about.st_size;
@@ -298,11 +298,11 @@ sh_status sh_file_append_line(const char *path, const char *line)
     char last = '\n';
     sh_status status = SH_OK;
     if (strchr(line, '\n') != NULL)
-        return sh_fail(SH_INVALID, "%s: a line to append has a newline in it", path);
+        return sh_fail(SH_INVALID, "%s: a line to append contains a newline", path);
     int fd;
     SH_TRY(sh_file_open_own(&fd, path, O_RDWR | O_CREAT | O_APPEND));
     if (fstat(fd, &about) != 0)
-        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot be looked at", path));
+        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot examine it", path));
     if (about.st_size > 0 && pread(fd, &last, 1, about.st_size - 1) != 1)
         SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot read its last byte", path));
     struct iovec parts[3] = {
@@ -367,7 +367,7 @@ sh_status sh_folder_sync(const char *path)
     /* EINVAL: this file system cannot sync folders. */
     const int error = sync_descriptor(fd) == 0 || errno == EINVAL ? 0 : errno;
     close(fd);
-    return error == 0 ? SH_OK : sh_fail_errno(error, "%s: cannot bring it to the disk", path);
+    return error == 0 ? SH_OK : sh_fail_errno(error, "%s: cannot flush it to the disk", path);
 }
 
 sh_status sh_folder_sweep(const char *path)

@@ -145,7 +145,7 @@ static void appends_whole_lines(void **state)
     assert_ok(sh_file_append_line(path, "one"));
     assert_ok(sh_file_append_line(path, ""));
     scratch_expect(path, "one\n\n");
-    assert_fails(sh_file_append_line(path, "two\nthree"), SH_INVALID, "has a newline");
+    assert_fails(sh_file_append_line(path, "two\nthree"), SH_INVALID, "contains a newline");
     assert_fails(sh_file_append_line(folder, "two"), SH_IO, "cannot open");
     scratch_write(path, "one\n{\"cut", 9); /* as a power cut leaves it */
     assert_ok(sh_file_append_line(path, "two"));
@@ -201,7 +201,7 @@ static void follows_no_link_of_others(void **state)
     scratch_write(path, "victim", 6);
     assert_int_equal(symlink("file", link), 0);
     assert_fails(sh_file_open_own(&fd, link, O_RDWR | O_CREAT), SH_REFUSED,
-                 "/link: is a symbolic link, which could lead anywhere: put what it leads to in");
+                 "/link: is a symbolic link, which could lead anywhere: replace it with");
     assert_fails(sh_file_append_line(link, "x"), SH_REFUSED, "/link: is a symbolic link");
     assert_fails(sh_file_read_own(&text, NULL, link, 100), SH_REFUSED, "is a symbolic link");
     assert_fails(sh_folder_check_own(link), SH_REFUSED, "/link: is a symbolic link");

@@ -110,9 +110,9 @@ static void judge(sh_journal *journal, sh_status status)
         stops = ++journal->damaged > DAMAGED_IN_SESSION || move_aside(journal, to) != SH_OK;
         journal->session = 0;
         if (stops)
-            snprintf(text, sizeof text, "%.500s; the run is not recorded any more", why);
+            snprintf(text, sizeof text, "%.500s; the run is no longer recorded", why);
         else
-            snprintf(text, sizeof text, "%.400s; it was moved to %.300s, and a new one is begun",
+            snprintf(text, sizeof text, "%.400s; it was moved to %.300s, and a new one is started",
                      why, to);
     } else if (status == SH_NO_SPACE || status == SH_NO_MEMORY || status == SH_REFUSED ||
                status == SH_IO) {
@@ -124,10 +124,10 @@ static void judge(sh_journal *journal, sh_status status)
             return;
         journal->told = true;
         snprintf(text, sizeof text,
-                 "%.700s: training goes on without a record of it until that passes", why);
+                 "%.700s: training continues without a record until this is resolved", why);
     } else {
         stops = true;
-        snprintf(text, sizeof text, "%.700s: training goes on without a record of it", why);
+        snprintf(text, sizeof text, "%.700s: training continues without a record", why);
     }
     if (stops) {
         pthread_mutex_lock(&journal->lock);
@@ -160,7 +160,7 @@ static sh_status write_records(sh_journal *journal, uint32_t head, uint32_t coun
         SH_TRY(sh_journal_database_write(database, &journal->queue[(head + i) % SH_JOURNAL_QUEUE]));
     if (dropped > 0) {
         char kind[] = "journal.dropped", text[96];
-        snprintf(text, sizeof text, "%llu records came faster than the disk took them",
+        snprintf(text, sizeof text, "%llu records came faster than the disk wrote them",
                  (unsigned long long)dropped);
         const sh_journal_record record = {.kind = SH_JOURNAL_EVENT,
                                           .device = SH_JOURNAL_NO_DEVICE,

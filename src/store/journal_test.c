@@ -351,7 +351,7 @@ static void bears_a_folder_that_cannot_be_written(void **state)
     sh_journal_close(journal);
     assert_int_equal(atomic_load(&troubles), 1);
     assert_non_null(strstr(trouble, path));
-    assert_non_null(strstr(trouble, "training goes on"));
+    assert_non_null(strstr(trouble, "training continues"));
     scratch_unmount(folder);
 }
 

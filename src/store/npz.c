@@ -119,8 +119,8 @@ static sh_status add_member(archive *a, const sh_stored_tensor *tensor)
     const uint64_t end =
         a->at + HEAD_BYTES + name_bytes + bytes + a->used + ENTRY_BYTES + name_bytes + END_BYTES;
     if (name_bytes > UINT16_MAX || end > ARCHIVE_MOST)
-        return sh_fail(SH_LIMIT, "an archive of arrays has less than 4 GiB, and names of less than "
-                                 "64 KiB: write safetensors");
+        return sh_fail(SH_LIMIT, "an archive of arrays must be under 4 GiB, and its names under 64 "
+                                 "KiB: write safetensors");
     const uint32_t crc = add_crc(add_crc(0, npy, npy_bytes), tensor->data, data_bytes);
     SH_TRY(add_entry(a, tensor->name, crc, bytes));
     put_figures(put(head, 0x04034b50, 4), crc, bytes, name_bytes);

@@ -109,7 +109,7 @@ static void a_failure_leaves_the_old_file(void **state)
     memset(long_name, 'n', UINT16_MAX);
     const sh_stored_tensor bad = {long_name, tensors[0].type, floats};
     assert_ok(sh_file_replace(path, "old", 3));
-    assert_fails(sh_npz_write(path, &bad, 1), SH_LIMIT, "names of less than");
+    assert_fails(sh_npz_write(path, &bad, 1), SH_LIMIT, "names under");
     assert_ok(sh_file_read(&found, &count, path, 4096));
     assert_int_equal(count, 3);
     free(found);

@@ -71,7 +71,7 @@ static sh_status make_named(char folder[SH_PATH_BYTES], const sh_run_options *op
     make_safe(data, options->data, '\0');
     if (localtime_r(&options->now, &parts) == NULL ||
         strftime(when, sizeof when, "%Y%m%d-%H%M%S", &parts) == 0)
-        return sh_fail(SH_INVALID, "the clock shows no date that a run can be named after");
+        return sh_fail(SH_INVALID, "the clock's date cannot name a run");
     SH_TRY(sh_folder_make(root));
     for (int number = 1; number <= NAME_TRIES; number++) {
         char name[2 * NAME_CHARACTERS + 64];
@@ -337,7 +337,7 @@ sh_status sh_run_write_json(const sh_run *run, const char *name, const json_t *j
     SH_TRY(sh_run_path(run, name, path));
     char *text = json_dumps(json, JSON_INDENT(2));
     if (text == NULL)
-        return sh_fail(SH_INVALID, "%s: what to write is no JSON object or list", path);
+        return sh_fail(SH_INVALID, "%s: the value to write is not a JSON object or list", path);
     const size_t bytes = strlen(text);
     text[bytes] = '\n'; /* instead of the final zero */
     const sh_status status = sh_file_replace(path, text, bytes + 1);

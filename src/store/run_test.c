@@ -100,7 +100,7 @@ static void writes_objects_and_lists_only(void **state)
     json_t *json = json_integer(1);
     make_run(path);
     assert_ok(open_path(&run, path, true));
-    assert_fails(sh_run_write_json(run, SH_RUN_SUMMARY, json), SH_INVALID, "no JSON object");
+    assert_fails(sh_run_write_json(run, SH_RUN_SUMMARY, json), SH_INVALID, "not a JSON object");
     json_decref(json);
     sh_run_close(run);
 }

@@ -108,7 +108,7 @@ static sh_status read_at(const sh_safetensors *file, void *buffer, size_t bytes,
 {
     if (bytes > file->file_bytes || offset > file->file_bytes - bytes)
         return sh_fail(SH_CORRUPT,
-                       "%s: is cut short: %" PRIu64 " bytes, %zu more wanted at %" PRIu64,
+                       "%s: is cut short: %" PRIu64 " bytes, %zu more needed at %" PRIu64,
                        file->path, file->file_bytes, bytes, offset);
     if (file->fd < 0) {
         if (bytes > 0)
@@ -299,7 +299,7 @@ static sh_status bound_header(const char *path, const char *text, size_t bytes)
         values += opens || c == ',';
         if (opens && ++depth > DEPTH_MOST)
             return sh_fail(SH_FORMAT,
-                           "%s: header, at byte %zu: nested deeper than safetensors headers are",
+                           "%s: header, at byte %zu: nested too deeply for a safetensors header",
                            path, 8 + i);
         /* Two of the objects are the header and the metadata. */
         if (objects > SH_SAFETENSORS_TENSORS + 2)
@@ -308,10 +308,10 @@ static sh_status bound_header(const char *path, const char *text, size_t bytes)
                            "only the weights that are needed",
                            path, SH_SAFETENSORS_TENSORS);
         if (values > SH_SAFETENSORS_VALUES)
-            return sh_fail(SH_LIMIT,
-                           "%s: its header has more than %zu values: save it again without what "
-                           "is not weights",
-                           path, SH_SAFETENSORS_VALUES);
+            return sh_fail(
+                SH_LIMIT,
+                "%s: its header has more than %zu values: save it again with only the weights",
+                path, SH_SAFETENSORS_VALUES);
     }
     return SH_OK;
 }
@@ -562,7 +562,7 @@ sh_status sh_safetensors_verify(const sh_safetensors *file)
 {
     const char *stated = sh_safetensors_metadata(file, SH_SAFETENSORS_CHECKSUM);
     if (stated == NULL)
-        return sh_fail(SH_NOT_FOUND, "%s: carries no checksum", file->path);
+        return sh_fail(SH_NOT_FOUND, "%s: has no checksum", file->path);
     if (!file->has_checksum)
         return sh_fail(SH_CORRUPT,
                        "%s: was rewritten by another program: its checksum cannot be "

@@ -26,7 +26,7 @@ static sh_status put(json_t *object, const char *key, json_t *value, const char 
                        key[0] == '\0' ? "empty" : "given twice or reserved");
     }
     if (json_object_set_new(object, key, value) != 0)
-        return sh_fail(SH_INVALID, "%s \"%s\" is not UTF-8 text, or memory is out", what, key);
+        return sh_fail(SH_INVALID, "%s \"%s\" is not UTF-8 text, or memory ran out", what, key);
     return SH_OK;
 }
 

@@ -133,10 +133,10 @@ class Photos(BadData):
             (lambda: (self.put_photos(), os.mkdir(self.path("p", "c"))),
              "p: c/ holds no photos; put those of its class there, or remove it"),
             (lambda: nothing_but("1.heic"),
-             "p: c/ holds no photos, only files of other kinds (1); convert pictures among them to JPEG or PNG"),
+             "p: c/ holds no photos, only files of other kinds (1); convert any pictures to JPEG or PNG"),
             (lambda: nothing_but("Thumbs.db"), "p: c/ holds no photos; put those of its class there, or remove it"),
-            (lambda: self.put_photos(classes="a"), "p: there is one class, a; classification takes two or more"),
-            (splits, "p: class c is in val/ alone: there is nothing to learn it from"),
+            (lambda: self.put_photos(classes="a"), "p: there is only one class, a; classification needs two or more"),
+            (splits, "p: class c is only in val/: it cannot be learnt"),
             (lambda: os.mkdir(self.path("p")), "p: holds no folders of photos and no labels.csv; there are no photos "
              "(.jpg .jpeg .png .ppm .pgm .bmp .webp)"),
             (lambda: self.put("p", PHOTO), "p: is not a folder; name the folder that holds the data files"),
@@ -154,9 +154,9 @@ class Photos(BadData):
         short = fixtures.png(8000, 8000, b"\0")
         self.check_all((
             case("a/x.jpg", b"", "is empty"),
-            case("a/x.jpg", b"These are words.", "is no image that is read: neither JPEG, PNG, PPM, PGM, BMP nor WebP"),
-            case("a/x.jpg", b"GIF89a" + bytes(50), "is a GIF, which is not read; convert it to JPEG or PNG"),
-            case("a/x.jpg", b"\0\0\0\x18ftypheic" + bytes(50), "is a HEIC, which is not read; convert it to JPEG or "
+            case("a/x.jpg", b"These are words.", "is not a supported image: JPEG, PNG, PPM, PGM, BMP or WebP"),
+            case("a/x.jpg", b"GIF89a" + bytes(50), "is a GIF, which is not supported; convert it to JPEG or PNG"),
+            case("a/x.jpg", b"\0\0\0\x18ftypheic" + bytes(50), "is a HEIC, which is not supported; convert it to JPEG or "
                  "PNG"),
             case("b/cut.jpg", PHOTO[:-20], "is a damaged JPEG: Premature end of JPEG file"),
             case("b/bomb.png", fixtures.png(60000, 60000, b""), "is too large: 60000 x 60000 pixels; at most 65535 "
@@ -220,8 +220,8 @@ class Photos(BadData):
         self.assertEqual([one["name"] for one in found["classes"]], ["a", "b", "c"])
         self.assertEqual(found["training"] + found["validation"], 15)
         notes = " ".join(found["notes"])
-        self.assertIn("2 files left out, by name no photos: a/pipe.jpg", notes)
-        self.assertIn("a/up is a link to a folder above it and left out", notes)
+        self.assertIn("2 files left out, not named as photos: a/pipe.jpg", notes)
+        self.assertIn("a/up is left out: it links to a folder above it", notes)
 
         os.symlink("itself", self.path("p", "b", "itself"))
         os.symlink("itself.jpg", self.path("p", "b", "itself.jpg"))
@@ -232,8 +232,8 @@ class Photos(BadData):
         self.put("p/d\n<script>/1\x1b[31m.jpg", b"?")
         with open(os.path.join(os.fsencode(self.folder), b"p/b/\xff.jpg"), "wb") as file:
             file.write(b"?")
-        self.refused(DAMAGED.format(2, 12) + "b/?.jpg: is no image that is read: neither JPEG, PNG, PPM, PGM, BMP nor "
-                     "WebP; d?<script>/1?[31m.jpg: is no image", "photos:p")
+        self.refused(DAMAGED.format(2, 12) + "b/?.jpg: is not a supported image: JPEG, PNG, PPM, PGM, BMP or "
+                     "WebP; d?<script>/1?[31m.jpg: is not a supported image", "photos:p")
 
     def test_without_permission(self):
         self.put_photos()
@@ -268,8 +268,8 @@ class Photos(BadData):
              "p: labels.csv:2: there is no photo ../out.jpg; labels.csv:3: there is no photo /etc/passwd; "),
             (lambda: with_labels("file_name,label\nx/a/0.jpg,u\nx/a/0.jpg,v\nx/a/1.jpg,u\nx/b/0.jpg,v\nx/b/1.jpg,v\n"),
              "p: labels.csv:3: x/a/0.jpg has labels already in line 2"),
-            (lambda: special(os.mkfifo), "p/labels.csv: is no regular file of at most 256 MB"),
-            (lambda: special(os.mkdir), "p/labels.csv: is no regular file of at most 256 MB"),
+            (lambda: special(os.mkfifo), "p/labels.csv: is not a regular file of at most 256 MB"),
+            (lambda: special(os.mkdir), "p/labels.csv: is not a regular file of at most 256 MB"),
         ), "photos:p")
         self.clear()
         with_labels("file_name,v\nx/a/0.jpg,1\nx/a/1.jpg,nan\nx/b/0.jpg,3\nx/b/1.jpg,4\n")
@@ -293,25 +293,25 @@ class Tables(BadData):
             (text(""), "t.csv: is empty"),
             (text("\n\n  \n"), "t.csv: holds no row"),
             (text("a,b,c\n"), "t.csv: has a header in line 1 and no row below it"),
-            (text("a,b,c\n1,2,x\n"), "t.csv: the target 'c' has one class alone, 'x'; training takes at least two"),
-            (text("1,2,x\n"), "t.csv: has one row alone, in line 1"),
+            (text("a,b,c\n1,2,x\n"), "t.csv: the target 'c' has only one class, 'x'; training needs at least two"),
+            (text("1,2,x\n"), "t.csv: has only one row, in line 1"),
             (text("a\n1\n2\n"), "t.csv: no column is left as an input"),
-            (wide, "and at most 65536 can be of each; choose columns with --inputs"),
+            (wide, "the limit is 65536 of each; choose columns with --inputs"),
             (text("1234567890 " * 200000), "t.csv: line 1 has more than 100000 fields"),
             (text("a,b\n1,2\n" + "3" * 2000000), "t.csv: line 3, field 1: is longer than 1048576 bytes"),
-            (text(TABLE + "1,2\n" + ROWS), "t.csv: line 42 has 2 fields, but the lines before it have 3; mend or remove "
+            (text(TABLE + "1,2\n" + ROWS), "t.csv: line 42 has 2 fields, but the lines before it have 3; fix or remove "
              "it"),
             (text("a,b,c\n" + "".join("%d,%d,?\n" % (i, i % 3) for i in range(40))),
              "t.csv: all values of the target 'c' are missing; name another with --target"),
-            (text(TABLE + "3,inf,y\n"), "t.csv: line 42: 'inf' in the column 'b' is not a finite number; mend it, or leave "
+            (text(TABLE + "3,inf,y\n"), "t.csv: line 42: 'inf' in the column 'b' is not a finite number; fix it, or leave "
              "the column out with --inputs -b"),
             (text("a,b\n" + "".join("%d,%d.5\n" % (i, i) for i in range(40)) + "1,1e999\n"),
-             "t.csv: line 42: '1e999' in the column 'b' is not a finite number; mend it, or remove the line"),
+             "t.csv: line 42: '1e999' in the column 'b' is not a finite number; fix it, or remove the line"),
             (text(TABLE + '1,"2,y\n' + ROWS), "t.csv: line 42, field 2: its quote is not closed before the end of the "
              "file"),
             (text(TABLE + '1,2"x,y\n' + ROWS), "t.csv: line 42, field 2: has a quote inside; put the field in quotes and "
              'double the one inside, as in "5"" pipe"'),
-            (text(TABLE.encode() + b"1,2,caf\xe9\n"), "t.csv: line 42, field 3: byte 0xe9 is no UTF-8; save the file as "
+            (text(TABLE.encode() + b"1,2,caf\xe9\n"), "t.csv: line 42, field 3: byte 0xe9 is not UTF-8; save the file as "
              "UTF-8"),
             (text(TABLE + "1,\0,y\n"), "t.csv: line 42 holds a zero byte: it is not text in UTF-8; save it as UTF-8"),
             (text(b"\xff\xfe" + TABLE.encode("utf-16-le")), "t.csv: is UTF-16 text; save it as UTF-8"),
@@ -327,16 +327,16 @@ class Tables(BadData):
                 ("alpha,beta,gamma\n" + ROWS, ("--target", "gama"), "t.csv: --target: there is no column 'gama'; is "
                  "'gamma' meant?"),
                 ("alpha,beta,gamma\n" + ROWS, ("--target", "zzzzzzzz"), "t.csv: --target: there is no column "
-                 "'zzzzzzzz'; there are 3, from 'alpha' to 'gamma', which may also be named by numbers from 1"),
+                 "'zzzzzzzz'; there are 3, from 'alpha' to 'gamma', also named by numbers from 1"),
                 ('<script>,"b\n\x1b[31mx",c\n' + ROWS, ("--target", "zzzzzzzz"), "there are 3, from '<script>' to 'c'"),
                 ("c,b,c\n" + ROWS, ("--target", "c"), "t.csv: --target: columns 1 and 3 are both called 'c'; write the "
-                 "number of the one that is meant")):
+                 "number of one")):
             with self.subTest(message):
                 self.put("t.csv", text)
                 self.refused(message, "table:t.csv", *options)
         self.put("t.csv", "c,b,c\n" + ROWS)
         found = self.found("table:t.csv", "--target", "3")
-        self.assertIn("columns with a name that another column has: c (column 3)", found["notes"])
+        self.assertIn("columns whose name another column has: c (column 3)", found["notes"])
 
     def test_ends_of_lines_are_alike(self):
         marked = b"\xef\xbb\xbf" + TABLE.encode()
@@ -389,17 +389,17 @@ class Recordings(BadData):
         self.check_all((
             case(b"", "is empty" + again),
             case(b"RIFF\0\0\0\0WAVEfmt " + struct.pack("<I", 999999) + bytes(100), "has a wrong header: a part of 999999 "
-                 "bytes at byte 20 ends behind the file" + again),
+                 "bytes at byte 20 ends after the file" + again),
             case(fixtures.wav(b""), "has no samples; record it again or remove it"),
             case(fixtures.wav(TONE, promised=2000000000), "is cut off: its header promises 2000000000 bytes of samples, "
                  "3200 are there" + again),
             case(fixtures.wav(TONE, rate=1), "has 1 samples a second; 100 to 768000 can be read"),
-            case(fixtures.wav(TONE, rate=0), "has a header that makes no sense, or samples in a form that libsndfile "
+            case(fixtures.wav(TONE, rate=0), "has an invalid header, or samples in a form that libsndfile "
                  "does not read" + convert),
-            case(fixtures.wav(TONE, channels=0), "has a header that makes no sense, or samples in a form that "
+            case(fixtures.wav(TONE, channels=0), "has an invalid header, or samples in a form that "
                  "libsndfile does not read" + convert),
             case(fixtures.wav(struct.pack("<100f", *[float("nan")] * 100), bits=32, form=3), "sample 0 is not a number"),
-            case(b"ID3\3" + bytes(200), "is no recording in WAV, FLAC, AIFF or OGG, whatever its name says: it begins "
+            case(b"ID3\3" + bytes(200), "is not in WAV, FLAC, AIFF or OGG, despite its name: it begins "
                  "with 0x49443303" + convert),
         ), "audio:s")
 
@@ -408,13 +408,13 @@ class Recordings(BadData):
             (lambda: self.put("s/a/1.mp3", b"?"), "s: has no recordings (looked for names that end in .wav, .flac, "
              ".aiff or .ogg, also in folders below); convert others, for example with ffmpeg -i FILE NEW.wav"),
             (lambda: (self.put_recordings(), os.symlink("..", self.path("s", "a", "up"))),
-             "s/a/up: is a link to a folder in which it lies itself; remove it"),
+             "s/a/up: is a link to a folder that contains it; remove it"),
             (lambda: (self.put_recordings(), os.mkdir(self.path("s", "c"))), "s: the folder c is empty: put the "
              "recordings of its class there, or remove it"),
             (lambda: self.put("s/a/1.wav", fixtures.wav(TONE)), "s: all recordings are of one class, 'a': there is "
-             "nothing to tell apart"),
+             "nothing to distinguish"),
             (lambda: (self.put_recordings(), self.put("s/a/x\n<b>\x1b[31m.wav", b"?")),
-             DAMAGED.format(1, 9) + "a/x?<b>?[31m.wav: is no recording"),
+             DAMAGED.format(1, 9) + "a/x?<b>?[31m.wav: is not"),
         ), "audio:s")
 
     def test_what_is_odd_and_good(self):
@@ -464,7 +464,7 @@ class Arrays(BadData):
         self.check_all((
             (archive((("x.npy", fixtures.npy("|O", (1,), pickle.dumps(Dangerous()))),
                       ("y.npy", fixtures.npy("<i8", (1,), bytes(8))))), "x.npy in a.npz: holds Python objects ('|O')"),
-            (archive((("../x.npy", b"?"),)), "a.npz: there is neither x.npy nor x_train.npy in it; save samples as x and "
+            (archive((("../x.npy", b"?"),)), "a.npz: has neither x.npy nor x_train.npy; save samples as x and "
              "targets as y"),
             (lambda: self.put("a.npz", b"PK\3\4" + bytes(100)), "a.npz: "),
         ), "npy:a.npz")
@@ -484,10 +484,10 @@ class Series(BadData):
             self.put("r/z.csv", "a,b\n1,2\n")
 
         self.check_all((
-            (rows("5,inf,1,a\n"), "0.csv: line 602: 'inf' of column x is not a finite number; mend it or remove the row"),
+            (rows("5,inf,1,a\n"), "0.csv: line 602: 'inf' of column x is not a finite number; fix it or remove the row"),
             (rows("5,oops,1,a\n"), "0.csv: line 602: 'oops' of column x is not a number; correct it, or name the column with "
              "--target if it is the label"),
-            (rows("5,1\n"), "r/0.csv: line 602 has 2 fields, but the lines before it have 4; mend or remove it"),
+            (rows("5,1\n"), "r/0.csv: line 602 has 2 fields, but the lines before it have 4; fix or remove it"),
             (other_columns, "z.csv: has 2 columns, but 0.csv has 4; all files of a series need the same"),
             (lambda: self.put_series(["%d,1,2,%s\n" % (i, "ab"[i % 2]) for i in range(10)]), "r: the longest of 1 files "
              "has 10 rows, fewer than a window of 16; use a smaller --window"),
@@ -510,7 +510,7 @@ class Series(BadData):
         for rows, count, line in ((STEADY[:1] + STEADY, 1, 3), (list(reversed(STEADY)), 599, 3)):
             self.put_series(rows)
             notes = self.found("series:r", "--window", "16")["notes"]
-            self.assertIn("the time goes back or stands still at %d rows, first at line %d of 0.csv; rows are taken in "
+            self.assertIn("the time does not increase at %d rows, first at line %d of 0.csv; rows are kept in "
                           "the order of the file" % (count, line), notes)
 
     def test_texts(self):

@@ -58,8 +58,8 @@ MALFORMED = (
      "with 0x00000903, expected 0x00000803" + AGAIN),
     (TRAIN_IMAGES, b"<html>not found</html>", "{}/train-images-idx3-ubyte: is not an IDX file of images: it begins "
      "with 0x3c68746d, expected 0x00000803" + AGAIN),
-    (TRAIN_IMAGES, labels(50), "{}/train-images-idx3-ubyte: holds labels (it begins with 0x00000801) where images "
-     "(0x00000803) belong; are the two files swapped?"),
+    (TRAIN_IMAGES, labels(50), "{}/train-images-idx3-ubyte: holds labels (it begins with 0x00000801) instead of images "
+     "(0x00000803); are the two files swapped?"),
     (TRAIN_LABELS, labels(49), "{}/train-images-idx3-ubyte holds 50 images, but {}/train-labels-idx1-ubyte 49 "
      "labels: they do not belong together; copy or download both again"),
     (TRAIN_IMAGES, images(50, height=27), "{}/train-images-idx3-ubyte holds images of 27 x 28 pixels, but "
@@ -73,7 +73,7 @@ MALFORMED = (
      "its content does%s" % (len(ZIPPED) - 20, AGAIN)),
     (TRAIN_IMAGES + ".gz", b"<html>not found</html>",
      "{}/train-images-idx3-ubyte.gz: is not a gzip file" + AGAIN),
-    (TRAIN_IMAGES, gzip.compress(images(50)), "{}/train-images-idx3-ubyte: is gzip'd though its name does not say so; "
+    (TRAIN_IMAGES, gzip.compress(images(50)), "{}/train-images-idx3-ubyte: is gzipped but its name lacks .gz; "
      "add .gz to its name"),
     (TRAIN_LABELS, None, "{}: not all files of MNIST are here; missing, plain and .gz: "
      "train-labels-idx1-ubyte"),
@@ -98,17 +98,17 @@ CIFAR_BAD = (
      "data_batch_5.bin"),
     ("cifar10", {"data_batch_2.bin": harness.cifar10(2) + bytes([10]) + bytes(3072)}, "{}/data_batch_2.bin: record 2 "
      "has label 10, out of range 0 to 9; is this a file of CIFAR-10, binary version? copy or download it again"),
-    ("cifar10", {"data_batch_2.bin": CIFAR100_RECORD * 2}, "{}/data_batch_2.bin: its 6148 bytes are no whole number of "
+    ("cifar10", {"data_batch_2.bin": CIFAR100_RECORD * 2}, "{}/data_batch_2.bin: its 6148 bytes are not a multiple of "
      "CIFAR-10's records of 3073, but of CIFAR-100's of 3074: write cifar100:DIR"),
     ("cifar100", {}, "{0}: holds files of CIFAR-10, none of CIFAR-100; write cifar10:{0}"),
-    ("cifar100", {"train.bin": CIFAR100_RECORD, "test.bin": harness.cifar10(2)}, "{}/test.bin: its 6146 bytes are no "
-     "whole number of CIFAR-100's records of 3074, but of CIFAR-10's of 3073: write cifar10:DIR"),
+    ("cifar100", {"train.bin": CIFAR100_RECORD, "test.bin": harness.cifar10(2)}, "{}/test.bin: its 6146 bytes are not "
+     "a multiple of CIFAR-100's records of 3074, but of CIFAR-10's of 3073: write cifar10:DIR"),
     ("cifar100", {"train.bin": b"\x14" + CIFAR100_RECORD[1:], "test.bin": CIFAR100_RECORD}, "{}/train.bin: record 0 has "
      "coarse label 20, out of range 0 to 19"),
     ("cifar100", {"train.bin": CIFAR100_RECORD, "test.bin": b"\x00\x64" + CIFAR100_RECORD[2:]}, "{}/test.bin: record 0 "
      "has fine label 100, out of range 0 to 99"),
     (None, {"train.bin": CIFAR100_RECORD, "test.bin": CIFAR100_RECORD}, "{0}: holds files of cifar10 and of cifar100; "
-     "say which is meant: cifar10:{0} or cifar100:{0}"),
+     "choose one: cifar10:{0} or cifar100:{0}"),
 )
 
 
@@ -201,9 +201,9 @@ class Data(BadInput):
 
     def test_what_images_cannot_become(self):
         for arguments, message, status in (
-                ("--augment turn", "--augment turn: unknown 'turn'; there is: ", 2),
+                ("--augment turn", "--augment turn: unknown 'turn'; known are: ", 2),
                 ("--augment crop,crop:2", "--augment crop,crop:2: 'crop' is given twice", 2),
-                ("--augment crop:65", "--augment crop:65: write crop or crop:N, N being 1 to 64 pixels", 2),
+                ("--augment crop:65", "--augment crop:65: write crop or crop:N, where N is 1 to 64 pixels", 2),
                 ("--augment crop:28", "--augment crop:28: must be smaller than the images, which have 28 x 28", 1),
                 ("--resize 7", "--resize 7: must be 8 to 1024 pixels", 2),
                 ("--resize 2000", "--resize 2000: must be 8 to 1024 pixels", 2),
@@ -227,7 +227,7 @@ class Data(BadInput):
                 ("./nowhere", "./nowhere: cannot open the data folder: No such file or directory"),
                 ("nowhere", "unknown data 'nowhere': use " + KINDS),
                 ("mnist:good/" + TRAIN_IMAGES, "is not a folder; name the folder that holds the data files"),
-                ("mnist:", "mnist: which folder? write mnist:DIR"),
+                ("mnist:", "mnist: no folder; write mnist:DIR"),
                 ("imagenet:good", "unknown data 'imagenet:good': use " + KINDS),
                 ("digits:0/5", "digits:0/5: write digits or digits:TRAIN/VALIDATION, each a number of samples "
                  "from 1 to 100000000, for example digits:10000/2000")):
@@ -504,7 +504,7 @@ class Checkpoints(BadInput):
                 os.symlink(target, place)
                 before = self.snapshot("elsewhere")
                 result = self.refused("run/%s: is a symbolic link" % name, "--resume", "run", "--steps", "20")
-                self.assertIn("put what it leads to in its place, or remove it", result.err)
+                self.assertIn("replace it with its target, or remove it", result.err)
                 with open(self.path("victim"), encoding="ascii") as file:
                     self.assertEqual(file.read(), "all there is")
                 self.assertEqual(self.snapshot("elsewhere"), before)

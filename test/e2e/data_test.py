@@ -73,7 +73,7 @@ class Data(harness.Case):
         found = json.loads(self.shoal("data", "cifar10:" + folder, "--json", "-").out)
         self.assertEqual(found["duplicates"]["validation"], 40)
         self.assertEqual(found["duplicates"]["first"][0], ["training 40", "validation 0"])
-        self.assertIn("40 of 40 validation samples are training samples too: what is measured with them is too good",
+        self.assertIn("40 of 40 validation samples are also training samples: results with them are too good",
                       found["warnings"])
         self.assertIn("warning: 40 of 40 validation", self.shoal("data", "cifar10:" + folder).out)
 

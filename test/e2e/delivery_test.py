@@ -202,8 +202,8 @@ class Delivery(harness.Case):
         first = self.train_on(*LONG, "--events", "steps")
         other = self.join(first.wait_for_token(), "--cache", "1M").wait()
         self.assertEqual(other.status, 1)
-        self.assertRegex(other.err, r"(?m)^shoal: .*mirrors: the data set needs \d+ bytes, the limit of the "
-                                    r"cache is 1048576 .*; raise --cache$")
+        self.assertRegex(other.err, r"(?m)^shoal: .*mirrors: the data set needs \d+ bytes, the "
+                                    r"cache is limited to 1048576 .*; raise --cache$")
         self.assert_goes_on(first)
 
     def test_a_lost_coordinator_costs_no_block(self):

@@ -108,11 +108,11 @@ def rule_breakers(version):
     return (
         ("noise", noise(5000), "a frame|reserved bytes"),
         ("a frame of 4 GiB", frame(announced=0xFFFFFFFF),
-         "a frame of 4294967295 bytes, where kind 1 has at most 262144"),
+         "a frame of 4294967295 bytes; kind 1 has at most 262144"),
         ("a message one byte too long", frame(announced=CONTROL_MAX + 1),
-         "a frame of 262145 bytes, where kind 1 has at most 262144"),
-        ("a state of 1 GiB", frame(kind=STATE, announced=1 << 30), "a frame that is not expected: kind 2"),
-        ("a segment", good + frame(bytes(64), SEGMENT), "a frame that is not expected: kind 3"),
+         "a frame of 262145 bytes; kind 1 has at most 262144"),
+        ("a state of 1 GiB", frame(kind=STATE, announced=1 << 30), "an unexpected frame: kind 2"),
+        ("a segment", good + frame(bytes(64), SEGMENT), "an unexpected frame: kind 3"),
         ("an unknown kind", frame(kind=10), "a frame of unknown kind 10"),
         ("a message with a raw frame's fields", FRAME.pack(0, CONTROL, 1, 0, 0, 0, 0, 0),
          "a control frame with the fields of a raw one"),
@@ -122,7 +122,7 @@ def rule_breakers(version):
         ("half a message", frame(good[FRAME.size:-3]), "malformed message"),
         ("an unknown message", message(99), "malformed message"),
         ("another protocol", hello(version, protocol=2), "malformed message.*protocol 2, this one 9"),
-        ("a name that is no UTF-8", hello(version, b"\xff\xfe"), "malformed message"),
+        ("a name that is not UTF-8", hello(version, b"\xff\xfe"), "malformed message"),
         ("a name that clears the screen", hello(version, b"\033[2J"), "malformed message"),
         ("a name of 1 MiB", frame(announced=1 << 20), "a frame of 1048576 bytes"),
         ("a notice before hello", message(NOTICE, notice()), "a message out of turn"),
@@ -306,7 +306,7 @@ class Strangers(Door):
                       whole.replace("shoal://", "shoal://[") + "]"):
             with self.subTest(token):
                 result = self.shoal("join", token, status=1)
-                self.assertIn("shoal: the join token was altered or cut: copy it again, whole\n", result.err)
+                self.assertIn("shoal: the join token was altered or cut: copy all of it again\n", result.err)
                 self.assertNotIn(whole.rsplit("/", 1)[1][:20], result.err)
         before = len(job.events.lines())
         self.complete(job, [job.join("good")])
@@ -319,7 +319,7 @@ class Strangers(Door):
             self.addCleanup(connection.close)
         slow = SlowSpeaker(job.address, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(501))
         self.addCleanup(slow.stop)
-        self.refuse(job, "too many connections that have not finished the handshake: the oldest gives way")
+        self.refuse(job, "too many connections that have not finished the handshake: the oldest is closed")
         good = job.join("good")
         job.wait_for_ready("good")
         # Nor does any of them stay: not even who says a little now and then.

@@ -177,7 +177,7 @@ class Trouble(Journal):
         database.close()
         result = self.train("--resume", "run", "--epochs", "2")
         self.assertEqual(result.summary["weights_hash"], whole["weights_hash"])
-        self.assertRegex(result.out + result.err, "version 99.*training goes on without a record of it")
+        self.assertRegex(result.out + result.err, "version 99.*training continues without a record")
         self.assertEqual(self.one("run", "SELECT max(step) FROM steps"), STEPS)
 
     def test_a_disk_that_is_full(self):
@@ -194,7 +194,7 @@ class Trouble(Journal):
         if result.status == 77:
             self.skipTest("a small disk cannot be mounted here: %s" % result.err.strip())
         self.assertEqual(result.status, 0, str(result))
-        self.assertEqual((result.out + result.err).count("training goes on without a record of it"), 1, str(result))
+        self.assertEqual((result.out + result.err).count("training continues without a record"), 1, str(result))
         self.assertEqual(self.summary(self.path("full.json"))["weights_hash"], whole["weights_hash"])
 
 

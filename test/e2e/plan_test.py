@@ -88,7 +88,7 @@ class Plan(harness.Case):
 
     def test_bench_refuses(self):
         for models, status, message in (
-                ("flounder", 2, "--models: unknown model 'flounder'; there is: "),
+                ("flounder", 2, "--models: unknown model 'flounder'; known are: "),
                 ("lenet,,mlp", 2, "--models: expected names with commas between them"),
                 ("lenet,mlp:7", 1, "model mlp:7: "),
         ):

@@ -149,7 +149,7 @@ class Predict(harness.Case):
                          "shoal: nan.npy: number 0 of sample 0 is NaN\n"
                          "shoal: xy/y_val.npy: is [20][2], but the run was trained with samples of [4][6][1]; save [N][4][6][1], "
                          "or one sample\n"
-                         "shoal: x.csv: is no array by its name; the run was trained with arrays: NAME.npy, or x in NAME.npz\n")
+                         "shoal: x.csv: is not named like an array; the run was trained with arrays: NAME.npy, or x in NAME.npz\n")
 
     def test_labels(self):
         draw = random.Random(9)
@@ -262,7 +262,7 @@ class Predict(harness.Case):
         self.assertEqual([line.split("  ")[0] for line in result.out.splitlines()], ["bad.csv, line 2", "bad.csv, line 5"])
         self.assertEqual(result.err.splitlines()[:4], [
             "shoal: bad.csv: line 3: 'many' in the column 'a' is not a number",
-            "shoal: bad.csv: line 4 has 2 fields, but the lines before it have 3; mend or remove it",
+            "shoal: bad.csv: line 4 has 2 fields, but the lines before it have 3; fix or remove it",
             "shoal: unknown.csv: line 1: columns that the run was trained with are missing: colour",
             "shoal: names.csv: line 1: columns that the run was trained with are missing: a, colour, b"])
         self.assertIn("nowhere.csv", result.err)
@@ -319,7 +319,7 @@ class Predict(harness.Case):
         out, err = process.communicate(timeout=30 * harness.PATIENCE)
         self.assertEqual(out.decode(), "line 9  %s\n" % expected[0])
         self.assertEqual(err.decode().splitlines(), [
-            "shoal: standard input: line 7 has 2 fields, but the lines before it have 3; mend or remove it",
+            "shoal: standard input: line 7 has 2 fields, but the lines before it have 3; fix or remove it",
             "shoal: standard input: line 8: 'many' in the column 'a' is not a number"])
         self.assertEqual(process.returncode, 1)
 
@@ -390,7 +390,7 @@ class Predict(harness.Case):
 
     def test_data_of_no_files(self):
         self.fit("lenet", "noise:1x28x28/10/64/16", "--steps", "1")
-        self.assertIn("the run was trained with noise, which has no single files",
+        self.assertIn("the run was trained with noise, which is not single files",
                       self.shoal("predict", "run", "x.png", status=1).err)
 
     def test_real_photos(self):

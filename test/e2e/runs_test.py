@@ -82,7 +82,7 @@ c    unreadable  -      -             -      -             -                    
 """)
         self.assertEqual(result.err, """\
 failed: out of paper
-unreadable: runs/c/run.db: its schema has version 9, this shoal knows version %d: use the one that wrote it
+unreadable: runs/c/run.db: its schema has version 9, this shoal knows version %d: use the shoal that wrote it
 """ % schema_version())
         runs = json.loads(self.shoal("runs", "--json", "-").out)["runs"]
         self.assertEqual([run["state"] for run in runs], ["complete", "failed", "unreadable"])

@@ -87,7 +87,7 @@ class Tables(Trained):
 
     def test_columns_that_are_missing(self):
         self.write("target.csv", self.COLUMNS[:3], self.rows)
-        self.assertIn("target.csv: there is no column 'size', the target, which answers are compared with; add it with the true "
+        self.assertIn("target.csv: there is no column 'size', the target; add it with the true "
                       "values", self.shoal("eval", "run", "table:target.csv", status=1).err)
         self.write("inputs.csv", ("colour", "size"), self.rows)
         self.assertIn("inputs.csv: columns that the run was trained with are missing: a, b",

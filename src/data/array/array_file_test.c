@@ -105,7 +105,7 @@ static void what_is_missing_is_said(void **state)
     assert_fails(sh_array_open(&array, scratch_folder, "y"), SH_NOT_FOUND, "y.npy: cannot open");
     assert_fails(sh_array_open(&array, places[1], "y"), SH_NOT_FOUND, "1.npz: has no member y.npy");
     snprintf(path, sizeof path, "%s/x.npy", scratch_folder);
-    assert_fails(sh_array_open(&array, path, "x"), SH_FORMAT, "x.npy: is no .npz archive");
+    assert_fails(sh_array_open(&array, path, "x"), SH_FORMAT, "x.npy: is not an .npz archive");
     snprintf(path, sizeof path, "%s/y.npy", scratch_folder);
     assert_int_equal(mkdir(path, 0700), 0);
     assert_fails(sh_array_open(&array, scratch_folder, "y"), SH_FORMAT, "y.npy: is not a file");

@@ -41,8 +41,8 @@ static sh_status open_array(sh_array *x, const char *path)
         return sh_array_open_file(x, path);
     if (!ends_in(path, ".npz"))
         return sh_fail(SH_FORMAT,
-                       "%s: is no array by its name; the run was trained with arrays: NAME.npy, or "
-                       "x in NAME.npz",
+                       "%s: is not named like an array; the run was trained with arrays: NAME.npy, "
+                       "or x in NAME.npz",
                        path);
     sh_status status = sh_array_open(x, path, "x");
     if (status == SH_NOT_FOUND)

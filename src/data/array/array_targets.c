@@ -86,7 +86,7 @@ static sh_status choose_kind(sh_array_targets *t, const survey *s, const sh_arra
     sh_target kind = SH_TARGET_NUMBERS;
     if (task[0] != '\0') {
         if (!sh_target_find(&kind, task))
-            return sh_fail(SH_INVALID, "--task %s: there is no such task", task);
+            return sh_fail(SH_INVALID, "--task %s: no such task", task);
     } else if (wide) {
         kind = !s->binary ? SH_TARGET_NUMBERS : s->one_hot ? SH_TARGET_CLASS : SH_TARGET_LABELS;
     } else if (y->header.kind != SH_NPY_FLOAT) {
@@ -94,18 +94,17 @@ static sh_status choose_kind(sh_array_targets *t, const survey *s, const sh_arra
     }
     if (kind == SH_TARGET_LABELS && !s->binary)
         return sh_fail(SH_INVALID,
-                       "%s: holds other numbers than 0 and 1, which --task multi-label "
-                       "needs",
-                       y->name);
+                       "%s: --task multi-label needs 0 and 1, but it holds other numbers", y->name);
     if (kind == SH_TARGET_CLASS && wide && !(s->binary && s->one_hot))
         return sh_fail(SH_INVALID,
                        "%s: has %u columns without exactly one 1 in each row; classes are whole "
                        "numbers in one dimension, or one-hot rows",
                        y->name, t->columns);
     if (kind == SH_TARGET_CLASS && !wide && !s->whole)
-        return sh_fail(SH_INVALID,
-                       "%s: holds numbers that are not whole, so no classes; use --task regression",
-                       y->name);
+        return sh_fail(
+            SH_INVALID,
+            "%s: holds numbers that are not whole, which cannot be classes; use --task regression",
+            y->name);
     if (kind == SH_TARGET_CLASS && s->many)
         return sh_fail(SH_LIMIT,
                        "%s: holds more than %d different numbers, too many for classes; use "

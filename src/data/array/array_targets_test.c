@@ -113,7 +113,7 @@ static void numbers_are_standardised(void **state)
                            "{\"name\":\"y[1]\",\"mean\":5.0,\"deviation\":1.0}]}");
     sh_array_targets_release(&targets);
     assert_fails(find(&targets, &y, "classification"), SH_INVALID, "without exactly one 1");
-    assert_fails(find(&targets, &y, "multi-label"), SH_INVALID, "other numbers than 0 and 1");
+    assert_fails(find(&targets, &y, "multi-label"), SH_INVALID, "multi-label needs 0 and 1");
     sh_array_close(&y);
 }
 
@@ -146,7 +146,11 @@ static void bad_targets_are_refused(void **state)
     } cases[] = {
         {"(4,)", {0, 1, (double)NAN, 1}, "", SH_NUMERIC, "y.npy: the target of sample 2 is NaN"},
         {"(2, 2)", {0, 1, 2, HUGE_VAL}, "", SH_NUMERIC, "target of sample 1 is infinite"},
-        {"(4,)", {0, 0.5, 1, 1}, "classification", SH_INVALID, "not whole, so no classes"},
+        {"(4,)",
+         {0, 0.5, 1, 1},
+         "classification",
+         SH_INVALID,
+         "not whole, which cannot be classes"},
         {"(4,)", {3, 3, 3, 3}, "classification", SH_INVALID, "all samples are of one class, 3"},
         {"(2, 2, 1)", {0}, "", SH_INVALID, "has 3 dimensions"},
         {"()", {0}, "", SH_INVALID, "has 0 dimensions"},

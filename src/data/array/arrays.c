@@ -93,7 +93,7 @@ static sh_status open_pair(arrays_source *s, sh_split split, const char *const *
         snprintf(name, sizeof name, "y%s", *endings);
         SH_TRY(open_if_there(&s->y[split], &has_targets, s->base.place, name));
         if (split == SH_SPLIT_VALIDATION && has_targets != s->has_targets)
-            return sh_fail(SH_NOT_FOUND, "%s: there is %s without the other split's; save both",
+            return sh_fail(SH_NOT_FOUND, "%s: has %s, but not the other split's; save both",
                            s->base.place, has_targets ? s->y[split].name : s->y[0].name);
         s->has_targets = has_targets;
     }
@@ -111,15 +111,14 @@ static sh_status open_arrays(arrays_source *s, const char *task)
     SH_TRY(open_pair(s, SH_SPLIT_TRAIN, first, &there));
     if (!there)
         return sh_fail(SH_NOT_FOUND,
-                       "%s: there is neither x.npy nor x_train.npy in it; save samples as x and "
-                       "targets as y",
+                       "%s: has neither x.npy nor x_train.npy; save samples as x and targets as y",
                        s->base.place);
     SH_TRY(open_pair(s, SH_SPLIT_VALIDATION, second, &s->splits));
     const char *reconstruction = sh_target_name(SH_TARGET_SAMPLE);
     if (s->has_targets || strcmp(task, reconstruction) == 0)
         return SH_OK;
     return sh_fail(SH_NOT_FOUND,
-                   "%s: there is %s without targets; save them as y, or learn to reconstruct the "
+                   "%s: has %s without targets; save them as y, or learn to reconstruct the "
                    "samples with --task %s",
                    s->base.place, s->x[0].name, reconstruction);
 }
@@ -251,10 +250,9 @@ static sh_status split_rows(arrays_source *s, double part)
         s->rows[items[i].split][in[items[i].split]++] = i;
     for (int i = 0; i < SH_SPLITS; i++)
         s->base.info.count[i] = in[i];
-    status = note(s,
-                  "there is no x_val or x_test: %u of %u samples validate, chosen by their "
-                  "numbers",
-                  in[SH_SPLIT_VALIDATION], count);
+    status = note(
+        s, "there is no x_val or x_test: %u of %u samples, chosen by number, are for validation",
+        in[SH_SPLIT_VALIDATION], count);
 done:
     free(items);
     free(names);
@@ -264,8 +262,8 @@ done:
 /* Notes the classes that a split lacks. in[2][classes] counts training and validation samples. */
 static sh_status note_classes(const arrays_source *s, const uint32_t *in)
 {
-    static const char *const what[] = {"are in neither split", "are in the validation split alone",
-                                       "are in the training split alone"};
+    static const char *const what[] = {"are in neither split", "are only in the validation split",
+                                       "are only in the training split"};
     const uint32_t classes = s->targets.outputs;
     const json_t *names = json_object_get(s->base.about, "classes");
     for (int kind = 0; kind < 3; kind++) {

@@ -123,10 +123,11 @@ static void features_are_standardised(void **state)
         assert_true(fabs(squares[f] / info->count[0] - (f == 1 ? 0 : 1)) < 1e-5);
     }
     char expected[256];
-    snprintf(expected, sizeof expected,
-             "there is no x_val or x_test: %u of 200 samples validate, chosen by their numbers\n"
-             "1 of 3 features never change in the training samples\n",
-             info->count[1]);
+    snprintf(
+        expected, sizeof expected,
+        "there is no x_val or x_test: %u of 200 samples, chosen by number, are for validation\n"
+        "1 of 3 features never change in the training samples\n",
+        info->count[1]);
     assert_notes(data, expected);
     sh_dataset_close(data);
 }
@@ -204,8 +205,8 @@ static void classes_that_are_missing_are_noted(void **state)
     assert_ok(open_data(&data, NULL));
     assert_int_equal(sh_dataset_about(data)->outputs, 6);
     assert_notes(data, "1 of 6 classes are in neither split: 2\n"
-                       "1 of 6 classes are in the validation split alone: 4\n"
-                       "1 of 6 classes are in the training split alone: 3\n");
+                       "1 of 6 classes are only in the validation split: 4\n1 of 6 classes are "
+                       "only in the training split: 3\n");
     sh_dataset_close(data);
 }
 
@@ -259,12 +260,12 @@ static void arrays_that_are_missing_are_named(void **state)
     static const float x[4] = {1, 2, 3, 4};
     static const int32_t y[4] = {0, 1, 0, 1};
     sh_dataset *data;
-    assert_fails(open_data(&data, NULL), SH_NOT_FOUND, "there is neither x.npy nor x_train.npy");
+    assert_fails(open_data(&data, NULL), SH_NOT_FOUND, "has neither x.npy nor x_train.npy");
     write_named("x_train", "<f4", "(4, 1)", x, sizeof x);
     assert_fails(open_data(&data, NULL), SH_NOT_FOUND, "--task reconstruction");
     write_named("y_train", "<i4", "(4,)", y, sizeof y);
     write_named("x_test", "<f4", "(4, 1)", x, sizeof x);
-    assert_fails(open_data(&data, NULL), SH_NOT_FOUND, "y_train.npy without the other split's");
+    assert_fails(open_data(&data, NULL), SH_NOT_FOUND, "y_train.npy, but not the other split's");
     write_named("y_test", "<i4", "(4,)", y, sizeof y);
     write_named("x_test", "<f4", "(4, 1, 1)", x, sizeof x);
     assert_fails(open_data(&data, NULL), SH_MISMATCH, "different shapes");

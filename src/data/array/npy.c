@@ -97,8 +97,9 @@ static sh_status read_dimension(uint64_t *dimension, reader *in)
             __builtin_add_overflow(value, (uint64_t)(*in->at - '0'), &value))
             return sh_fail(SH_LIMIT, "has a dimension that does not fit into 64 bits");
     if (in->at == first)
-        return sh_fail(SH_FORMAT, "has a shape with something else than whole numbers; save the "
-                                  "array again with numpy.save");
+        return sh_fail(
+            SH_FORMAT,
+            "has a shape that is not whole numbers; save the array again with numpy.save");
     if (in->at < in->end && *in->at == 'L') /* written by Python 2 */
         in->at++;
     *dimension = value;
@@ -201,7 +202,7 @@ static sh_status read_dictionary(sh_npy_header *header, reader *in)
                            keys[i]);
     skip_blanks(in);
     return in->at == in->end ? SH_OK
-                             : sh_fail(SH_FORMAT, "has more behind the dictionary of its header; "
+                             : sh_fail(SH_FORMAT, "has data after the dictionary of its header; "
                                                   "save the array again with numpy.save");
 }
 

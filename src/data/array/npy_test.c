@@ -82,7 +82,7 @@ static void bad_headers_are_refused(void **state)
         {WITH("'<f4'", "(4294967296, 4294967296)"), SH_LIMIT, "more numbers than 64 bits"},
         {WITH("'<f4'", "(99999999999999999999,)"), SH_LIMIT, "does not fit into 64 bits"},
         {WITH("'<f4'", "(1,1,1,1,1,1,1,1,1)"), SH_LIMIT, "more than 8 dimensions"},
-        {WITH("'<f4'", "(-1,)"), SH_FORMAT, "something else than whole numbers"},
+        {WITH("'<f4'", "(-1,)"), SH_FORMAT, "is not whole numbers"},
         {WITH("'<f4'", "(1.5,)"), SH_FORMAT, "should be ')'"},
         {WITH("'<f4'", "(2,)"), SH_CORRUPT, "cut off: "},
         {WITH("'<f4'", "[1]"), SH_FORMAT, "should be '('"},
@@ -103,7 +103,7 @@ static void bad_headers_are_refused(void **state)
         {"{'descr': '<f4', 'descr': '<f4'}", SH_FORMAT, "a second entry 'descr'"},
         {"{'code': '<f4'}", SH_FORMAT, "an unknown entry 'code'"},
         {"__import__('os')", SH_FORMAT, "byte 0 of its dictionary should be '{'"},
-        {WITH("'<f4'", "(1,)") " + x", SH_FORMAT, "more behind the dictionary"},
+        {WITH("'<f4'", "(1,)") " + x", SH_FORMAT, "data after the dictionary"},
         {"", SH_FORMAT, "should be '{'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -80,8 +80,9 @@ static sh_status find_directory(directory *d, int fd, uint64_t file_bytes)
     if (file_bytes >= sizeof first)
         SH_TRY(sh_extent_read_all(fd, 0, first, sizeof first));
     if (memcmp(first, "PK\3\4", 4) != 0 && memcmp(first, "PK\5\6", 4) != 0)
-        return sh_fail(SH_FORMAT, "is no .npz archive: it does not begin with PK; save it with "
-                                  "numpy.savez");
+        return sh_fail(
+            SH_FORMAT,
+            "is not an .npz archive: it does not begin with PK; save it with numpy.savez");
     uint8_t *tail = malloc(count);
     if (tail == NULL)
         return sh_fail_memory(count, "the end of an archive");

@@ -41,8 +41,7 @@ bool sh_photo_is_named(const char *name)
 sh_status sh_photo_check(uint64_t width, uint64_t height, uint64_t most)
 {
     if (width == 0 || height == 0)
-        return sh_fail(SH_CORRUPT,
-                       "is damaged: it says that it has %" PRIu64 " x %" PRIu64 " pixels", width,
+        return sh_fail(SH_CORRUPT, "is damaged: it claims %" PRIu64 " x %" PRIu64 " pixels", width,
                        height);
     if (width > SH_FIT_PHOTO_SIDE_MOST || height > SH_FIT_PHOTO_SIDE_MOST || width * height > most)
         return sh_fail(SH_CORRUPT,
@@ -93,11 +92,10 @@ static sh_status fail_unknown(const uint8_t *bytes, size_t count)
         const size_t length = strlen(others[i].magic);
         if (count >= others[i].at + length &&
             memcmp(bytes + others[i].at, others[i].magic, length) == 0)
-            return sh_fail(SH_FORMAT, "is %s, which is not read; convert it to JPEG or PNG",
+            return sh_fail(SH_FORMAT, "is %s, which is not supported; convert it to JPEG or PNG",
                            others[i].name);
     }
-    return sh_fail(SH_FORMAT,
-                   "is no image that is read: neither JPEG, PNG, PPM, PGM, BMP nor WebP");
+    return sh_fail(SH_FORMAT, "is not a supported image: JPEG, PNG, PPM, PGM, BMP or WebP");
 }
 
 sh_status sh_photo_decode(uint8_t *sample, const sh_photo_form *form, const uint8_t *bytes,

@@ -80,7 +80,7 @@ static sh_status read_head(bmp *b, const uint8_t *bytes, size_t count)
     *b = (bmp){.bytes = bytes, .count = count};
     const uint32_t head = number_at(bytes + FIRST_HEAD, 4);
     if (head != SHORT_HEAD && head < LONG_HEAD)
-        return sh_fail(SH_CORRUPT, "is a damaged BMP: its head cannot have %u bytes", head);
+        return sh_fail(SH_CORRUPT, "is a damaged BMP: its header cannot have %u bytes", head);
     if (count < FIRST_HEAD + head)
         return fail_cut();
     const bool is_short = head == SHORT_HEAD;
@@ -98,8 +98,8 @@ static sh_status read_head(bmp *b, const uint8_t *bytes, size_t count)
         packing == MASKS && b->bits == 32 && count >= MASKS_AT + 12 && are_usual(bytes + MASKS_AT);
     if ((b->bits != 8 && b->bits != 24 && b->bits != 32) || (packing != 0 && !masked))
         return sh_fail(SH_FORMAT,
-                       "is a BMP of %u bits with compression %u; 8, 24 and 32 bits without are "
-                       "read: convert it to PNG",
+                       "is a BMP of %u bits with compression %u; 8, 24 and 32 bits without "
+                       "compression are read: convert it to PNG",
                        b->bits, packing);
     b->stride = ((size_t)b->width * b->bits / 8 + 3) / 4 * 4;
     if (b->pixels_at > count || (count - b->pixels_at) / b->stride < b->height)

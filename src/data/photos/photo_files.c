@@ -131,8 +131,8 @@ static sh_status walk_folder(walk *w, const struct stat *about)
             return keep_first(&w->files->loop, w->files, w->path + w->root);
     if (w->depth == DEPTH_MOST || ++w->files->folders > FOLDERS_MOST)
         return sh_fail(SH_LIMIT,
-                       "%.500s: folders lie more than %d deep, or are more than %d; are "
-                       "there links in circles?",
+                       "%.500s: folders are nested more than %d deep, or number more than %d; do "
+                       "links form a loop?",
                        w->path, DEPTH_MOST, FOLDERS_MOST);
     DIR *entries = opendir(w->path);
     if (entries == NULL)

@@ -80,7 +80,8 @@ static void folders_are_not_too_deep(void **state)
     photo_put(&s, strcat(name, "1.png"), 1);
     snprintf(folder, sizeof folder, "%.4000s/photos", s.folder);
     sh_photo_files_init(&files);
-    assert_fails(sh_photo_files_add(&files, folder, ""), SH_LIMIT, "folders lie more than 32 deep");
+    assert_fails(sh_photo_files_add(&files, folder, ""), SH_LIMIT,
+                 "folders are nested more than 32 deep");
     sh_photo_files_release(&files);
     char below[SCRATCH_BYTES];
     memset(below, 'x', sizeof below - 1);

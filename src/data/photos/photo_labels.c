@@ -110,7 +110,7 @@ static sh_status take_header(reading *r)
     if (labels->header != NULL) {
         for (size_t i = 0; i < count || i < labels->header_count; i++)
             if (count != labels->header_count || strcmp(labels->header[i], r->fields[i]) != 0)
-                return sh_fail(SH_FORMAT, "%s:%u: has other columns than the labels before it",
+                return sh_fail(SH_FORMAT, "%s:%u: its columns differ from those of earlier labels",
                                r->name, r->line);
         return SH_OK;
     }
@@ -248,7 +248,7 @@ static sh_status parse_lines(reading *r, const csv_calls *calls, struct csv_pars
     SH_TRY(r->status);
     r->line -= r->line > 1; /* a last row without a newline ends in the last line */
     if (calls->csv_fini(parser, on_field, on_row, r) != 0)
-        return sh_fail(SH_FORMAT, "%s: a quote is opened and never closed", r->name);
+        return sh_fail(SH_FORMAT, "%s: a quote is never closed", r->name);
     SH_TRY(r->status);
     return r->is_first ? sh_fail(SH_FORMAT, "%s: has no header and no rows", r->name) : SH_OK;
 }
@@ -290,7 +290,7 @@ sh_status sh_photo_labels_read(sh_photo_labels *labels, const char *folder, cons
     char *bytes = NULL;
     if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode) ||
         about.st_size > (off_t)SH_PHOTO_LABELS_BYTES)
-        SH_TRY_DONE(sh_fail(SH_INVALID, "%s: is no regular file of at most %u MB", path,
+        SH_TRY_DONE(sh_fail(SH_INVALID, "%s: is not a regular file of at most %u MB", path,
                             SH_PHOTO_LABELS_BYTES >> 20));
     bytes = malloc((size_t)about.st_size + 1);
     if (bytes == NULL)
@@ -379,7 +379,7 @@ static sh_status make_classes(sh_photo_targets *t, const sh_photo_labels *labels
     }
     return names->count >= 2
                ? SH_OK
-               : sh_fail(SH_INVALID, "there is one class; classification takes two or more");
+               : sh_fail(SH_INVALID, "there is only one class; classification needs two or more");
 }
 
 /* Checks that `count` values for each row are within the limits. */
@@ -388,8 +388,7 @@ static sh_status check_values(const sh_photo_labels *labels, size_t count)
     if (count == 0)
         return sh_fail(SH_INVALID, "no photo has a label");
     if (count > SH_LABEL_NAMES_MOST || labels->count > VALUES_MOST / count)
-        return sh_fail(SH_LIMIT, "%zu labels of %zu photos are more than can be read", count,
-                       labels->count);
+        return sh_fail(SH_LIMIT, "%zu labels of %zu photos are too many", count, labels->count);
     return SH_OK;
 }
 
@@ -478,11 +477,11 @@ sh_status sh_photo_labels_decide(sh_photo_targets *targets, const sh_photo_label
     const sh_label_kind kind = kind_of(labels);
     sh_photo_targets fresh = {.target = choose(labels, kind)};
     if (task[0] != '\0' && !sh_target_find(&fresh.target, task))
-        return sh_fail(SH_INVALID, "--task %s: there is no such task", task);
+        return sh_fail(SH_INVALID, "--task %s: no such task", task);
     if (fresh.target == SH_TARGET_CLASS && labels->label_count > 1)
         return sh_fail(SH_INVALID,
-                       "classification needs one column of labels, and there are %zu; name it with "
-                       "--target",
+                       "classification needs one column of labels, but there are %zu; choose one "
+                       "with --target",
                        labels->label_count);
     const bool bits =
         fresh.target == SH_TARGET_LABELS && kind <= SH_LABEL_BIT && labels->label_count > 1;

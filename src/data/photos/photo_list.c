@@ -64,11 +64,11 @@ static void note_left_out(maker *m)
 {
     const sh_photo_files *files = &m->list->files;
     if (files->others > 0)
-        note(m, "%zu file%s left out, by name no photo%s: %s%s", files->others,
+        note(m, "%zu file%s left out, not named as photo%s: %s%s", files->others,
              files->others > 1 ? "s" : "", files->others > 1 ? "s" : "",
              files->other == NULL ? "?" : files->other, files->others > 1 ? ", ..." : "");
     if (files->loop != NULL)
-        note(m, "%s is a link to a folder above it and left out", files->loop);
+        note(m, "%s is left out: it links to a folder above it", files->loop);
 }
 
 /* --- parts --- */
@@ -87,8 +87,7 @@ static sh_status find_labels(const char **found, maker *m, const char *below)
         if (length < 0 || (size_t)length >= sizeof path || stat(path, &about) != 0)
             continue;
         if (*found != NULL)
-            return sh_fail(SH_INVALID,
-                           "%s: holds labels.csv and metadata.csv; keep the one that is meant",
+            return sh_fail(SH_INVALID, "%s: holds both labels.csv and metadata.csv; keep only one",
                            m->folder);
         *found = sh_arena_text(&m->list->files.names, path + strlen(m->folder) + 1);
         if (*found == NULL)
@@ -123,7 +122,7 @@ static sh_status add_splits(maker *m, const sh_photo_folders *top)
         if (!has(top, names[i]))
             continue;
         if (validation != NULL) {
-            note(m, "%s/ is left out: %s/ validates", names[i], validation);
+            note(m, "%s/ is left out: %s/ is for validation", names[i], validation);
             continue;
         }
         SH_TRY(add_part(m, names[i], SH_SPLIT_VALIDATION));
@@ -140,7 +139,7 @@ static sh_status add_splits(maker *m, const sh_photo_folders *top)
         if (strcmp(top->names[i], "train") != 0 && strcmp(top->names[i], "val") != 0 &&
             strcmp(top->names[i], "valid") != 0 && strcmp(top->names[i], "validation") != 0 &&
             strcmp(top->names[i], "test") != 0)
-            note(m, "%s/ is left out: it is beside train/", top->names[i]);
+            note(m, "%s/ is left out: it is next to train/", top->names[i]);
     if (validation == NULL)
         m->parts[0].split = UNDECIDED;
     return SH_OK;
@@ -204,8 +203,8 @@ static sh_status add_class(maker *m, const part *p, const char *name)
     m->in[class][p->split] += (uint32_t)(files->count - before);
     if (files->count == before && files->others > others)
         sh_complaints_add(&m->bad,
-                          "%s/ holds no photos, only files of other kinds (%zu); convert pictures "
-                          "among them to JPEG or PNG",
+                          "%s/ holds no photos, only files of other kinds (%zu); convert any "
+                          "pictures to JPEG or PNG",
                           below, files->others - others);
     else if (files->count == before)
         sh_complaints_add(&m->bad,
@@ -219,17 +218,16 @@ static void check_classes(maker *m)
     for (size_t i = 0; i < m->class_count && splits; i++) {
         const uint32_t *in = m->in[i];
         if (in[SH_SPLIT_TRAIN] == 0 && in[SH_SPLIT_VALIDATION] > 0)
-            sh_complaints_add(&m->bad,
-                              "class %s is in %s/ alone: there is nothing to learn it from",
+            sh_complaints_add(&m->bad, "class %s is only in %s/: it cannot be learnt",
                               m->classes[i], m->parts[1].below);
         if (in[SH_SPLIT_TRAIN] > 0 && in[SH_SPLIT_VALIDATION] == 0)
-            note(m, "class %s is in train/ alone: it is never validated", m->classes[i]);
+            note(m, "class %s is only in train/: it is never validated", m->classes[i]);
     }
     for (size_t i = 0; i < m->class_count && !splits; i++)
         if (m->in[i][m->parts[0].split] == 1)
-            note(m, "class %s has one photo: it is never validated", m->classes[i]);
+            note(m, "class %s has only one photo: it is never validated", m->classes[i]);
     if (m->class_count == 1)
-        sh_complaints_add(&m->bad, "there is one class, %s; classification takes two or more",
+        sh_complaints_add(&m->bad, "there is only one class, %s; classification needs two or more",
                           m->classes[0]);
 }
 
@@ -264,18 +262,17 @@ static sh_status read_classes(maker *m)
     for (size_t p = 0; p < m->part_count; p++) {
         const part *each = &m->parts[p];
         if (each->folders.photos > 0 && m->class_count > 0)
-            sh_complaints_add(&m->bad, "%zu of its photos in no class's folder: %s%s%s",
+            sh_complaints_add(&m->bad, "%zu of its photos are not in a class folder: %s%s%s",
                               each->folders.photos, each->below, each->below[0] == '\0' ? "" : "/",
                               each->folders.photo == NULL ? "?" : each->folders.photo);
         for (size_t i = 0; i < each->folders.count; i++)
             SH_TRY(add_class(m, each, each->folders.names[i]));
     }
     if (m->class_count == 0) {
-        sh_complaints_add(&m->bad,
-                          m->parts[0].folders.photos > 0
-                              ? "its photos have no labels: they lie in a folder for each class, "
-                                "or have a row each in labels.csv"
-                              : "holds no folders of photos and no labels.csv");
+        sh_complaints_add(&m->bad, m->parts[0].folders.photos > 0
+                                       ? "its photos have no labels: put them into a folder for "
+                                         "each class, or give each a row in labels.csv"
+                                       : "holds no folders of photos and no labels.csv");
         return SH_OK;
     }
     list->target = SH_TARGET_CLASS;
@@ -529,7 +526,7 @@ static sh_status read_parts(maker *m)
     sh_target target = SH_TARGETS;
     const char *task = m->options->task == NULL ? "" : m->options->task;
     if (task[0] != '\0' && !sh_target_find(&target, task))
-        return sh_fail(SH_INVALID, "--task %s: there is no such task", task);
+        return sh_fail(SH_INVALID, "--task %s: no such task", task);
     if (target == SH_TARGET_SAMPLE) {
         m->list->target = target;
         return add_all(m);
@@ -539,7 +536,7 @@ static sh_status read_parts(maker *m)
             return read_labels(m, task);
     if (target != SH_TARGETS && target != SH_TARGET_CLASS)
         return sh_fail(SH_INVALID,
-                       "%s: --task %s needs labels.csv: folders of classes say one class each",
+                       "%s: --task %s needs labels.csv: folders of classes give one class each",
                        m->folder, task);
     return read_classes(m);
 }

@@ -167,17 +167,17 @@ static const struct {
     const char *part;
 } refusals[] = {
     {{{NULL, NULL}}, {0}, "/photos: holds no folders of photos and no labels.csv"},
-    {{{"1.png", NULL}}, {0}, "/photos: its photos have no labels: they lie in a folder"},
+    {{{"1.png", NULL}}, {0}, "/photos: its photos have no labels: put them into a folder"},
     {{{"a/1.png", NULL}, {"a/2.png", NULL}},
      {0},
-     "/photos: there is one class, a; classification takes two or more"},
+     "/photos: there is only one class, a; classification needs two or more"},
     {{{"a/1.png", NULL}, {"b/", NULL}, {"c/1.txt", "?"}},
      {0},
      "/photos: b/ holds no photos; put those of its class there, or remove it; c/ holds no photos, "
      "only files of other kinds (1)"},
     {{{"a/1.png", NULL}, {"b/1.png", NULL}, {"2.png", NULL}},
      {0},
-     "1 of its photos in no class's folder: 2.png"},
+     "1 of its photos are not in a class folder: 2.png"},
     {{{"train/a/1.png", NULL},
       {"train/b/1.png", NULL},
       {"val/a/1.png", NULL},
@@ -185,12 +185,11 @@ static const struct {
       {"val/c/1.png", NULL},
       {"val/d/1.png", NULL}},
      {0},
-     "class c is in val/ alone: there is nothing to learn it from; class d is in val/ alone"},
+     "class c is only in val/: it cannot be learnt; class d is only in val/"},
     {{{"a/1.txt", "?"}, {"b/2.gif", "?"}}, {0}, "there are no photos (.jpg .jpeg .png"},
     {{{"a/1.heic", "?"}, {"a/2.heic", "?"}},
      {0},
-     "a/ holds no photos, only files of other kinds (2); convert pictures among them to JPEG or "
-     "PNG"},
+     "a/ holds no photos, only files of other kinds (2); convert any pictures to JPEG or PNG"},
     {{{"a/Thumbs.db", "?"}, {"a/desktop.ini", "?"}, {"a/.DS_Store", "?"}},
      {0},
      "a/ holds no photos; put those of its class there"},
@@ -202,7 +201,7 @@ static const struct {
      "--task regression needs labels.csv"},
     {{{"a/1.png", NULL}, {"labels.csv", "file_name,l\na/1.png,x\n"}, {"metadata.csv", "?"}},
      {0},
-     "holds labels.csv and metadata.csv; keep the one"},
+     "holds both labels.csv and metadata.csv; keep only one"},
     {{{"a.png", NULL},
       {"b.png", NULL},
       {"c.png", NULL},
@@ -224,7 +223,7 @@ static const struct {
      "labels.csv:1: the header has no column of labels beside file_name"},
     {{{"a.png", NULL}, {"labels.csv", "file_name,l\na.png,\"x\n"}},
      {0},
-     "labels.csv: a quote is opened and never closed"},
+     "labels.csv: a quote is never closed"},
     {{{"a.png", NULL}, {"labels.csv", "file_name,l\na.png,x\"y\n"}},
      {0},
      "labels.csv:2: a quote stands inside a field"},
@@ -234,7 +233,7 @@ static const struct {
      "labels.csv:3: 'b.png' has no class"},
     {{{"a.png", NULL}, {"b.png", NULL}, {"labels.csv", "file_name,l\na.png,x\nb.png,x\n"}},
      {0},
-     "there is one class; classification takes two"},
+     "there is only one class; classification needs two"},
     {{{"a.png", NULL}, {"b.png", NULL}, {"labels.csv", "file_name,l\na.png,1\nb.png,x y\n"}},
      {.task = "regression"},
      "labels.csv:3: 'x y' is not a number, which regression needs"},
@@ -243,13 +242,13 @@ static const struct {
      "--target: labels.csv has no column of labels called 'm'"},
     {{{"a.png", NULL}, {"b.png", NULL}, {"labels.csv", "file_name,l,m\na.png,1,2\nb.png,1,2\n"}},
      {.task = "classification"},
-     "classification needs one column of labels, and there are 2; name it with --target"},
+     "classification needs one column of labels, but there are 2; choose one with --target"},
     {{{"train/a.png", NULL}, {"train/labels.csv", "file_name,l\na.png,1\n"}, {"val/x/b.png", NULL}},
      {0},
      "val/ has no labels.csv, but the other one has"},
     {{{"a.png", NULL}, {"labels.csv", "file_name,l\na.png,1\n"}},
      {.task = "painting"},
-     "--task painting: there is no such task"},
+     "--task painting: no such task"},
 };
 
 /* One error lists all problems and remedies. */
@@ -287,11 +286,11 @@ static void odd_things_are_noted(void **state)
     assert_int_equal(symlink("..", photo_path(&s, "train/a/up")), 0);
     assert_ok(make(&list, &s, NULL));
     char *notes = json_dumps(json_object_get(list->about, "notes"), JSON_COMPACT);
-    assert_string_equal(notes, "[\"test/ is left out: val/ validates\","
-                               "\"more/ is left out: it is beside train/\","
-                               "\"class b is in train/ alone: it is never validated\","
-                               "\"1 file left out, by name no photo: train/b/notes?.txt\","
-                               "\"train/a/up is a link to a folder above it and left out\"]");
+    assert_string_equal(notes,
+                        "[\"test/ is left out: val/ is for validation\",\"more/ is left out: it is "
+                        "next to train/\",\"class b is only in train/: it is never validated\",\"1 "
+                        "file left out, not named as photo: train/b/notes?.txt\",\"train/a/up is "
+                        "left out: it links to a folder above it\"]");
     free(notes);
     sh_photo_list_free(list);
     fixture_remove(&s);

@@ -24,7 +24,7 @@ static sh_status read_file(uint8_t **bytes, size_t *count, int fd)
 {
     struct stat about;
     if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode))
-        return sh_fail(SH_CORRUPT, "is no regular file");
+        return sh_fail(SH_CORRUPT, "is not a regular file");
     if (about.st_size > (off_t)FILE_MOST)
         return sh_fail(SH_CORRUPT, "is too large: %" PRIu64 " MB; photos have at most %u",
                        (uint64_t)about.st_size >> 20, FILE_MOST >> 20);

@@ -55,10 +55,11 @@ static sh_status read_head(netpbm *n, const uint8_t *bytes, size_t count)
     n->text = bytes[1] == '2' || bytes[1] == '3';
     n->channels = netpbm_is_grey(bytes, count) ? 1 : 3;
     if (!read_number(n, &n->width, 1u << 24) || !read_number(n, &n->height, 1u << 24))
-        return sh_fail(SH_CORRUPT, "is a damaged %s: its head gives no width and height",
+        return sh_fail(SH_CORRUPT, "is a damaged %s: its header gives no width and height",
                        n->channels == 1 ? "PGM" : "PPM");
     if (!read_number(n, &n->highest, 65535) || n->highest == 0)
-        return sh_fail(SH_CORRUPT, "is a damaged %s: its head gives no highest level of 1 to 65535",
+        return sh_fail(SH_CORRUPT,
+                       "is a damaged %s: its header gives no highest level of 1 to 65535",
                        n->channels == 1 ? "PGM" : "PPM");
     if (!n->text && n->at < n->end)
         n->at++; /* exactly one white space */

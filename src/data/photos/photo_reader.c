@@ -40,7 +40,7 @@ sh_status sh_photo_reader(sh_file_reader **reader, const sh_trained *trained,
     if (info->element != SH_ELEMENT_BYTE || info->height != info->width ||
         info->height > SH_FIT_SIDE_MOST || (info->channels != 1 && info->channels != 3))
         return sh_fail(SH_UNSUPPORTED,
-                       "the run was trained with samples of %zux%zux%zu, which are no square "
+                       "the run was trained with samples of %zux%zux%zu, which are not square "
                        "photos of at most %d pixels, grey or in colour",
                        info->channels, info->height, info->width, SH_FIT_SIDE_MOST);
     if (!sh_fit_find(&form.fit, fit == NULL ? "" : fit))

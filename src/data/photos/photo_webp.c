@@ -75,9 +75,10 @@ static sh_status webp_decode(sh_photo_sink *sink, const uint8_t *bytes, size_t c
     SH_TRY(sh_library_load(&calls, &library));
     if (calls.WebPGetFeaturesInternal(bytes, count, &about, WEBP_DECODER_ABI_VERSION) !=
         VP8_STATUS_OK)
-        return sh_fail(SH_CORRUPT, "is a damaged WebP: its head is invalid");
+        return sh_fail(SH_CORRUPT, "is a damaged WebP: its header is invalid");
     if (about.has_animation)
-        return sh_fail(SH_FORMAT, "is an animated WebP, which is not read; keep one picture of it");
+        return sh_fail(SH_FORMAT,
+                       "is an animated WebP, which is not supported; keep one picture of it");
     SH_TRY(sh_photo_check((uint64_t)about.width, (uint64_t)about.height, SH_PHOTO_WHOLE_MOST));
     const uint32_t width = (uint32_t)about.width, height = (uint32_t)about.height;
     const size_t line = (size_t)width * (about.has_alpha ? 4 : 3), size = line * height;

@@ -69,7 +69,8 @@ static sh_status read_files(series_source *s, const sh_read_options *options, bo
                                  .finds_target = labelled && !s->files.labels};
     sh_series_rows_init(&s->rows, &form);
     if (strchr(form.target, ',') != NULL)
-        return sh_fail(SH_INVALID, "--target %s: a series has one column of labels", form.target);
+        return sh_fail(SH_INVALID, "--target %s: a series has only one column of labels",
+                       form.target);
     s->first = calloc(count, sizeof *s->first);
     s->counts = calloc(count, sizeof *s->counts);
     if (s->first == NULL || s->counts == NULL)
@@ -81,9 +82,9 @@ static sh_status read_files(series_source *s, const sh_read_options *options, bo
     if (!labelled || s->files.labels || s->rows.target != SIZE_MAX)
         return SH_OK;
     return sh_fail(SH_INVALID,
-                   "%s: what is a window labelled with? name the column with --target, or the "
-                   "place in the files' names with --label-from, or put the files into a folder "
-                   "for each class; or learn without labels: --task %s",
+                   "%s: windows have no labels: name the column with --target, or the place in the "
+                   "files' names with --label-from, or put the files into a folder for each class; "
+                   "or learn without labels: --task %s",
                    s->base.place, sh_target_name(SH_TARGET_SAMPLE));
 }
 
@@ -147,7 +148,7 @@ static sh_status set_classes(series_source *s)
     for (uint32_t i = 0; i < s->class_count; i++)
         failed |= json_array_append_new(names, json_string(s->classes[i]));
     if (json_object_set_new(s->base.about, "classes", names) != 0 || failed != 0)
-        return sh_fail(SH_INVALID, "%s: the name of a class is no UTF-8", s->base.place);
+        return sh_fail(SH_INVALID, "%s: the name of a class is not UTF-8", s->base.place);
     return SH_OK;
 }
 
@@ -239,8 +240,9 @@ static sh_status check_windows(const series_source *s, const left_out *out)
                                s->base.place, s->files.count, out->longest, s->window);
             return sh_fail(SH_INVALID,
                            "%s: no window is left for %s: of %u rows each, %" PRIu64
-                           " lie beside the cut and %" PRIu64 " have no label that three quarters "
-                           "of their rows agree on; use a smaller --window, or more data",
+                           " are next to the cut and %" PRIu64
+                           " have no label that three quarters of their rows share; use a smaller "
+                           "--window, or more data",
                            s->base.place, sh_split_name((sh_split)split), s->window, out->gap,
                            out->mixed);
         }
@@ -255,8 +257,8 @@ static sh_status check_windows(const series_source *s, const left_out *out)
                             out->mixed));
     if (s->files.count == 1)
         SH_TRY(sh_notes_add(notes,
-                            "the end of the file validates; %" PRIu64 " windows next to it are "
-                            "left out",
+                            "the end of the file is for validation; %" PRIu64
+                            " windows next to it are left out",
                             out->gap));
     return SH_OK;
 }
@@ -290,7 +292,7 @@ static sh_status cut_windows(series_source *s, double part)
         s->window * s->rows.width * sizeof(double) + SH_SERIES_CLASSES_MOST * sizeof(uint32_t);
     if (s->rows.count * (uint64_t)s->window > SH_CONTENTS_SAMPLE_MOST / sizeof(float) ||
         s->window > SH_CONTENTS_SIDE_MOST)
-        return sh_fail(SH_LIMIT, "--window %u: of %zu columns that is too much for a sample",
+        return sh_fail(SH_LIMIT, "--window %u: with %zu columns is too large for a sample",
                        s->window, s->rows.count);
     double *room = malloc(bytes);
     if (room == NULL)
@@ -411,9 +413,8 @@ static sh_status describe(const series_source *s)
         SH_TRY(note_time(s));
     if (rows->disordered > 0)
         SH_TRY(sh_notes_add(notes_of(s),
-                            "the time goes back or stands still at %" PRIu64
-                            " rows, first at line %" PRIu64
-                            " of %s; rows are taken in the order of the file",
+                            "the time does not increase at %" PRIu64 " rows, first at line %" PRIu64
+                            " of %s; rows are kept in the order of the file",
                             rows->disordered, rows->disorder_line, rows->disorder_name));
     if (s->files.others > 0)
         SH_TRY(
@@ -532,7 +533,7 @@ static sh_status set_task(series_source *s, const char *task)
 {
     sh_target kind = SH_TARGET_CLASS;
     if (task != NULL && task[0] != '\0' && !sh_target_find(&kind, task))
-        return sh_fail(SH_INVALID, "--task %s: there is no such task", task);
+        return sh_fail(SH_INVALID, "--task %s: no such task", task);
     if (kind != SH_TARGET_CLASS && kind != SH_TARGET_SAMPLE)
         return sh_fail(SH_UNSUPPORTED, "--task %s: windows of a series can be learnt by %s or %s",
                        task, sh_target_name(SH_TARGET_CLASS), sh_target_name(SH_TARGET_SAMPLE));

@@ -71,12 +71,12 @@ static sh_status walk(sh_series_files *files, char *path, size_t name, int depth
         else if (stat(path, &about) != 0)
             files->others++; /* a dangling link */
         else if (S_ISDIR(about.st_mode))
-            status = depth < SH_SERIES_DEPTH_MOST
-                         ? walk(files, path, name, depth + 1)
-                         : sh_fail(SH_LIMIT,
-                                   "%s: lies more than %d folders deep; is it a link "
-                                   "that leads back?",
-                                   path, SH_SERIES_DEPTH_MOST);
+            status =
+                depth < SH_SERIES_DEPTH_MOST
+                    ? walk(files, path, name, depth + 1)
+                    : sh_fail(SH_LIMIT,
+                              "%s: is more than %d folders deep; is it a link that leads back?",
+                              path, SH_SERIES_DEPTH_MOST);
         else if (S_ISREG(about.st_mode) && is_series(each->d_name))
             status = add_file(files, path, path + name, &about);
         else

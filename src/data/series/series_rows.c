@@ -201,8 +201,8 @@ static sh_status take_number(sh_series_rows *rows, const reading *in, size_t col
         if (c->missing++ < SH_SERIES_GAP_MOST)
             return set_value(rows, rows->rows, column, 0); /* until `fill` */
         return sh_fail(SH_FORMAT,
-                       "%s: line %" PRIu64 ": more than %d values of column %.64s are missing one "
-                       "after the other; mend them, or cut the file in two there",
+                       "%s: line %" PRIu64 ": more than %d values of column %.64s are missing in a "
+                                           "row; fix them, or split the file there",
                        in->name, row->line, SH_SERIES_GAP_MOST, c->name);
     }
     if (kind != SH_CELL_NUMBER)
@@ -211,7 +211,7 @@ static sh_status take_number(sh_series_rows *rows, const reading *in, size_t col
             in->name, row->line, text, c->name, kind == SH_CELL_INFINITE ? "finite " : "",
             kind == SH_CELL_WORD
                 ? "; correct it, or name the column with --target if it is the label"
-                : "; mend it or remove the row");
+                : "; fix it or remove the row");
     if (c->missing > 0)
         SH_TRY(fill(rows, column, rows->rows, &value));
     c->last = value;

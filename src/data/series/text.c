@@ -130,7 +130,7 @@ static sh_status set_task(text_source *s, const char *task)
 {
     sh_target kind = SH_TARGET_CLASS;
     if (task != NULL && task[0] != '\0' && !sh_target_find(&kind, task))
-        return sh_fail(SH_INVALID, "--task %s: there is no such task", task);
+        return sh_fail(SH_INVALID, "--task %s: no such task", task);
     if (kind != SH_TARGET_CLASS && kind != SH_TARGET_SAMPLE)
         return sh_fail(SH_UNSUPPORTED, "--task %s: a text can be learnt by %s or %s", task,
                        sh_target_name(SH_TARGET_CLASS), sh_target_name(SH_TARGET_SAMPLE));

@@ -112,15 +112,16 @@ static sh_status note_survey(const audio_source *audio, const survey *s, json_t 
     while (longer < s->count && s->lengths[s->count - 1 - longer] > samples)
         longer++;
     SH_TRY(sh_sound_note(notes,
-                         "a sample is %" PRIu64 " ms long: of %zu longer training recordings the "
-                         "middle is taken, shorter ones stand in the middle of silence",
+                         "a sample is %" PRIu64
+                         " ms long: %zu longer training recordings are cut to their middle, "
+                         "shorter ones are padded with silence",
                          samples * 1000 / form->rate, longer));
     if (s->other_rates > 0)
-        SH_TRY(sh_sound_note(notes, "%zu recordings of %u to %u samples a second are brought to %u",
+        SH_TRY(sh_sound_note(notes,
+                             "%zu recordings of %u to %u samples a second are resampled to %u",
                              s->other_rates, s->lowest, s->highest, form->rate));
     if (s->highest > 0 && s->highest < form->rate)
-        SH_TRY(sh_sound_note(notes,
-                             "no recording has %u samples a second: --rate %u would lose nothing",
+        SH_TRY(sh_sound_note(notes, "no recording has %u samples a second: --rate %u loses nothing",
                              form->rate, s->highest));
     if (s->many_channels > 0)
         SH_TRY(
@@ -190,11 +191,11 @@ static sh_status look_through(audio_source *audio, const sh_read_options *option
     const uint32_t rate = audio->form.rate;
     if (options->task != NULL && options->task[0] != '\0' &&
         strcmp(options->task, sh_target_name(SH_TARGET_CLASS)) != 0)
-        return sh_fail(SH_INVALID, "--task %s: of recordings, classes alone can be learned",
+        return sh_fail(SH_INVALID, "--task %s: only classes can be learned from recordings",
                        options->task);
     if (rate < SH_SPECTROGRAM_RATE_LEAST || rate > SH_SPECTROGRAM_RATE_MOST)
-        return sh_fail(SH_INVALID, "--rate %u: recordings are brought to %d to %d samples a second",
-                       rate, SH_SPECTROGRAM_RATE_LEAST, SH_SPECTROGRAM_RATE_MOST);
+        return sh_fail(SH_INVALID, "--rate %u: must be %d to %d samples a second", rate,
+                       SH_SPECTROGRAM_RATE_LEAST, SH_SPECTROGRAM_RATE_MOST);
     SH_TRY(describe(audio));
     SH_TRY(digest(audio, options));
     audio->base.info = (sh_dataset_info){

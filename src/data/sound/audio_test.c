@@ -94,14 +94,14 @@ static void odd_recordings_are_noted(void **state)
     sound_write(sound_path("low/stereo.wav"), &(sound_wave){44100, 2, 22050, 300});
     assert_ok(open_audio(&data, NULL));
     char *notes = notes_of(data);
-    assert_non_null(strstr(notes, "2 recordings of 8000 to 44100 samples a second are brought to "
-                                  "8000"));
+    assert_non_null(
+        strstr(notes, "2 recordings of 8000 to 44100 samples a second are resampled to 8000"));
     assert_non_null(strstr(notes, "the channels of 2 recordings are averaged"));
     free(notes);
     sh_dataset_close(data);
     assert_ok(open_audio(&data, &(sh_read_options){.rate = 48000}));
     notes = notes_of(data);
-    assert_non_null(strstr(notes, "no recording has 48000 samples a second: --rate 44100 would"));
+    assert_non_null(strstr(notes, "no recording has 48000 samples a second: --rate 44100 loses"));
     free(notes);
     sh_dataset_close(data);
 }
@@ -121,7 +121,8 @@ static void the_length_fits_most(void **state)
     /* 57 of 60 fit into the length of the 57th: 2057 samples are 1 + 23.2 frames. */
     assert_int_equal(sh_dataset_about(data)->height, 25);
     char *notes = notes_of(data);
-    assert_non_null(strstr(notes, "a sample is 265 ms long: of 1 longer training recordings the"));
+    assert_non_null(
+        strstr(notes, "a sample is 265 ms long: 1 longer training recordings are cut to their"));
     free(notes);
     sh_dataset_close(data);
 }
@@ -165,7 +166,7 @@ static void damaged_recordings_are_named(void **state)
     assert_int_equal(truncate(sound_path("low/3.wav"), 1000), 0);
     assert_fails(open_audio(&data, NULL), SH_CORRUPT, "3 of 8 samples cannot be read");
     assert_fails(open_audio(&data, NULL), SH_CORRUPT,
-                 "high/text.wav: is no recording in WAV, FLAC, AIFF or OGG");
+                 "high/text.wav: is not in WAV, FLAC, AIFF or OGG");
     assert_fails(open_audio(&data, NULL), SH_CORRUPT, "low/empty.wav: is empty");
     assert_fails(open_audio(&data, NULL), SH_CORRUPT,
                  "low/3.wav: is cut off: its header promises 8000 bytes of samples, 956 are there");
@@ -181,9 +182,9 @@ static void what_makes_no_set_is_refused(void **state)
     sh_dataset *data = NULL;
     make_tones();
     assert_fails(open_audio(&data, &(sh_read_options){.rate = 999}), SH_INVALID,
-                 "--rate 999: recordings are brought to 1000 to 192000 samples a second");
+                 "--rate 999: must be 1000 to 192000 samples a second");
     assert_fails(open_audio(&data, &(sh_read_options){.task = "regression"}), SH_INVALID,
-                 "--task regression: of recordings, classes alone can be learned");
+                 "--task regression: only classes can be learned from recordings");
     assert_fails(open_audio(&data, &(sh_read_options){.label_from = "{label}_{}.wav"}), SH_INVALID,
                  "high/0.wav: its name is not of the form --label-from {label}_{}.wav");
     assert_fails(sh_dataset_open(&data, "audio", NULL), SH_INVALID, "write audio:DIR");

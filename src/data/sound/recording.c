@@ -99,7 +99,7 @@ static sh_status check_chunks(int fd, const char *name, uint64_t file_bytes, boo
         if (length > left)
             return sh_fail(SH_CORRUPT,
                            "%s: has a wrong header: a part of %" PRIu32 " bytes at byte %" PRIu64
-                           " ends behind the file; copy or record it again",
+                           " ends after the file; copy or record it again",
                            name, length, at);
         at += (uint64_t)length + (length & 1);
     }
@@ -126,9 +126,8 @@ static sh_status check_file(int64_t *bytes, int fd, const char *name)
         return check_chunks(fd, name, (uint64_t)about.st_size, aiff);
     if (memcmp(head, "fLaC", 4) != 0 && memcmp(head, "OggS", 4) != 0)
         return sh_fail(SH_FORMAT,
-                       "%s: is no recording in WAV, FLAC, AIFF or OGG, whatever its name says: it "
-                       "begins with 0x%02x%02x%02x%02x; convert it, for example with ffmpeg -i "
-                       "FILE NEW.wav",
+                       "%s: is not in WAV, FLAC, AIFF or OGG, despite its name: it begins with "
+                       "0x%02x%02x%02x%02x; convert it, for example with ffmpeg -i FILE NEW.wav",
                        name, head[0], head[1], head[2], head[3]);
     return SH_OK;
 }
@@ -198,15 +197,14 @@ sh_status sh_recording_open(sh_recording **recording, int fd, const char *name)
     sh_status status = SH_OK;
     if (fresh->file == NULL)
         status = sh_fail(SH_FORMAT,
-                         "%s: has a header that makes no sense, or samples in a form that "
-                         "libsndfile does not read; convert it, for example with ffmpeg -i FILE "
-                         "NEW.wav",
+                         "%s: has an invalid header, or samples in a form that libsndfile does not "
+                         "read; convert it, for example with ffmpeg -i FILE NEW.wav",
                          name);
     else if (about.frames <= 0)
         status = sh_fail(SH_CORRUPT, "%s: has no samples; record it again or remove it", name);
     else if (about.frames > (sf_count_t)SH_RECORDING_SAMPLES_MOST)
-        status = sh_fail(SH_FORMAT, "%s: says that it has %" PRId64 " samples, more than %" PRIu64,
-                         name, (int64_t)about.frames, SH_RECORDING_SAMPLES_MOST);
+        status = sh_fail(SH_FORMAT, "%s: claims %" PRId64 " samples, more than %" PRIu64, name,
+                         (int64_t)about.frames, SH_RECORDING_SAMPLES_MOST);
     else if (about.samplerate < SH_RECORDING_RATE_LEAST ||
              about.samplerate > SH_RECORDING_RATE_MOST)
         status = sh_fail(SH_FORMAT, "%s: has %d samples a second; %d to %d can be read", name,

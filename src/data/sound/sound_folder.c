@@ -47,12 +47,11 @@ static sh_status add_file(walk *w, const struct stat *about)
 static sh_status enter(walk *w, const struct stat *about)
 {
     if (w->depth == SH_SOUND_DEPTH_MOST)
-        return sh_fail(SH_LIMIT, "%s/%s: lies deeper than %d folders", w->folder->place, w->path,
+        return sh_fail(SH_LIMIT, "%s/%s: is more than %d folders deep", w->folder->place, w->path,
                        SH_SOUND_DEPTH_MOST);
     for (size_t i = 0; i < w->depth; i++)
         if (w->above[i].device == about->st_dev && w->above[i].inode == about->st_ino)
-            return sh_fail(SH_INVALID,
-                           "%s/%s: is a link to a folder in which it lies itself; remove it",
+            return sh_fail(SH_INVALID, "%s/%s: is a link to a folder that contains it; remove it",
                            w->folder->place, w->path);
     w->above[w->depth].device = about->st_dev;
     w->above[w->depth++].inode = about->st_ino;
@@ -196,12 +195,12 @@ sh_status sh_sound_folder_unchanged(const sh_sound_folder *folder)
                  a->changed_ns != b->changed_ns)
             changed = a->path;
     }
-    const sh_status status =
-        changed == NULL ? SH_OK
-                        : sh_fail(SH_CORRUPT,
-                                  "%s: the folder changed while it was read: %s is new, gone or "
-                                  "another; try again when it is complete",
-                                  folder->place, changed);
+    const sh_status status = changed == NULL
+                                 ? SH_OK
+                                 : sh_fail(SH_CORRUPT,
+                                           "%s: the folder changed while it was read: %s is new, "
+                                           "gone or changed; try again when it is complete",
+                                           folder->place, changed);
     sh_sound_folder_close(&now);
     return status;
 }

@@ -49,7 +49,7 @@ static void links_are_followed_but_not_in_circles(void **state)
     sh_sound_folder_close(&folder);
     assert_int_equal(symlink("..", sound_path("a/up")), 0);
     assert_fails(sh_sound_folder_open(&folder, scratch_folder), SH_INVALID,
-                 "/up: is a link to a folder in which it lies itself; remove it");
+                 "/up: is a link to a folder that contains it; remove it");
     assert_int_equal(unlink(sound_path("a/up")), 0);
     assert_int_equal(symlink("self.wav", sound_path("a/self.wav")), 0);
     assert_fails(sh_sound_folder_open(&folder, scratch_folder), SH_IO, "/self.wav: cannot examine");
@@ -71,7 +71,7 @@ static void folders_that_cannot_be_listed_are_refused(void **state)
     sh_sound_folder_close(&folder);
     touch("1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17.wav");
     assert_fails(sh_sound_folder_open(&folder, scratch_folder), SH_LIMIT,
-                 "/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16: lies deeper than 16 folders");
+                 "/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16: is more than 16 folders deep");
 }
 
 static void digest_of(char digest[SH_DIGEST_TEXT], const char *options)
@@ -120,8 +120,8 @@ static void what_changes_is_seen(void **state)
         }
         }
         assert_fails(sh_sound_folder_unchanged(&folder), SH_CORRUPT,
-                     i < 4 ? "changed while it was read: b/new.wav is new, gone or another"
-                           : "changed while it was read: b/3.wav is new, gone or another");
+                     i < 4 ? "changed while it was read: b/new.wav is new, gone or changed"
+                           : "changed while it was read: b/3.wav is new, gone or changed");
         sh_sound_folder_close(&folder);
         digest_of(after, "x");
         assert_string_not_equal(before, after);

@@ -64,15 +64,14 @@ static sh_status read_path(sh_label_match *match, const labelling *way, const ch
         SH_TRY(sh_fail_in(sh_label_form_match(match, way->form, path), "%s", place));
     if (way->splits && (!next_folder(name, &at) || !sh_label_split(&match->split, name)))
         return sh_fail(SH_INVALID,
-                       "%s: %s lies neither in train nor in val, valid, validation or test, as "
-                       "others do",
+                       "%s: %s is not in train, val, valid, validation or test, unlike others",
                        place, path);
     if (way->form != NULL && way->form->has_label)
         return SH_OK;
     if (!next_folder(match->label, &at))
         return sh_fail(SH_INVALID,
-                       "%s: %s has no label: put recordings into a folder for each class, or say "
-                       "what their names mean: --label-from '{label}_{}.wav'",
+                       "%s: %s has no label: put recordings into a folder for each class, or "
+                       "describe their names: --label-from '{label}_{}.wav'",
                        place, path);
     return SH_OK;
 }
@@ -140,7 +139,7 @@ static sh_status number(sh_sound_list *list)
     }
     if (list->class_count == 1)
         return sh_fail(SH_INVALID,
-                       "%s: all recordings are of one class, '%s': there is nothing to tell apart",
+                       "%s: all recordings are of one class, '%s': there is nothing to distinguish",
                        place, list->classes[0]);
     return SH_OK;
 }
@@ -178,7 +177,7 @@ static sh_status check_groups(sh_sound_list *list)
         if (strcmp(a->group, b->group) == 0 && a->split != b->split)
             return sh_fail(SH_INVALID,
                            "%s: group '%s' has recordings in both splits, for example %s and %s; "
-                           "what is measured would be too good: move them to one",
+                           "results would be too good: move them to one",
                            list->folder.place, a->group, list->folder.files[a->file].path,
                            list->folder.files[b->file].path);
     }
@@ -210,12 +209,11 @@ static sh_status check_splits(sh_sound_list *list)
         return SH_OK;
     if (list->grouped)
         return sh_fail(SH_INVALID,
-                       "%s: class '%s' has recordings of group '%s' alone, which validates: no "
-                       "network could learn it; add recordings of other groups",
+                       "%s: class '%s' has only recordings of group '%s', which is for validation: "
+                       "it cannot be learnt; add recordings of other groups",
                        place, lonely->label, lonely->group);
     return sh_fail(SH_INVALID,
-                   "%s: class '%s' has recordings for validation and none to train with, such as "
-                   "%s",
+                   "%s: class '%s' has recordings for validation but none for training, such as %s",
                    place, lonely->label, list->folder.files[lonely->file].path);
 }
 
@@ -332,10 +330,9 @@ sh_status sh_sound_list_note(sh_sound_list *list, json_t *notes)
     }
     SH_TRY(note_classes(list, notes));
     if (list->folder.others > 0)
-        return sh_sound_note(notes,
-                             "%llu other files are left out: their names do not end as "
-                             "those of recordings do",
-                             (unsigned long long)list->folder.others);
+        return sh_sound_note(
+            notes, "%llu other files are left out: their names do not end like those of recordings",
+            (unsigned long long)list->folder.others);
     return SH_OK;
 }
 

@@ -69,7 +69,7 @@ static void folders_are_splits(void **state)
     sh_sound_list_release(&list);
     MAKE("extra/b/1.wav");
     assert_fails(list_with(&list, NULL, 0), SH_INVALID,
-                 "extra/b/1.wav lies neither in train nor in val, valid, validation or test");
+                 "extra/b/1.wav is not in train, val, valid, validation or test");
 }
 
 static void names_are_labels(void **state)
@@ -117,9 +117,9 @@ static void groups_stay_together(void **state)
     const char *first = json_string_value(json_array_get(notes, 0));
     assert_non_null(strstr(first, "groups of the training split and their recordings: speaker"));
     assert_non_null(strstr(first, " 12"));
-    assert_string_equal(json_string_value(json_array_get(notes, 2)),
-                        "1 other files are left out: their names do not end as those of recordings "
-                        "do");
+    assert_string_equal(
+        json_string_value(json_array_get(notes, 2)),
+        "1 other files are left out: their names do not end like those of recordings");
     json_decref(notes);
     for (size_t i = 1; i < list.count; i++) /* notes do not change the order */
         assert_true(list.items[i - 1].split < list.items[i].split ||
@@ -132,9 +132,9 @@ static void a_class_that_cannot_be_learned_is_named(void **state)
     (void)state;
     sh_sound_list list;
     MAKE("train/a/1.wav", "train/b/1.wav", "val/a/1.wav", "val/c/1.wav");
-    assert_fails(list_with(&list, NULL, 0), SH_INVALID,
-                 "class 'c' has recordings for validation and none to train with, such as "
-                 "val/c/1.wav");
+    assert_fails(
+        list_with(&list, NULL, 0), SH_INVALID,
+        "class 'c' has recordings for validation but none for training, such as val/c/1.wav");
 }
 
 /* Each class has only one group: the group that validates leaves its class untrained. */
@@ -145,8 +145,7 @@ static void a_group_that_holds_a_class_is_named(void **state)
     MAKE("a_anna_1.wav", "b_bert_1.wav", "c_carl_1.wav", "d_dora_1.wav", "e_emil_1.wav",
          "f_fred_1.wav", "g_gina_1.wav", "h_hans_1.wav");
     assert_fails(list_with(&list, "{label}_{group}_{}.wav", 0.5f), SH_INVALID,
-                 "alone, which validates: no network could learn it; add recordings of other "
-                 "groups");
+                 ", which is for validation: it cannot be learnt; add recordings of other groups");
 }
 
 static void a_group_in_both_splits_is_named(void **state)
@@ -165,11 +164,11 @@ static void folders_without_labels_are_refused(void **state)
     sh_sound_list list = {.count = 77};
     MAKE("a/1.wav", "a/2.wav");
     assert_fails(list_with(&list, NULL, 0), SH_INVALID,
-                 "all recordings are of one class, 'a': there is nothing to tell apart");
+                 "all recordings are of one class, 'a': there is nothing to distinguish");
     MAKE("b/1.wav", "3.wav");
     assert_fails(list_with(&list, NULL, 0), SH_INVALID,
-                 ": 3.wav has no label: put recordings into a folder for each class, or say what "
-                 "their names mean: --label-from '{label}_{}.wav'");
+                 ": 3.wav has no label: put recordings into a folder for each class, or describe "
+                 "their names: --label-from '{label}_{}.wav'");
     assert_fails(list_with(&list, "{}.wav", 0), SH_INVALID, "it has neither {label} nor");
     MAKE("b/one_group.wav", "a/one_group.wav");
     assert_int_equal(unlink(sound_path("3.wav")), 0);

@@ -258,7 +258,7 @@ sh_status sh_survey_make(sh_survey *survey, sh_csv *csv, const char *target)
             is_all_words(first, fresh.count)
                 ? sh_fail(SH_FORMAT, "%s: has a header in line %" PRIu64 " and no row below it",
                           sh_csv_path(csv), fresh.first_line)
-                : sh_fail(SH_FORMAT, "%s: has one row alone, in line %" PRIu64, sh_csv_path(csv),
+                : sh_fail(SH_FORMAT, "%s: has only one row, in line %" PRIu64, sh_csv_path(csv),
                           fresh.first_line);
         goto done;
     }

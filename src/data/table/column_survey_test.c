@@ -132,7 +132,7 @@ static void too_few_rows_are_refused(void **state)
     assert_fails(survey_text(&s, "\n\n", NULL), SH_FORMAT, "t.csv: holds no row");
     assert_fails(survey_text(&s, "\na,b\n", NULL), SH_FORMAT,
                  "t.csv: has a header in line 2 and no row below it");
-    assert_fails(survey_text(&s, "1,b\n", NULL), SH_FORMAT, "t.csv: has one row alone, in line 1");
+    assert_fails(survey_text(&s, "1,b\n", NULL), SH_FORMAT, "t.csv: has only one row, in line 1");
     assert_fails(survey_text(&s, "a,b\n1\n1\n", NULL), SH_FORMAT, "--skip-lines 1");
 }
 

@@ -192,11 +192,11 @@ static sh_status skip_start(sh_csv *csv)
     if (csv->at == csv->filled)
         SH_TRY(fill(csv));
     if (csv->filled == 0)
-        return csv->skip_lines == 0 ? sh_fail(SH_FORMAT, "%s: is empty", csv->path)
-                                    : sh_fail(SH_FORMAT,
-                                              "%s: holds nothing behind the %u lines that "
-                                              "--skip-lines leaves out",
-                                              csv->path, csv->skip_lines);
+        return csv->skip_lines == 0
+                   ? sh_fail(SH_FORMAT, "%s: is empty", csv->path)
+                   : sh_fail(SH_FORMAT,
+                             "%s: has nothing after the %u lines that --skip-lines skips",
+                             csv->path, csv->skip_lines);
     return SH_OK;
 }
 
@@ -268,8 +268,8 @@ static sh_status check_text(const sh_csv *csv, const char *text)
         const size_t length = sh_utf8_read((const unsigned char *)at, &point);
         if (length == 0)
             return sh_fail(SH_FORMAT,
-                           "%s: line %" PRIu64 ", field %zu: byte 0x%02x is no UTF-8; save the "
-                           "file as UTF-8",
+                           "%s: line %" PRIu64
+                           ", field %zu: byte 0x%02x is not UTF-8; save the file as UTF-8",
                            csv->path, csv->field_line, csv->count + 1, (unsigned char)*at);
         at += length;
     }
@@ -322,8 +322,9 @@ static sh_status refuse(sh_csv *csv)
         return sh_fail_memory(csv->field_bytes, "a field of a table");
     if (csv->field_line != csv->line)
         return sh_fail(SH_FORMAT,
-                       "%s: line %" PRIu64 ", field %zu: its quote is not closed before line "
-                       "%" PRIu64 "; close it, and double quotes that belong to the text",
+                       "%s: line %" PRIu64
+                       ", field %zu: its quote is not closed before line %" PRIu64
+                       "; close it, and double the quotes inside the text",
                        csv->path, csv->field_line, csv->count + 1, csv->line);
     return sh_fail(SH_FORMAT,
                    "%s: line %" PRIu64 ", field %zu: has a quote inside; put the field in quotes "
@@ -402,10 +403,12 @@ static sh_status refuse_second(sh_csv *csv)
     csv->held = read_row(csv) == SH_OK && csv->count != second;
     csv->uneven = csv->held;
     if (!csv->held && csv->count == second)
-        return sh_fail(SH_FORMAT,
-                       "%s: line %" PRIu64 " has %zu fields and those behind it have %zu; if the "
-                       "table begins with line %" PRIu64 ", write --skip-lines %" PRIu64,
-                       csv->path, first_line, first, second, line, line - 1);
+        return sh_fail(
+            SH_FORMAT,
+            "%s: line %" PRIu64
+            " has %zu fields and those after it have %zu; if the table begins with line %" PRIu64
+            ", write --skip-lines %" PRIu64,
+            csv->path, first_line, first, second, line, line - 1);
     return sh_fail(SH_FORMAT, "%s: line %" PRIu64 " has %zu fields, but line %" PRIu64 " has %zu",
                    csv->path, line, second, first_line, first);
 }
@@ -421,8 +424,8 @@ static sh_status complete(sh_csv *csv)
         return csv->rows == 1 && !csv->streams
                    ? refuse_second(csv)
                    : sh_fail(SH_FORMAT,
-                             "%s: line %" PRIu64 " has %zu fields, but the lines before it have "
-                             "%zu; mend or remove it",
+                             "%s: line %" PRIu64
+                             " has %zu fields, but the lines before it have %zu; fix or remove it",
                              csv->path, csv->row_line, csv->count, csv->expected);
     if (csv->rows == SH_CSV_ROWS_MOST)
         return sh_fail(SH_LIMIT, "%s: has more than %u rows", csv->path, SH_CSV_ROWS_MOST);

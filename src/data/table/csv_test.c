@@ -95,7 +95,7 @@ static void bad_files_are_refused(void **state)
         const char *message;
     } cases[] = {
         {"178,13,a\n1,2,3,4\n5,6,7,8\n", 0,
-         "line 1 has 3 fields and those behind it have 4; if the table begins with line 2, write "
+         "line 1 has 3 fields and those after it have 4; if the table begins with line 2, write "
          "--skip-lines 1"},
         {"178,13,a\n\n\n1,2,3,4\n5,6,7,8\n", 0, "begins with line 4, write --skip-lines 3"},
         {"a,b\n1,2\n3\n", 0, "line 3 has 1 fields, but the lines before it have 2"},
@@ -105,8 +105,8 @@ static void bad_files_are_refused(void **state)
         {"a,b\n1,\"2\n3,4\n5,\"6\"\n", 0, "line 2, field 2: its quote is not closed before line 4"},
         {"a,b\n1,2\n5\" pipe,4\n", 0, "line 3, field 1: has a quote inside"},
         {"a,b\n1,\"x\"y\n", 0, "line 2, field 2: has a quote inside"},
-        {"a,b\n1,\xff\n", 0, "line 2, field 2: byte 0xff is no UTF-8"},
-        {"a,b\n1,caf\xe9\n", 0, "line 2, field 2: byte 0xe9 is no UTF-8"},
+        {"a,b\n1,\xff\n", 0, "line 2, field 2: byte 0xff is not UTF-8"},
+        {"a,b\n1,caf\xe9\n", 0, "line 2, field 2: byte 0xe9 is not UTF-8"},
         {"a,b\n1,\0\n", 7, "line 2 holds a zero byte"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -131,7 +131,7 @@ static void bad_files_do_not_open(void **state)
     assert_fails(sh_csv_open(&csv, fixture_path(&place, "t.csv"), 0), SH_FORMAT, "t.csv: is empty");
     fixture_write(&place, "t.csv", "a\nb\n", 4);
     assert_fails(sh_csv_open(&csv, fixture_path(&place, "t.csv"), 2), SH_FORMAT,
-                 "holds nothing behind the 2 lines");
+                 "has nothing after the 2 lines");
     fixture_write(&place, "t.csv", "\xff\xfe\x61\x00", 4);
     assert_fails(sh_csv_open(&csv, fixture_path(&place, "t.csv"), 0), SH_FORMAT, "is UTF-16 text");
     assert_fails(sh_csv_open(&csv, fixture_path(&place, "none.csv"), 0), SH_NOT_FOUND, "none.csv");

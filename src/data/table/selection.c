@@ -19,9 +19,8 @@ static sh_status find(uint32_t *column, const sh_survey *survey, const char *opt
             if (strcmp(survey->columns[i].name, name) == 0)
                 return sh_fail(
                     SH_INVALID,
-                    "%s: columns %u and %zu are both called '%s'; write the number of the "
-                    "one that is meant",
-                    option, *column + 1, i + 1, name);
+                    "%s: columns %u and %zu are both called '%s'; write the number of one", option,
+                    *column + 1, i + 1, name);
         return SH_OK;
     }
     for (size_t i = 0; i < survey->count; i++)
@@ -30,8 +29,8 @@ static sh_status find(uint32_t *column, const sh_survey *survey, const char *opt
         return sh_fail(SH_NOT_FOUND, "%s: there is no column '%s'; is '%s' meant?", option, name,
                        meant.name);
     return sh_fail(SH_NOT_FOUND,
-                   "%s: there is no column '%s'; there are %zu, from '%s' to '%s', which may also "
-                   "be named by numbers from 1",
+                   "%s: there is no column '%s'; there are %zu, from '%s' to '%s', also named by "
+                   "numbers from 1",
                    option, name, survey->count, survey->columns[0].name,
                    survey->columns[survey->count - 1].name);
 }

@@ -64,8 +64,8 @@ static sh_status guess_task(sh_target *task, const sh_survey *survey, const sh_s
             *task = SH_TARGET_CLASS;
         else if (sh_column_kind(column) == SH_KIND_CATEGORY)
             return sh_fail(SH_FORMAT,
-                           "of several targets each is a number, or 0 or 1; '%s' holds words, '%s' "
-                           "in line %" PRIu64,
+                           "several targets must be numbers, or 0 or 1; '%s' holds words, '%s' in "
+                           "line %" PRIu64,
                            column->name, column->odd == NULL ? "" : column->odd,
                            column->lines[SH_CELL_WORD]);
     }
@@ -95,7 +95,7 @@ static sh_status check_target(const sh_column *column, sh_target task)
                        name, column->words_most);
     if (column->words.count < 2)
         return sh_fail(SH_FORMAT,
-                       "the target '%s' has one class alone, '%s'; training takes at least two",
+                       "the target '%s' has only one class, '%s'; training needs at least two",
                        name, column->words.texts[0]);
     return SH_OK;
 }
@@ -136,11 +136,11 @@ static sh_status check_categories(bool *drop, const sh_column *column, const sh_
     if (!column->many && column->words.count <= SH_CATEGORIES_MOST)
         return SH_OK;
     if (column->counts[SH_CELL_WORD] > 0 && 10 * column->counts[SH_CELL_NUMBER] >= 9 * present)
-        return sh_fail(
-            SH_FORMAT,
-            "line %" PRIu64 ": '%s' is not a number like others in the column '%s' are; mend "
-            "it, or leave the column out with --inputs -%s",
-            column->lines[SH_CELL_WORD], column->odd == NULL ? "" : column->odd, name, name);
+        return sh_fail(SH_FORMAT,
+                       "line %" PRIu64 ": '%s' is not a number, unlike others in the column '%s'; "
+                                       "fix it, or leave the column out with --inputs -%s",
+                       column->lines[SH_CELL_WORD], column->odd == NULL ? "" : column->odd, name,
+                       name);
     const bool names = column->many || 2 * (uint64_t)column->words.count >= present;
     if (!role->named && names) {
         *drop = true;
@@ -198,7 +198,7 @@ static sh_status note_names(const sh_survey *survey, json_t *notes)
     sh_lexicon_release(&seen);
     SH_TRY(status);
     return twice.count == 0 ? SH_OK
-                            : sh_notes_add(notes, "columns with a name that another column has: %s",
+                            : sh_notes_add(notes, "columns whose name another column has: %s",
                                            sh_names_end(&twice));
 }
 
@@ -221,12 +221,13 @@ static sh_status plan_inputs(sh_table_plan *plan, sh_survey *survey, sh_selectio
             SH_TRY(plan_input(plan, column, i, &selection->roles[i], &dropped));
     }
     if (empty.count > 0)
-        SH_TRY(sh_notes_add(notes, "left out, since all is missing: %s", sh_names_end(&empty)));
+        SH_TRY(sh_notes_add(notes, "left out, since all values are missing: %s",
+                            sh_names_end(&empty)));
     if (counting.count > 0)
-        SH_TRY(sh_notes_add(notes,
-                            "an input that only numbers the rows, better left out with --inputs "
-                            "-NAME: %s",
-                            sh_names_end(&counting)));
+        SH_TRY(sh_notes_add(
+            notes,
+            "an input that only numbers the rows; better leave it out with --inputs -NAME: %s",
+            sh_names_end(&counting)));
     if (dropped.count > 0)
         SH_TRY(
             sh_notes_add(notes, "left out, since most words differ: %s", sh_names_end(&dropped)));
@@ -241,7 +242,7 @@ sh_status sh_table_plan_make(sh_table_plan *plan, sh_survey *survey, json_t *not
     const bool given = options->task != NULL && options->task[0] != '\0';
     sh_status status;
     if (given && !sh_target_find(&fresh.task, options->task))
-        return sh_fail(SH_INVALID, "--task %s: there is no such task", options->task);
+        return sh_fail(SH_INVALID, "--task %s: no such task", options->task);
     const bool targeted = !given || fresh.task != SH_TARGET_SAMPLE;
     SH_TRY_DONE(sh_selection_make(&selection, survey, options->target, options->inputs, targeted));
     if (!given)

@@ -98,7 +98,7 @@ static void inputs_follow_the_columns(void **state)
     assert_int_equal(plan.input_count, 4);
     for (int i = 0; i < 4; i++)
         assert_int_equal(plan.inputs[i].kind, usual[i]);
-    assert_string_equal(notes, "[\"left out, since all is missing: none\"]");
+    assert_string_equal(notes, "[\"left out, since all values are missing: none\"]");
     free(notes);
     sh_table_plan_release(&plan);
 
@@ -147,13 +147,12 @@ static void names_that_are_there_twice_are_noted(void **state)
     sh_table_plan plan;
     char *notes;
     assert_ok(plan_text(&plan, &notes, "a,b,a,y\n1,2,3,x\n4,5,6,z\n", &(sh_read_options){0}));
-    assert_string_equal(notes, "[\"columns with a name that another column has: a (column 3)\"]");
+    assert_string_equal(notes, "[\"columns whose name another column has: a (column 3)\"]");
     free(notes);
     sh_table_plan_release(&plan);
     assert_fails(plan_text(&plan, NULL, "a,b,a\n1,2,3\n4,5,6\n", &(sh_read_options){.target = "a"}),
                  SH_INVALID,
-                 "--target: columns 1 and 3 are both called 'a'; write the number of the one that "
-                 "is meant");
+                 "--target: columns 1 and 3 are both called 'a'; write the number of one");
 }
 
 /* Makes `rows` rows of a word (of `words` distinct ones), a number and a class. The last word is
@@ -196,7 +195,7 @@ static void too_many_categories(void **state)
 
     text = many_words(200, 3, "7o");
     assert_fails(plan_text(&plan, NULL, text, &(sh_read_options){0}), SH_FORMAT,
-                 "line 202: '7o' is not a number like others in the column 'n' are");
+                 "line 202: '7o' is not a number, unlike others in the column 'n'");
     free(text);
 }
 
@@ -214,7 +213,7 @@ static void row_numbers_are_noted(void **state)
         assert_ok(plan_text(&plan, &notes, text, &(sh_read_options){0}));
         char expected[128];
         snprintf(expected, sizeof expected,
-                 "[\"an input that only numbers the rows, better left out with --inputs -NAME: "
+                 "[\"an input that only numbers the rows; better leave it out with --inputs -NAME: "
                  "%s\"]",
                  header ? "id" : "1");
         assert_string_equal(notes, expected);
@@ -236,12 +235,12 @@ static void bad_targets_are_refused(void **state)
         const char *message;
     } cases[] = {
         {"a,b\n1,?\n2,\n", "", "", SH_FORMAT, "all values of the target 'b' are missing"},
-        {"a,b\n1,x\n2,x\n", "", "", SH_FORMAT, "the target 'b' has one class alone, 'x'"},
-        {"a,b\n1,7\n2,7\n", "", "", SH_FORMAT, "the target 'b' has one class alone, '7'"},
+        {"a,b\n1,x\n2,x\n", "", "", SH_FORMAT, "the target 'b' has only one class, 'x'"},
+        {"a,b\n1,7\n2,7\n", "", "", SH_FORMAT, "the target 'b' has only one class, '7'"},
         {"a,b\n1,x\n2,y\n", "a,b", "", SH_FORMAT, "'b' holds words, 'x' in line 2"},
         {"a,b\n1,1\n2,2\n", "a,b", "multi-label", SH_FORMAT, "a label is 0 or 1"},
         {"a,b\n1,1\n2,2\n", "a,b", "classification", SH_INVALID, "a class is one column"},
-        {"a,b\n1,1\n2,2\n", "", "guess", SH_INVALID, "--task guess: there is no such task"},
+        {"a,b\n1,1\n2,2\n", "", "guess", SH_INVALID, "--task guess: no such task"},
         {"a,b\n1,1\n2,2\n", "c", "", SH_NOT_FOUND, "--target: there is no column 'c'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

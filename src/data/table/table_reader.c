@@ -133,8 +133,8 @@ static sh_status read_row(const table_reader *t, const sh_csv_row *row, float *s
             return sh_fail_in(SH_FORMAT, "%s: line %" PRIu64, sh_csv_path(t->csv), row->line);
         if (!sh_treatment_apply(input, sample, value))
             return sh_fail(SH_CORRUPT,
-                           "%s: line %" PRIu64 ": %g in the column '%s' lies too far from those of "
-                           "the training",
+                           "%s: line %" PRIu64
+                           ": %g in the column '%s' is too far from those of the training",
                            sh_csv_path(t->csv), row->line, value, input->name);
         sample += input->outputs;
     }

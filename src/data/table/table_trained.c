@@ -54,9 +54,7 @@ static sh_status find_target(sh_table_plan *plan, const sh_survey *survey, const
     sh_status status = SH_OK;
     if (name != NULL && name[0] != '\0' && !sh_survey_find(&column, survey, name))
         return sh_fail(SH_NOT_FOUND,
-                       "there is no column '%s', the target, which answers are compared with; add "
-                       "it with the true values",
-                       name);
+                       "there is no column '%s', the target; add it with the true values", name);
     const bool is_date = sh_column_kind(&survey->columns[column]) == SH_KIND_DATE;
     if (plan->task == SH_TARGET_CLASS)
         SH_TRY_DONE(take_classes(&words, classes));

@@ -89,7 +89,7 @@ static sh_status write_inputs(const tables *t, const double *values, float *inpu
         const sh_treatment *input = &t->plan.inputs[i];
         if (!sh_treatment_apply(input, inputs, renumber(t, i, values[i])))
             return sh_fail(SH_CORRUPT,
-                           "line %.0f: %g in the column '%s' lies too far from the others",
+                           "line %.0f: %g in the column '%s' is too far from the others",
                            values[t->columns - 1], values[i], input->name);
         inputs += input->outputs;
     }
@@ -188,10 +188,10 @@ static sh_status read_field(double *value, const sh_treatment *treatment, const 
     char reason[SH_MESSAGE_BYTES / 2];
     snprintf(reason, sizeof reason, "%s", sh_message());
     if (is_target)
-        return sh_fail(SH_FORMAT, "line %" PRIu64 ": %s; mend it, or remove the line", row->line,
+        return sh_fail(SH_FORMAT, "line %" PRIu64 ": %s; fix it, or remove the line", row->line,
                        reason);
     return sh_fail(SH_FORMAT,
-                   "line %" PRIu64 ": %s; mend it, or leave the column out with --inputs -%s",
+                   "line %" PRIu64 ": %s; fix it, or leave the column out with --inputs -%s",
                    row->line, reason, treatment->name);
 }
 
@@ -385,16 +385,16 @@ static sh_status fit_inputs(tables *t, gathering *g, json_t *notes)
     if (filled.count > 0)
         SH_TRY(sh_notes_add(notes, "missing values: %s", sh_names_end(&filled)));
     if (strange.count > 0)
-        SH_TRY(sh_notes_add(notes, "words that no training row had, taken for none: %s",
+        SH_TRY(sh_notes_add(notes, "words absent from training rows, treated as missing: %s",
                             sh_names_end(&strange)));
     if (width == 0)
         return sh_fail(SH_FORMAT, "%s: no column is left as an input", t->path);
     if (width > SH_CONTENTS_SIDE_MOST || t->plan.target_count > SH_CONTENTS_OUTPUTS_MOST)
-        return sh_fail(SH_LIMIT,
-                       "%s: makes %" PRIu64
-                       " inputs and %u targets, and at most %d can be of each; "
-                       "choose columns with --inputs",
-                       t->path, width, t->plan.target_count, SH_CONTENTS_SIDE_MOST);
+        return sh_fail(
+            SH_LIMIT,
+            "%s: makes %" PRIu64
+            " inputs and %u targets; the limit is %d of each; choose columns with --inputs",
+            t->path, width, t->plan.target_count, SH_CONTENTS_SIDE_MOST);
     t->base.info.width = (size_t)width;
     return SH_OK;
 }
@@ -418,7 +418,7 @@ static sh_status fit_targets(tables *t, gathering *g)
         SH_TRY(gather(&training, g, t->plan.input_count + i));
         keep_training(t, training);
         if (!sh_treatment_moments(&t->target_means[i], &t->target_deviations[i], training, count))
-            return sh_fail(SH_FORMAT, "%s: the numbers of the target '%s' lie too far apart",
+            return sh_fail(SH_FORMAT, "%s: the numbers of the target '%s' are too far apart",
                            t->path, t->plan.targets[i].name);
         if (t->target_deviations[i] == 0)
             return sh_fail(SH_FORMAT,
@@ -451,7 +451,7 @@ static sh_status note_classes(const tables *t, gathering *g, json_t *notes)
     free(seen);
     return alone.count == 0
                ? SH_OK
-               : sh_notes_add(notes, "classes that only one split has: %s", sh_names_end(&alone));
+               : sh_notes_add(notes, "classes in only one split: %s", sh_names_end(&alone));
 }
 
 /* Describes classes or labels, mean and deviation of numeric targets, and the inputs. */

@@ -256,17 +256,16 @@ static void bad_tables_are_refused(void **state)
         {"5,3\n1,2,3\n4,5,6\n", {0}, SH_FORMAT, "write --skip-lines 1"},
         {"a,b\n1,2\n3\n", {0}, SH_FORMAT, "t.csv: line 3 has 1 fields"},
         {"a,b\n1,?\n2,?\n", {0}, SH_FORMAT, "t.csv: all values of the target 'b' are missing"},
-        {"a,b\n1,x\n2,x\n", {0}, SH_FORMAT, "t.csv: the target 'b' has one class alone"},
+        {"a,b\n1,x\n2,x\n", {0}, SH_FORMAT, "t.csv: the target 'b' has only one class"},
         {"a,b\ninf,x\n2,y\n",
          {0},
          SH_FORMAT,
-         "t.csv: line 2: 'inf' in the column 'a' is not a finite number; mend it, or leave the "
-         "column "
-         "out with --inputs -a"},
+         "t.csv: line 2: 'inf' in the column 'a' is not a finite number; fix it, or leave the "
+         "column out with --inputs -a"},
         {"a,b\n1,-inf\n2,1\n",
          {.task = "regression"},
          SH_FORMAT,
-         "line 2: '-inf' in the column 'b' is not a finite number; mend it, or remove the line"},
+         "line 2: '-inf' in the column 'b' is not a finite number; fix it, or remove the line"},
         {"a,b\nnan,x\nNaN,y\n", {0}, SH_FORMAT, "t.csv: no column is left as an input"},
         {"a,b\n1,x\nfew,y\n",
          {.inputs = "a:number"},
@@ -286,7 +285,7 @@ static void bad_tables_are_refused(void **state)
          SH_NOT_FOUND,
          "t.csv: --target: there is no column 'prize'; is 'price' meant?"},
         {"a,b\n1,\"x\n2,y\n", {0}, SH_FORMAT, "line 2, field 2: its quote is not closed"},
-        {"a,b\n1,\xe4\n", {0}, SH_FORMAT, "line 2, field 2: byte 0xe4 is no UTF-8"},
+        {"a,b\n1,\xe4\n", {0}, SH_FORMAT, "line 2, field 2: byte 0xe4 is not UTF-8"},
         {"a,b\n1,3\n1,3\n", {.task = "regression"}, SH_INVALID, "cannot be divided"},
         {"a,b\n1,3\n2,3\n3,3\n",
          {.task = "regression"},
@@ -322,7 +321,7 @@ static void far_values_are_damage(void **state)
         }
         refused = true;
         char message[128];
-        snprintf(message, sizeof message, "line %d: 1e+%d in the column 'x' lies too far", row + 2,
+        snprintf(message, sizeof message, "line %d: 1e+%d in the column 'x' is too far", row + 2,
                  60 + row);
         assert_fails(status, SH_CORRUPT, message);
         assert_ok(open_text(&data, with, &(sh_read_options){.skip_damaged = true}));
@@ -348,7 +347,7 @@ static void many_columns_are_read(void **state)
         }
     text[used] = '\0';
     assert_fails(open_text(&data, text, &usual), SH_LIMIT,
-                 "t.csv: makes 99999 inputs and 1 targets, and at most 65536 can be of each");
+                 "t.csv: makes 99999 inputs and 1 targets; the limit is 65536 of each");
     assert_ok(open_text(&data, text, &(sh_read_options){.inputs = "1,3,99999"}));
     assert_int_equal(sh_dataset_about(data)->width, 3);
     sh_dataset_close(data);

@@ -123,10 +123,10 @@ static sh_status fit_number(sh_treatment *treatment, const double *values, size_
     if (present == 0) /* no training value: validation values cannot be used */
         return SH_OK;
     if (!sh_treatment_moments(&treatment->mean, &treatment->deviation, values, count))
-        return sh_fail(SH_FORMAT,
-                       "the numbers of the column '%s' lie too far apart; leave it out with "
-                       "--inputs -%s",
-                       treatment->name, treatment->name);
+        return sh_fail(
+            SH_FORMAT,
+            "the numbers of the column '%s' are too far apart; leave it out with --inputs -%s",
+            treatment->name, treatment->name);
     SH_TRY(find_median(&treatment->median, values, count, present));
     treatment->indicator = present < count;
     treatment->outputs = (treatment->deviation > 0) + (uint32_t)treatment->indicator;

@@ -143,7 +143,7 @@ static void bad_numbers_are_refused(void **state)
                  "'12a' in the column 'x' is not a number");
     assert_fails(sh_treatment_value(&t, &value, "2024-01-01"), SH_FORMAT, "is not a number");
     assert_fails(sh_treatment_fit(&t, &renumbered, far, 2), SH_FORMAT,
-                 "lie too far apart; leave it out with --inputs -x");
+                 "are too far apart; leave it out with --inputs -x");
     sh_treatment_release(&t);
 }
 

@@ -29,7 +29,7 @@ static const struct turn {
     {16, SH_OK, SH_OK, "checkpoints can be written again", true},
     {17, SH_OK, SH_OK, "", false},
     {18, SH_PERMISSION, SH_PERMISSION, "", false},
-    {19, SH_IO, SH_OK, "last: cannot write: training goes on", false},
+    {19, SH_IO, SH_OK, "last: cannot write: training continues", false},
 };
 
 static void each_change_is_said_once(void **state)

@@ -355,14 +355,14 @@ static void read_frames(sh_channel *channel)
         if (first->is_end) {
             const sh_status why = first->why;
             end(channel, channel->phase == OPEN ? why : SH_OK,
-                "the connection ended: without a goodbye");
+                "the connection ended: without close_notify");
             return;
         }
         if (channel->phase == OPEN && first->head.kind != SH_FRAME_CONTROL) {
             const taking how = take_raw(channel, first);
             channel->paused = how == PAUSED;
             if (how == REFUSED) {
-                end(channel, SH_FORMAT, "a frame that is not expected");
+                end(channel, SH_FORMAT, "an unexpected frame");
                 return;
             }
             if (how != TAKEN)
