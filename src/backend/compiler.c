@@ -89,7 +89,7 @@ static sh_status add_home(sh_compiler *compiler, sh_value_id value, sh_layout la
 {
     value_homes *homes = &compiler->homes[value];
     if (homes->count == MAX_HOMES)
-        return sh_fail(SH_INTERNAL, "value %u is wanted in more than %d layouts", value, MAX_HOMES);
+        return sh_fail(SH_INTERNAL, "value %u is needed in more than %d layouts", value, MAX_HOMES);
     homes->items[homes->count++] = (home){layout, buffer};
     return SH_OK;
 }

@@ -116,7 +116,7 @@ static void says_what_was_out_of_the_ordinary(void **state)
     prints(&summary, SH_RUN_STOPPED, "status      stopped\n", false);
     prints(&summary, SH_RUN_STOPPED, "validation  loss -, accuracy 96.31 %\n", false);
     prints(&summary, SH_RUN_STOPPED,
-           "redone      1 step, because a gradient outgrew its exponent\n"
+           "redone      1 step, because a gradient exceeded its exponent\n"
            "views       3\n",
            false);
 }

@@ -109,7 +109,7 @@ sh_value_id sh_net_convolve_transposed(sh_net *net, sh_value_id x, sh_value_id w
                 net->graph,
                 sh_fail(SH_INVALID,
                         "a transposed convolution of stride %zu, dilation %zu, output padding %zu: "
-                        "the first two are at most 1024, the third is below the stride",
+                        "stride and dilation must be at most 1024, output padding below the stride",
                         a.stride[i], a.dilation[i], further));
         a.shape.dim[2 + i] = transposed_side(&a, i, in->shape.dim[2 + i], dim[2 + i], further);
     }
@@ -223,10 +223,10 @@ sh_value_id sh_net_depth_to_space(sh_net *net, sh_value_id x, size_t block, bool
     const sh_shape shape = type->shape;
     const size_t N = shape.dim[0], H = shape.dim[2], W = shape.dim[3], b = block;
     if (b == 0 || b > SH_RESIZE_MAX || shape.dim[1] % (b * b) != 0)
-        return sh_graph_failed(net->graph, sh_fail(SH_INVALID,
-                                                   "depth_to_space: %zu channels do not make "
-                                                   "blocks of %zux%zu",
-                                                   shape.dim[1], b, b));
+        return sh_graph_failed(
+            net->graph,
+            sh_fail(SH_INVALID, "depth_to_space: %zu channels do not divide into blocks of %zux%zu",
+                    shape.dim[1], b, b));
     const size_t C = shape.dim[1] / (b * b);
     if (crd)
         x = reorder(net, x, (size_t[]){N, C, b, b, H, W}, (uint8_t[]){0, 1, 4, 2, 5, 3});
@@ -243,10 +243,11 @@ sh_value_id sh_net_space_to_depth(sh_net *net, sh_value_id x, size_t block)
     const sh_shape shape = type->shape;
     const size_t N = shape.dim[0], C = shape.dim[1], b = block;
     if (b == 0 || b > SH_RESIZE_MAX || shape.dim[2] % b != 0 || shape.dim[3] % b != 0)
-        return sh_graph_failed(net->graph, sh_fail(SH_INVALID,
-                                                   "space_to_depth: images of %zux%zu do not "
-                                                   "make blocks of %zux%zu",
-                                                   shape.dim[2], shape.dim[3], b, b));
+        return sh_graph_failed(
+            net->graph,
+            sh_fail(SH_INVALID,
+                    "space_to_depth: images of %zux%zu do not divide into blocks of %zux%zu",
+                    shape.dim[2], shape.dim[3], b, b));
     const size_t H = shape.dim[2] / b, W = shape.dim[3] / b;
     x = reorder(net, x, (size_t[]){N, C, H, b, W, b}, (uint8_t[]){0, 3, 5, 1, 2, 4});
     return sh_layer_reshape(net, x, sh_shape_of(4, (size_t[]){N, b * b * C, H, W}));

@@ -149,11 +149,12 @@ static void blocks_are_moved(void **state)
     assert_shape(&net, sh_net_space_to_depth(&net, x, 2), SHAPE(2, 72, 2, 3));
     assert_int_equal(sh_net_depth_to_space(&net, x, 4, false), SH_NO_VALUE);
     assert_fails(sh_graph_status(net.graph), SH_INVALID,
-                 "depth_to_space: 18 channels do not make blocks of 4x4");
+                 "depth_to_space: 18 channels do not divide into blocks of 4x4");
     sh_graph_free(net.graph);
     net = begin(false, SHAPE(2, 18, 4, 6), &x);
     assert_int_equal(sh_net_space_to_depth(&net, x, 4), SH_NO_VALUE);
-    assert_fails(sh_graph_status(net.graph), SH_INVALID, "images of 4x6 do not make blocks of 4x4");
+    assert_fails(sh_graph_status(net.graph), SH_INVALID,
+                 "images of 4x6 do not divide into blocks of 4x4");
     sh_graph_free(net.graph);
 }
 

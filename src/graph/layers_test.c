@@ -89,8 +89,8 @@ static void pooling_that_makes_no_sense_is_refused(void **state)
         sh_pool_options options;
         const char *message;
     } cases[] = {
-        {{0}, "kernel and stride are at least 1"},
-        {{.kernel = 2, .padding = 2}, "padding is smaller than the kernel"},
+        {{0}, "kernel and stride must be at least 1"},
+        {{.kernel = 2, .padding = 2}, "padding must be smaller than the kernel"},
         {{.kernel = 7}, "a kernel of 7x7 does not fit into input 2x3x6x6"},
         {{.kernel = 9, .ceil = true}, "a kernel of 9x9 does not fit into input 2x3x6x6"},
     };
@@ -226,17 +226,17 @@ static void settings_that_make_no_sense_are_refused(void **state)
 {
     (void)state;
     const sh_shape none = {0}, pair = SHAPE(2, 6), four = SHAPE(2, 6, 3, 3), six = SHAPE(6);
-    REFUSED("slice: 1 + 1 left out of dimension 0 of 2x6: no rest", SH_OP_slice,
+    REFUSED("slice: 1 + 1 left out of dimension 0 of 2x6: nothing remains", SH_OP_slice,
             ((sh_attributes){.before = {1}, .after = {1}}), pair, none);
     REFUSED("slice: 3 + 0 left out of dimension 0", SH_OP_slice, ((sh_attributes){.before = {3}}),
             pair, none);
-    REFUSED("the order names each of 2 dimensions once, not 0 again", SH_OP_transpose,
+    REFUSED("the order must name each of 2 dimensions once, not 0 again", SH_OP_transpose,
             ((sh_attributes){.order = {0, 0}}), pair, none);
     REFUSED("once, not 2 again", SH_OP_transpose, ((sh_attributes){.order = {2, 0}}), pair, none);
-    REFUSED("mean: 2x6 has no 2 dimensions from 1 on", SH_OP_mean,
+    REFUSED("mean: 2x6 does not have 2 dimensions from 1 on", SH_OP_mean,
             ((sh_attributes){.axis = 1, .axes = 2}), pair, none);
-    REFUSED("mean: 2x6 has no 0 dimensions from 1 on", SH_OP_mean, ((sh_attributes){.axis = 1}),
-            pair, none);
+    REFUSED("mean: 2x6 does not have 0 dimensions from 1 on", SH_OP_mean,
+            ((sh_attributes){.axis = 1}), pair, none);
     REFUSED("softmax: 2x6 has no dimension 2", SH_OP_softmax, ((sh_attributes){.axis = 2}), pair,
             none);
     REFUSED("leaky_relu: the slope -1 is negative", SH_OP_leaky_relu,
@@ -246,14 +246,15 @@ static void settings_that_make_no_sense_are_refused(void **state)
     REFUSED("matmul: 2x6 transposed and 2x6 transposed cannot", SH_OP_matmul,
             ((sh_attributes){.transposed = {true, true}}), pair, pair);
     REFUSED("matmul: a is 6, expected a matrix", SH_OP_matmul, ((sh_attributes){0}), six, six);
-    REFUSED("group_norm: 6 channels do not make 4 groups", SH_OP_group_norm,
+    REFUSED("group_norm: 6 channels do not divide into 4 groups", SH_OP_group_norm,
             ((sh_attributes){.number = 1, .groups = 4}), four, six);
-    REFUSED("group_norm: 6 channels do not make 0 groups", SH_OP_group_norm,
+    REFUSED("group_norm: 6 channels do not divide into 0 groups", SH_OP_group_norm,
             ((sh_attributes){.number = 1}), four, six);
-    REFUSED("layer_norm: epsilon is above 0", SH_OP_layer_norm, ((sh_attributes){0}), pair, six);
-    REFUSED("max_pool: windows with gaps (dilation) are not possible", SH_OP_max_pool,
+    REFUSED("layer_norm: epsilon must be above 0", SH_OP_layer_norm, ((sh_attributes){0}), pair,
+            six);
+    REFUSED("max_pool: dilation is not supported", SH_OP_max_pool,
             ((sh_attributes){.kernel = {2, 2}, .stride = {1, 1}, .dilation = {1, 2}}), four, none);
-    REFUSED("max_pool: the last windows lie outside of input 2x6x3x3", SH_OP_max_pool,
+    REFUSED("max_pool: the last windows are outside of input 2x6x3x3", SH_OP_max_pool,
             ((sh_attributes){.kernel = {1, 1}, .stride = {1, 1}, .after = {0, 0, 1, 0}}), four,
             none);
 }

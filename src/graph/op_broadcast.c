@@ -20,10 +20,10 @@ static sh_status infer(const sh_op_types *t)
     for (size_t i = 1; i <= a->rank && i <= b->rank; i++) { /* from the last dimension */
         const size_t m = a->dim[a->rank - i], n = b->dim[b->rank - i];
         if (m != n && m != 1 && n != 1)
-            return sh_fail(SH_INVALID,
-                           "broadcast: %s and %s do not fit: dimensions are equal or one of them "
-                           "is 1",
-                           sh_shape_print(a, a_text), sh_shape_print(b, b_text));
+            return sh_fail(
+                SH_INVALID,
+                "broadcast: %s and %s do not fit: dimensions must be equal, or one of them 1",
+                sh_shape_print(a, a_text), sh_shape_print(b, b_text));
         t->out[0].shape.dim[t->out[0].shape.rank - i] = m == 1 ? n : m;
     }
     return sh_shape_check(&t->out[0].shape);

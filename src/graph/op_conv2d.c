@@ -29,13 +29,14 @@ static sh_status output_shape(const sh_op_types *t, const sh_shape *x, const sh_
     char x_text[SH_SHAPE_TEXT], w_text[SH_SHAPE_TEXT];
     for (int i = 0; i < 2; i++) {
         if (a->stride[i] == 0 || a->dilation[i] == 0)
-            return sh_fail(SH_INVALID, "%s: stride and dilation are at least 1", t->op);
+            return sh_fail(SH_INVALID, "%s: stride and dilation must be at least 1", t->op);
         if (a->stride[i] > 1024 || a->dilation[i] > 1024 || a->padding[i] > 1024 ||
             a->end_padding[i] > 1024)
-            return sh_fail(SH_LIMIT, "%s: stride, dilation and padding are at most 1024", t->op);
+            return sh_fail(SH_LIMIT, "%s: stride, dilation and padding must be at most 1024",
+                           t->op);
     }
     if (a->groups == 0)
-        return sh_fail(SH_INVALID, "%s: groups is at least 1", t->op);
+        return sh_fail(SH_INVALID, "%s: groups must be at least 1", t->op);
     if (x->dim[1] % a->groups != 0 || w->dim[0] % a->groups != 0 ||
         x->dim[1] / a->groups != w->dim[1])
         return sh_fail(SH_INVALID, "%s: input %s and weights %s do not fit with %zu groups", t->op,

@@ -15,7 +15,7 @@
 static sh_status check_number(const sh_op_types *t)
 {
     if (!(t->attributes->number > 0))
-        return sh_fail(SH_INVALID, "%s: epsilon is above 0", t->op);
+        return sh_fail(SH_INVALID, "%s: epsilon must be above 0", t->op);
     return SH_OK;
 }
 
@@ -40,7 +40,7 @@ static sh_status expect_groups(const sh_op_types *t, sh_type *weights)
                        sh_shape_print(&x->shape, text));
     SH_TRY(sh_op_expect(t->op, "the input", x, SH_F32, x->shape.rank));
     if (groups == 0 || x->shape.dim[1] % groups != 0)
-        return sh_fail(SH_INVALID, "%s: %zu channels do not make %zu groups", t->op,
+        return sh_fail(SH_INVALID, "%s: %zu channels do not divide into %zu groups", t->op,
                        x->shape.dim[1], groups);
     *weights = (sh_type){SH_F32, sh_shape_of(1, &x->shape.dim[1])};
     return check_number(t);

@@ -10,8 +10,7 @@ static sh_status infer(const sh_op_types *t)
     if (t->count > 2)
         SH_TRY(sh_op_expect(t->op, "the bias", &t->in[2], SH_F32, 1));
     if (x[1] != w[1])
-        return sh_fail(SH_INVALID, "linear: an input of %zu features for weights of %zu", x[1],
-                       w[1]);
+        return sh_fail(SH_INVALID, "linear: an input of %zu features, weights for %zu", x[1], w[1]);
     if (t->count > 2 && t->in[2].shape.dim[0] != w[0])
         return sh_fail(SH_INVALID, "linear: bias of %zu for %zu outputs", t->in[2].shape.dim[0],
                        w[0]);

@@ -10,7 +10,7 @@ static sh_status output_shape(const sh_op_types *t, const sh_shape *x, sh_shape 
     const sh_attributes *a = t->attributes;
     char text[SH_SHAPE_TEXT];
     if (a->axes == 0 || a->axis >= x->rank || a->axes > x->rank - a->axis)
-        return sh_fail(SH_INVALID, "%s: %s has no %zu dimensions from %zu on", t->op,
+        return sh_fail(SH_INVALID, "%s: %s does not have %zu dimensions from %zu on", t->op,
                        sh_shape_print(x, text), a->axes, a->axis);
     *y = sh_shape_of(a->axis, x->dim);
     for (size_t i = a->axis + a->axes; i < x->rank; i++)

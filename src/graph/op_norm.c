@@ -36,7 +36,7 @@ static sh_status expect_channels(const sh_op_types *t, const sh_type *four)
     for (int i = 0; i < 4; i++)
         SH_TRY(sh_op_expect_same(t->op, names[i], &four[i], "a value for each channel", &channels));
     if (!(t->attributes->number > 0))
-        return sh_fail(SH_INVALID, "%s: epsilon is above 0", t->op);
+        return sh_fail(SH_INVALID, "%s: epsilon must be above 0", t->op);
     return SH_OK;
 }
 

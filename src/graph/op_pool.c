@@ -20,20 +20,20 @@ static sh_status output_shape(const sh_op_types *t, const sh_shape *x, sh_shape 
     char text[SH_SHAPE_TEXT];
     *y = sh_shape_of(4, x->dim);
     if (a->kernel[0] == 0 || a->kernel[1] == 0 || a->stride[0] == 0 || a->stride[1] == 0)
-        return sh_fail(SH_INVALID, "%s: kernel and stride are at least 1", t->op);
+        return sh_fail(SH_INVALID, "%s: kernel and stride must be at least 1", t->op);
     if (a->dilation[0] > 1 || a->dilation[1] > 1)
-        return sh_fail(SH_INVALID, "%s: windows with gaps (dilation) are not possible", t->op);
+        return sh_fail(SH_INVALID, "%s: dilation is not supported", t->op);
     for (int i = 0; i < 2; i++) {
         const size_t size = x->dim[2 + i], end = a->end_padding[i];
         if (a->padding[i] >= a->kernel[i] || end >= a->kernel[i])
-            return sh_fail(SH_INVALID, "%s: padding is smaller than the kernel", t->op);
+            return sh_fail(SH_INVALID, "%s: padding must be smaller than the kernel", t->op);
         const size_t extent = size + a->padding[i] + end + a->after[2 + i];
         if (extent < a->kernel[i])
             return sh_fail(SH_INVALID, "%s: a kernel of %zux%zu does not fit into input %s", t->op,
                            a->kernel[0], a->kernel[1], sh_shape_print(x, text));
         const size_t steps = (extent - a->kernel[i]) / a->stride[i];
         if (steps * a->stride[i] >= size + a->padding[i])
-            return sh_fail(SH_INVALID, "%s: the last windows lie outside of input %s", t->op,
+            return sh_fail(SH_INVALID, "%s: the last windows are outside of input %s", t->op,
                            sh_shape_print(x, text));
         y->dim[2 + i] = steps + 1;
     }
@@ -45,7 +45,7 @@ static sh_status max_output_shape(const sh_op_types *t, const sh_shape *x, sh_sh
 {
     const size_t *kernel = t->attributes->kernel;
     if (kernel[0] > 255 || kernel[1] > 255 || kernel[0] * kernel[1] > 255)
-        return sh_fail(SH_LIMIT, "%s: a window holds at most 255 elements", t->op);
+        return sh_fail(SH_LIMIT, "%s: a window can hold at most 255 elements", t->op);
     return output_shape(t, x, y);
 }
 

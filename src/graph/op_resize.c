@@ -13,8 +13,8 @@ static sh_status expect_images(const sh_op_types *t, const sh_type *a, const sh_
     SH_TRY(sh_op_expect(t->op, "the input", a, SH_F32, 4));
     SH_TRY(sh_op_expect(t->op, "the output", b, SH_F32, 4));
     if (a->shape.dim[0] != b->shape.dim[0] || a->shape.dim[1] != b->shape.dim[1])
-        return sh_fail(SH_INVALID, "%s: %s cannot become %s: samples and channels stay", t->op,
-                       sh_shape_print(&a->shape, text), sh_shape_print(&b->shape, other));
+        return sh_fail(SH_INVALID, "%s: %s cannot become %s: samples and channels must not change",
+                       t->op, sh_shape_print(&a->shape, text), sh_shape_print(&b->shape, other));
     for (int i = 0; i < 2; i++) {
         const float scale = t->attributes->scale[i];
         if (!(scale >= 1.0f / SH_RESIZE_MAX && scale <= SH_RESIZE_MAX))

@@ -83,7 +83,8 @@ static sh_status infer_slice(const sh_op_types *t)
     for (size_t i = 0; i < t->in[0].shape.rank; i++) {
         const size_t dim = t->in[0].shape.dim[i];
         if (before[i] >= dim || after[i] >= dim - before[i])
-            return sh_fail(SH_INVALID, "slice: %zu + %zu left out of dimension %zu of %s: no rest",
+            return sh_fail(SH_INVALID,
+                           "slice: %zu + %zu left out of dimension %zu of %s: nothing remains",
                            before[i], after[i], i, sh_shape_print(&t->in[0].shape, text));
         t->out[0].shape.dim[i] = dim - before[i] - after[i];
     }
@@ -105,9 +106,10 @@ static sh_status infer_transpose(const sh_op_types *t)
     for (size_t i = 0; i < x->rank; i++) {
         const size_t from = t->attributes->order[i];
         if (from >= x->rank || used[from])
-            return sh_fail(SH_INVALID,
-                           "transpose: the order names each of %zu dimensions once, not %zu again",
-                           x->rank, from);
+            return sh_fail(
+                SH_INVALID,
+                "transpose: the order must name each of %zu dimensions once, not %zu again",
+                x->rank, from);
         used[from] = true;
         t->out[0].shape.dim[i] = x->dim[from];
     }

@@ -44,11 +44,12 @@ static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameter
                                                    "layers, such as 256-64-16",
                                                    parameters));
     if (problem->target != SH_TARGET_SAMPLE)
-        return sh_graph_failed(net->graph, sh_fail(SH_INVALID,
-                                                   "autoencoder gives its samples back, and the "
-                                                   "data's task is %s; --task %s",
-                                                   sh_target_name(problem->target),
-                                                   sh_target_name(SH_TARGET_SAMPLE)));
+        return sh_graph_failed(
+            net->graph,
+            sh_fail(
+                SH_INVALID,
+                "autoencoder reconstructs its samples, but the data's task is %s; use --task %s",
+                sh_target_name(problem->target), sh_target_name(SH_TARGET_SAMPLE)));
     sh_value_id x = sh_layer_flatten(net, samples);
     sh_net_enter(net, "encoder");
     for (size_t i = 0; i < count; i++)
@@ -65,7 +66,7 @@ static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameter
 const sh_model_def sh_model_autoencoder = {
     .name = "autoencoder",
     .usage = "autoencoder[:HIDDEN-...-CODE]",
-    .summary = "dense layers to a code and back, finds anomalies",
+    .summary = "dense layers to a code and back, to find anomalies",
     .example = "autoencoder",
     .example_problem = {1, 28, 28, 784, SH_TARGET_SAMPLE},
     .build = build,

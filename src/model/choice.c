@@ -96,5 +96,5 @@ void sh_model_choose(sh_model_choice *choice, const sh_problem *problem, const c
         snprintf(choice->spec, sizeof choice->spec, "%s", spec);
     describe(sample, sizeof sample, problem, kind);
     snprintf(choice->why, sizeof choice->why, "%s for %" PRIu32 " samples of %s%s", choice->spec,
-             samples, sample, problem->target == SH_TARGET_SAMPLE ? ", to be given back" : "");
+             samples, sample, problem->target == SH_TARGET_SAMPLE ? ", to be reconstructed" : "");
 }

@@ -51,7 +51,7 @@ static void data_get_their_model(void **state)
         {"mnist",
          {1, 28, 28, 784, SH_TARGET_SAMPLE},
          54000,
-         "autoencoder for 54000 samples of 28x28 pixels and 1 channel, to be given back"},
+         "autoencoder for 54000 samples of 28x28 pixels and 1 channel, to be reconstructed"},
         {"series", {6, 1, 128, 768, SH_TARGET_SAMPLE}, 500, "autoencoder for"},
     };
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {

@@ -34,16 +34,15 @@ static size_t find_widths(sh_net *net, const char *text, const sh_problem *probl
     }
     count = sh_parts_widths(text, widths);
     if (count < 2)
-        sh_graph_failed(net->graph,
-                        sh_fail(SH_INVALID,
-                                "'%.64s': expected widths of at least two layers, such as "
-                                "784-128-10, or of hidden ones alone, such as h128",
-                                text));
+        sh_graph_failed(net->graph, sh_fail(SH_INVALID,
+                                            "'%.64s': expected widths of at least two layers, such "
+                                            "as 784-128-10, or only of hidden ones, such as h128",
+                                            text));
     else if (widths[0] != inputs || widths[count - 1] != problem->outputs)
         sh_graph_failed(net->graph,
                         sh_fail(SH_INVALID,
-                                "'%.64s': the data has %zu inputs and %zu %s, so it is "
-                                "%zu-...-%zu; hidden layers alone are written as in mlp:h128",
+                                "'%.64s': the data has %zu inputs and %zu %s, so use %zu-...-%zu; "
+                                "or only hidden layers, as in mlp:h128",
                                 text, inputs, problem->outputs, is_class ? "classes" : "outputs",
                                 inputs, problem->outputs));
     else

@@ -108,12 +108,12 @@ static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameter
         is_read = read_real(&at, &dropout);
     }
     if (!is_read || *at != '\0' || width < 0.05 || width > MAX_WIDTH || dropout > 0.9)
-        return sh_graph_failed(
-            net->graph, sh_fail(SH_INVALID,
-                                "'%.64s': expected a width from 0.05 to %g, as in "
-                                "mobilenetv2:0.5, and if wanted the last layer's dropout from 0 "
-                                "to 0.9, as in mobilenetv2:0.5,0; without them 1 and %g",
-                                parameters, MAX_WIDTH, DROPOUT));
+        return sh_graph_failed(net->graph,
+                               sh_fail(SH_INVALID,
+                                       "'%.64s': expected a width from 0.05 to %g, as in "
+                                       "mobilenetv2:0.5, and optionally the last layer's dropout "
+                                       "from 0 to 0.9, as in mobilenetv2:0.5,0; defaults: 1 and %g",
+                                       parameters, MAX_WIDTH, DROPOUT));
     if (!sh_parts_side(net, "mobilenetv2", problem, 16))
         return SH_NO_VALUE;
     sh_value_id x = sh_layer_global_pool(net, features(net, samples, width));

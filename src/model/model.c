@@ -60,7 +60,7 @@ sh_status sh_model_find(const sh_model_def **def, const char *spec)
                                      used == 0 ? "" : ", ", (*all)->usage);
     }
     suggest(meant, spec);
-    return sh_fail(SH_INVALID, "unknown model '%.64s'; %s%s%sthere is: %s", spec,
+    return sh_fail(SH_INVALID, "unknown model '%.64s'; %s%s%sknown are: %s", spec,
                    meant[0] != '\0' ? "did you mean '" : "", meant, meant[0] != '\0' ? "'? " : "",
                    names);
 }
@@ -169,7 +169,7 @@ sh_status sh_model_build(sh_graph **graph, const sh_model_options *options, size
     if (!imported)
         SH_TRY(sh_model_find(&def, options->spec));
     else if (options->network == NULL)
-        return sh_fail(SH_INVALID, "the network %s is not here", options->spec);
+        return sh_fail(SH_INVALID, "the network %s is missing", options->spec);
     SH_TRY(sh_graph_new(&fresh));
     build_all(fresh, def, options, samples, mode);
     sh_status status = sh_graph_status(fresh);

@@ -60,15 +60,15 @@ static void bad_specs_are_refused(void **state)
         sh_problem problem;
     } bad[] = {
         {"lenot",
-         "unknown model 'lenot'; did you mean 'lenet'? there is: mlp[",
+         "unknown model 'lenot'; did you mean 'lenet'? known are: mlp[",
          {1, 28, 28, 10, SH_TARGET_CLASS}},
         {"resnet20", "did you mean 'resnet:20'?", {3, 32, 32, 10, SH_TARGET_CLASS}},
         {"wideresnet28-10", "did you mean 'wideresnet:28-10'?", {3, 32, 32, 10, SH_TARGET_CLASS}},
         {"wideresnt:16-4", "did you mean 'wideresnet:16-4'?", {3, 32, 32, 10, SH_TARGET_CLASS}},
-        {"flounder", "unknown model 'flounder'; there is: mlp[", {1, 28, 28, 10, SH_TARGET_CLASS}},
+        {"flounder", "unknown model 'flounder'; known are: mlp[", {1, 28, 28, 10, SH_TARGET_CLASS}},
         {"lenet:3", "takes no parameters", {1, 28, 28, 10, SH_TARGET_CLASS}},
         {"lenet", "8x8, lenet needs at least 16x16", {1, 8, 8, 10, SH_TARGET_CLASS}},
-        {"lenet", "one row of 64, lenet is for images", {3, 1, 64, 10, SH_TARGET_CLASS}},
+        {"lenet", "one row of 64, but lenet is for images", {3, 1, 64, 10, SH_TARGET_CLASS}},
         {"mlp:h", "'h': expected the widths of hidden layers", {1, 28, 28, 10, SH_TARGET_CLASS}},
         {"mlp:h64-0", "'h64-0': expected the widths", {1, 28, 28, 10, SH_TARGET_CLASS}},
         {"mlp:h64,32", "'h64,32': expected the widths", {1, 28, 28, 10, SH_TARGET_CLASS}},

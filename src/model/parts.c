@@ -21,16 +21,15 @@ bool sh_parts_side(sh_net *net, const char *model, const sh_problem *problem, si
     if (problem->height == 1 && least > 1)
         sh_graph_failed(net->graph,
                         sh_fail(SH_INVALID,
-                                "the data's samples are one row of %zu, %s is for images of at "
+                                "the data's samples are one row of %zu, but %s is for images of at "
                                 "least %zux%zu; mlp is for tables, cnn1d for series",
                                 problem->width, model, least, least));
     else
-        sh_graph_failed(
-            net->graph,
-            sh_fail(SH_INVALID,
-                    "the data's images are %zux%zu, %s needs at least %zux%zu; --resize "
-                    "%zu would make them larger",
-                    problem->height, problem->width, model, least, least, least));
+        sh_graph_failed(net->graph,
+                        sh_fail(SH_INVALID,
+                                "the data's images are %zux%zu, %s needs at least %zux%zu; "
+                                "--resize %zu makes them larger",
+                                problem->height, problem->width, model, least, least, least));
     return false;
 }
 

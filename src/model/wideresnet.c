@@ -67,7 +67,7 @@ static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameter
 const sh_model_def sh_model_wideresnet = {
     .name = "wideresnet",
     .usage = "wideresnet:DEPTH-FACTOR",
-    .summary = "residual network of few wide layers (Zagoruyko, Komodakis 2016)",
+    .summary = "residual network with few wide layers (Zagoruyko, Komodakis 2016)",
     .example = "wideresnet:16-4",
     .example_problem = {3, 32, 32, 10, SH_TARGET_CLASS},
     .build = build,

@@ -27,9 +27,9 @@ static sh_status blob_of_file(sh_blob *blob, int fd, uint64_t most_bytes)
     if (fstat(fd, &about) != 0)
         SH_TRY_DONE(sh_fail_errno(errno, "cannot be read"));
     if (!S_ISREG(about.st_mode))
-        SH_TRY_DONE(sh_fail(SH_INVALID, "is no file but a folder or a device"));
+        SH_TRY_DONE(sh_fail(SH_INVALID, "is not a file but a folder or a device"));
     if ((uint64_t)about.st_size > most_bytes)
-        SH_TRY_DONE(sh_fail(SH_LIMIT, "has %" PRIu64 " bytes, more than the %s MB that are read",
+        SH_TRY_DONE(sh_fail(SH_LIMIT, "has %" PRIu64 " bytes, more than the limit of %s MB",
                             (uint64_t)about.st_size, sh_quantity_megabytes(&most, most_bytes)));
     *blob = (sh_blob){.fd = fd, .count = (uint64_t)about.st_size};
     return SH_OK;
@@ -90,7 +90,7 @@ sh_status sh_blob_open_within(sh_blob *blob, int folder, const char *path, uint6
             close(at_folder);
         if (is_link)
             return sh_fail(SH_INVALID, "is a symbolic link, which could lead outside the model's "
-                                       "folder: put the file itself there");
+                                       "folder: replace it with the file");
         if (fd < 0)
             return sh_fail_errno(error, "cannot be opened");
         if (is_last)

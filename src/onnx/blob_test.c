@@ -35,7 +35,7 @@ static void test_files_and_memory_are_read_alike(void **state)
     }
     sh_blob blob;
     assert_fails(sh_blob_open(&blob, path, 4), SH_LIMIT, "has 5 bytes");
-    assert_fails(sh_blob_open(&blob, scratch_folder, 4), SH_INVALID, "is no file");
+    assert_fails(sh_blob_open(&blob, scratch_folder, 4), SH_INVALID, "is not a file");
 }
 
 static void test_nothing_outside_the_folder_is_opened(void **state)
@@ -88,8 +88,8 @@ static void test_nothing_outside_the_folder_is_opened(void **state)
         {"up/secret", SH_INVALID, "symbolic link"},
         {"missing", SH_NOT_FOUND, "cannot be opened"},
         {"data/data", SH_NOT_FOUND, "cannot be opened"},
-        {"deep", SH_INVALID, "is no file"},
-        {"pipe", SH_INVALID, "is no file"},
+        {"deep", SH_INVALID, "is not a file"},
+        {"pipe", SH_INVALID, "is not a file"},
         {"deep/data", SH_LIMIT, "has 6 bytes"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

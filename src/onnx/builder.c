@@ -58,7 +58,7 @@ char *sh_builder_name(sh_builder *builder, sh_layer x)
         return NULL;
     if (x < builder->count)
         return builder->layers[x].name;
-    (void)sh_builder_failed(builder, sh_fail(SH_INVALID, "a layer is given what is not one"));
+    (void)sh_builder_failed(builder, sh_fail(SH_INVALID, "a layer's input is not a layer"));
     return NULL;
 }
 

@@ -260,10 +260,11 @@ sh_layer sh_build_attention(sh_builder *builder, sh_layer x, const char *name, s
     const size_t width = in->dim[2];
     if (in->rank != 3 || heads == 0 || width % heads != 0)
         return sh_builder_failed(
-            builder, sh_fail(SH_INVALID,
-                             "layer %.64s: %zu heads for %zu features, expected [N, T, F] and a "
-                             "number that divides F",
-                             name, heads, width));
+            builder,
+            sh_fail(
+                SH_INVALID,
+                "layer %.64s: %zu heads for %zu features, expected [N, T, F] and a divisor of F",
+                name, heads, width));
     const size_t of_a_head = width / heads;
     const float root = sqrtf((float)of_a_head);
     const sh_layer query = heads_of(builder, x, name, "query", heads, false);
@@ -293,8 +294,8 @@ sh_layer sh_build_recurrent(sh_builder *builder, sh_layer x, const char *name, c
                                                     : 0;
     if (gates == 0 || in->rank != 3)
         return sh_builder_failed(
-            builder,
-            sh_fail(SH_INVALID, "layer %.64s: cells are LSTM, GRU and RNN, of [N, T, F]", name));
+            builder, sh_fail(SH_INVALID,
+                             "layer %.64s: the cell must be LSTM, GRU or RNN, of [N, T, F]", name));
     const size_t directions = both ? 2 : 1, features = in->dim[2];
     const sh_shape of_x = sh_shape_of(3, (size_t[]){directions, gates * units, features});
     const sh_shape of_h = sh_shape_of(3, (size_t[]){directions, gates * units, units});

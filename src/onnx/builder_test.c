@@ -175,7 +175,7 @@ static void test_failures_are_kept(void **state)
     } rows[] = {
         {small_kernel, SH_INVALID, "layer conv1: a kernel of 0"},
         {uneven_groups, SH_INVALID, "layer conv1"},
-        {nothing, SH_INVALID, "given what is not one"},
+        {nothing, SH_INVALID, "input is not a layer"},
         {unknown, SH_UNSUPPORTED, "(Sing)"},
         {shapes_that_differ, SH_UNSUPPORTED, "(Add)"},
         {no_weights, SH_INVALID, "no weights that can be trained"},

@@ -314,7 +314,7 @@ sh_status sh_emit_node(sh_emitter *e, size_t index)
     const sh_graph *graph = e->of->graph;
     const sh_node *node = &graph->nodes[index];
     if (emitted_as[node->op] == NULL)
-        return sh_fail(SH_UNSUPPORTED, "%s has no form in an ONNX model here",
+        return sh_fail(SH_UNSUPPORTED, "%s cannot be written to an ONNX model",
                        sh_op_about(node->op)->name);
     const source s = {
         .e = e,

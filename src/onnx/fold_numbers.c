@@ -154,7 +154,7 @@ static sh_status fold_two(sh_onnx_constant *y, const sh_fold_work *w, function f
     size_t rank, dim[SH_ONNX_RANK_MOST], place[SH_ONNX_RANK_MOST] = {0};
     int64_t of_a[SH_ONNX_RANK_MOST], of_b[SH_ONNX_RANK_MOST];
     if (b == NULL || a->real != b->real)
-        return sh_fail(SH_INVALID, "its inputs are not of one type");
+        return sh_fail(SH_INVALID, "its inputs differ in type");
     SH_TRY(sh_fold_broadcast(&rank, dim, a->rank, a->dim, b->rank, b->dim));
     SH_TRY(sh_onnx_constant_new(&fresh, w->store, a->real && f < EQUAL, rank, dim));
     sh_fold_broadcast_strides(of_a, a, rank);

@@ -36,7 +36,7 @@ sh_status sh_fold_trilu(const sh_fold_work *w)
     int64_t k;
     SH_TRY(read_integer(&k, w, 1, 0));
     if (x->rank < 2)
-        return sh_fail(SH_INVALID, "its input is no matrix");
+        return sh_fail(SH_INVALID, "its input is not a matrix");
     SH_TRY(copy(&w->out[0], w, x));
     const size_t columns = x->dim[x->rank - 1], rows = x->dim[x->rank - 2];
     for (size_t i = 0; i < x->count; i++) {
@@ -171,7 +171,7 @@ sh_status sh_fold_tile(const sh_fold_work *w)
     int64_t copies[SH_ONNX_RANK_MOST];
     size_t count, dim[SH_ONNX_RANK_MOST], place[SH_ONNX_RANK_MOST] = {0};
     if (given == NULL)
-        return sh_fail(SH_INVALID, "it has no numbers of copies");
+        return sh_fail(SH_INVALID, "it lacks the numbers of copies");
     SH_TRY(sh_onnx_constant_integers(&count, copies, SH_ONNX_RANK_MOST, given));
     if (count != x->rank)
         return sh_fail(SH_INVALID, "%zu numbers of copies for %zu dimensions", count, x->rank);

@@ -66,7 +66,7 @@ static sh_status emit_normalisation(rewriting *r)
          *deviation = sh_emit_fresh(e);
     sh_shape shape = {0};
     if (channels > 1 && in->rank != 4)
-        return sh_fail(SH_UNSUPPORTED, "--bake: the network takes %zu numbers in place of an image",
+        return sh_fail(SH_UNSUPPORTED, "--bake: the network takes %zu numbers, not an image",
                        sh_shape_count(in) / BATCH);
     if (channels > 1)
         shape = r->trace.turned ? sh_shape_of(4, (size_t[]){1, 1, 1, channels})
@@ -261,8 +261,7 @@ static sh_status copy_tensor(rewriting *r, const Sh__Onnx__TensorProto *stored)
                        sh_onnx_name(name, stored->name));
     if (stored->data_type != SH_ONNX_FLOAT)
         return sh_fail(SH_UNSUPPORTED,
-                       "tensor '%s' is trained and not of float32: convert the model to float32 "
-                       "before it is trained",
+                       "tensor '%s' is trained but not float32: convert the model to float32 first",
                        sh_onnx_name(name, stored->name));
     sh_emit_tensor(e, stored->name,
                    &sh_graph_type(of->graph, of->graph->parameters[index].value)->shape,

@@ -269,7 +269,7 @@ static void test_pixels_can_be_normalised_inside(void **state)
     sh_from_file of = begin(&r, &networks[9], 4);
     of.mean = of.deviation = numbers;
     assert_fails(sh_onnx_from_file(&r.model, &of, &r.arena), SH_UNSUPPORTED,
-                 "72 numbers in place of an image");
+                 "72 numbers, not an image");
     release(&r);
 }
 

@@ -104,14 +104,14 @@ static sh_status check_inputs(const Sh__Onnx__GraphProto *graph, size_t index, c
         const made *value = bsearch(node->input[i], values, count, sizeof *values, compare_name);
         if (value == NULL)
             return sh_fail(SH_FORMAT,
-                           "%s takes '%s', which nothing makes: it is neither an input nor an "
-                           "initialiser nor an output of a node; export the model again",
+                           "%s takes '%s', which is not an input, an initialiser or an output of a "
+                           "node; export the model again",
                            sh_onnx_node_name(text, graph, index),
                            sh_onnx_name(name, node->input[i]));
         if (value->maker == MAKER_NODE && value->index >= index)
             return sh_fail(SH_FORMAT,
-                           "%s takes '%s', which %s makes, %s: the nodes form a circle or are not "
-                           "in the order of computation; export the model again",
+                           "%s takes '%s', made by %s, %s: the nodes form a cycle or are not in "
+                           "order of computation; export the model again",
                            sh_onnx_node_name(text, graph, index),
                            sh_onnx_name(name, node->input[i]), maker_text(maker, graph, value),
                            value->index == index ? "the node itself" : "a later node");
@@ -127,8 +127,8 @@ static sh_status check_attribute(Sh__Onnx__AttributeProto *attribute)
         return sh_fail(SH_FORMAT, "an attribute has no name");
     if (attribute->ref_attr_name[0] != '\0')
         return sh_fail(SH_FORMAT,
-                       "its attribute '%s' stands for one of a function, which no node "
-                       "outside functions can have",
+                       "its attribute '%s' refers to a function's attribute, but the node is not "
+                       "in a function",
                        name);
     switch (attribute->type) {
     case SH_ONNX_ATTRIBUTE_FLOAT:
@@ -153,9 +153,8 @@ static sh_status check_attribute(Sh__Onnx__AttributeProto *attribute)
     case 5:
     case 10:
         return sh_fail(SH_UNSUPPORTED,
-                       "its attribute '%s' is a graph: networks that choose or "
-                       "repeat nodes while they run cannot be trained; export it "
-                       "without If, Loop and Scan",
+                       "its attribute '%s' is a graph: networks with control flow cannot be "
+                       "trained; export it without If, Loop and Scan",
                        name);
     default:
         return sh_fail(SH_UNSUPPORTED,
@@ -167,7 +166,7 @@ static sh_status check_attribute(Sh__Onnx__AttributeProto *attribute)
 static sh_status check_node(Sh__Onnx__NodeProto *node)
 {
     if (node->op_type[0] == '\0')
-        return sh_fail(SH_FORMAT, "it says no operator");
+        return sh_fail(SH_FORMAT, "it names no operator");
     if (node->n_attribute > ATTRIBUTES_MOST)
         return sh_fail(SH_LIMIT, "it has %zu attributes, more than %u", node->n_attribute,
                        ATTRIBUTES_MOST);
@@ -195,7 +194,7 @@ static sh_status check_type(const Sh__Onnx__ValueInfoProto *value, bool needs_ty
     if (tensor == NULL || !tensor->has_elem_type) {
         if (!needs_type)
             return SH_OK;
-        return sh_fail(SH_UNSUPPORTED, "its input '%s' is no tensor, or does not say of what",
+        return sh_fail(SH_UNSUPPORTED, "its input '%s' is not a tensor, or lacks a type",
                        sh_onnx_name(name, value->name));
     }
     if (tensor->shape == NULL)
@@ -233,7 +232,7 @@ sh_status sh_onnx_graph_check(Sh__Onnx__GraphProto *graph, sh_arena *arena)
     for (size_t i = 0; i < graph->n_output; i++) {
         const char *name = graph->output[i]->name;
         if (bsearch(name, values, count, sizeof *values, compare_name) == NULL)
-            return sh_fail(SH_FORMAT, "its output '%s' is made by nothing; export the model again",
+            return sh_fail(SH_FORMAT, "nothing makes its output '%s'; export the model again",
                            sh_onnx_name(text, name));
         SH_TRY(check_type(graph->output[i], false));
     }

@@ -57,7 +57,7 @@ sh_status sh_onnx_head_result(sh_onnx_entry **result, sh_onnx_importer *importer
         entry = before;
         if (passes)
             continue;
-        sh_import_note(importer, "the final %s is left out: the loss has it", node->op_type);
+        sh_import_note(importer, "the final %s is left out: the loss includes it", node->op_type);
         break;
     }
     *result = entry;
@@ -167,7 +167,7 @@ sh_status sh_onnx_head_replace(sh_onnx_importer *importer, const sh_onnx_entry *
         return SH_OK;
     if (layer.weight->readers > 1 || (layer.bias != NULL && layer.bias->readers > 1))
         return sh_fail(SH_UNSUPPORTED,
-                       "%.256s: its last layer gives %zu numbers, the data need %zu, and other "
+                       "%.256s: its last layer gives %zu numbers, the data need %zu, but other "
                        "layers share its weights; export a model with %zu outputs",
                        importer->path, layer.outputs, wanted, wanted);
     layer.weight->new_axis = layer.axis;
@@ -178,8 +178,8 @@ sh_status sh_onnx_head_replace(sh_onnx_importer *importer, const sh_onnx_entry *
     importer->old_outputs = layer.outputs;
     char name[SH_ONNX_NODE_TEXT];
     sh_import_note(importer,
-                   "%s, the last layer, gives %zu numbers and the data need %zu: it is replaced by "
-                   "a new one, '%s' and its bias begin from the seed",
+                   "%s, the last layer, gives %zu numbers and the data need %zu: it is replaced; "
+                   "'%s' and its bias start from the seed",
                    sh_onnx_node_name(name, importer->graph, layer.index), layer.outputs, wanted,
                    layer.weight->name);
     return SH_OK;

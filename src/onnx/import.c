@@ -345,7 +345,7 @@ static sh_status check_samples(const sh_onnx_use *use)
         if (entry == NULL || entry->batch == SH_NO_AXIS)
             continue;
         if (first != NULL && first->outer != entry->outer)
-            return sh_fail(SH_UNSUPPORTED, "its inputs have the samples in different orders");
+            return sh_fail(SH_UNSUPPORTED, "its inputs order the samples differently");
         first = entry;
         if (i == 0 && entry->batch != 0 && takes_samples_first(use->node.op))
             return sh_fail(SH_UNSUPPORTED, "it expects the samples in dimension 0, not in %zu",
@@ -466,8 +466,8 @@ static sh_status shape_result(sh_value_id *given, sh_onnx_importer *importer,
                        sh_shape_print(&shape, text));
     if (shape.rank == 0 || shape.dim[0] != samples || each != wanted)
         return sh_fail(SH_INVALID,
-                       "for %zu samples it gives %s, expected %zu numbers for each, and no last "
-                       "dense layer was found to replace",
+                       "for %zu samples it gives %s, expected %zu numbers for each, and it has no "
+                       "last dense layer to replace",
                        samples, sh_shape_print(&shape, text), wanted);
     if (importer->wish->trace != NULL) {
         importer->wish->trace->out = shape;
@@ -491,11 +491,11 @@ static void note_folded(const sh_onnx_importer *importer)
 {
     const sh_onnx_folded folded = sh_onnx_find_folded(importer->model);
     if (folded.certain > 0)
-        sh_import_note(importer,
-                       "batch norms of %zu of %zu convolutions are folded into them, and it trains "
-                       "without; --unfold puts them back, and this call of PyTorch keeps "
-                       "them: " SH_ONNX_KEEP_NORMS,
-                       folded.certain, folded.layers);
+        sh_import_note(
+            importer,
+            "batch norms of %zu of %zu convolutions are folded into them, and it trains without; "
+            "--unfold restores them, and this PyTorch call keeps them: " SH_ONNX_KEEP_NORMS,
+            folded.certain, folded.layers);
 }
 
 static sh_status build(sh_value_id *given, sh_onnx_importer *importer, sh_value_id samples)

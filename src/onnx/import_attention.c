@@ -197,7 +197,7 @@ static sh_status add_computed(masking *mask, const sh_onnx_use *use, const known
     const size_t rank = sh_import_shape(use, given)->rank, batch = use->in[MASK]->batch;
     if (rank < 2 || rank > 4 || (batch != SH_NO_AXIS && (batch != 0 || rank != 4)))
         return sh_fail(SH_UNSUPPORTED,
-                       "its mask is none of [N, heads or 1, queries, keys]; export it so");
+                       "its mask must be [N, heads or 1, queries, keys]; export it like that");
     SH_TRY(sh_import_frozen(&nothing, use, "nothing", (sh_shape){0}, (float[]){-INFINITY}));
     if (sh_import_is_truth(use, MASK))
         given = sh_layer_pair(net, SH_PAIR_DROP, nothing, given);
@@ -228,7 +228,7 @@ static sh_status read_mask(masking *mask, sh_onnx_use *use, const heads *q, cons
         (rank > 1 && dim[rank - 2] != 1 && dim[rank - 2] != of.L))
         return sh_fail(SH_INVALID, "its mask does not fit %zu queries and %zu keys", of.L, of.S);
     if (rank == 4 && dim[0] != 1 && use->in[Q]->batch != SH_NO_AXIS)
-        return sh_fail(SH_UNSUPPORTED, "its mask is not one for all samples");
+        return sh_fail(SH_UNSUPPORTED, "its mask differs between samples");
     return add_known(mask, use, &of);
 }
 

@@ -205,7 +205,8 @@ static sh_status import_pool(sh_onnx_use *use, sh_op op)
     sh_attributes a = {0};
     SH_TRY(sh_import_arity(use, 1, 1));
     if (use->out_count > 1 && use->out[1] != NULL && use->out[1]->readers > 0)
-        return sh_fail(SH_UNSUPPORTED, "its indices are used; only the largest values are there");
+        return sh_fail(SH_UNSUPPORTED,
+                       "its indices are used, but only its largest values are supported");
     SH_TRY(sh_import_value(&x, use, 0));
     const sh_shape shape = *sh_import_shape(use, x);
     SH_TRY(read_windows(&a, use, &shape));

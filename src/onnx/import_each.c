@@ -108,7 +108,7 @@ static sh_status clip_by_values(sh_onnx_use *use)
         SH_TRY(sh_import_made(&y, use, sh_layer_pair(use->importer->net, function, y, limit)));
     }
     if (!sh_shape_equal(sh_import_shape(use, y), &shape))
-        return sh_fail(SH_INVALID, "its limits are no numbers");
+        return sh_fail(SH_INVALID, "its limits are not numbers");
     sh_import_give(use, 0, y, use->in[0]->batch);
     return SH_OK;
 }
@@ -156,7 +156,7 @@ sh_status sh_import_cast(sh_onnx_use *use)
     if (to == SH_ONNX_BOOL && !truth)
         return as_truth(use, x);
     if (!truth && !sh_onnx_is_real((sh_onnx_type)to))
-        return sh_fail(SH_UNSUPPORTED, "a cast of what is trained to type %lld", (long long)to);
+        return sh_fail(SH_UNSUPPORTED, "a cast of trained values to type %lld", (long long)to);
     sh_import_pass(use);
     return SH_OK;
 }
@@ -179,7 +179,7 @@ sh_status sh_import_cast_like(sh_onnx_use *use)
     if (use->in[0]->kind == SH_ENTRY_VALUE ||
         (use->in[0]->kind == SH_ENTRY_STORED && use->in[0]->role != SH_ONNX_CONSTANT)) {
         if (!real)
-            return sh_fail(SH_UNSUPPORTED, "a cast of what is trained to integers");
+            return sh_fail(SH_UNSUPPORTED, "a cast of trained values to integers");
         sh_import_pass(use);
         return SH_OK;
     }

@@ -54,7 +54,7 @@ static sh_status parse(labels term[3], size_t *count, const char *text, size_t l
             term[which].at[term[which].count++] = c;
         } else {
             return sh_fail(SH_UNSUPPORTED,
-                           "its equation is no product of two matrices; write it with MatMul");
+                           "its equation is not a product of two matrices; write it with MatMul");
         }
     }
     for (int c = 'A'; c <= 'z' && !arrow; c++)

@@ -12,7 +12,8 @@ static sh_status first_output_alone(const sh_onnx_use *use)
 {
     for (size_t i = 1; i < use->out_count; i++)
         if (use->out[i] != NULL && use->out[i]->readers > 0)
-            return sh_fail(SH_UNSUPPORTED, "its output '%.64s' is used, only the first is there",
+            return sh_fail(SH_UNSUPPORTED,
+                           "its output '%.64s' is used, but only the first is supported",
                            use->out[i]->name);
     return SH_OK;
 }
@@ -69,7 +70,7 @@ static sh_status read_affine(sh_value_id *value, const sh_onnx_use *use, size_t 
     SH_TRY(sh_import_made(value, use, sh_layer_expand(use->importer->net, *value, rest)));
     if (sh_shape_equal(sh_import_shape(use, *value), &rest))
         return SH_OK;
-    return sh_fail(SH_UNSUPPORTED, "its scale or bias has not the shape of what is normalised");
+    return sh_fail(SH_UNSUPPORTED, "its scale or bias does not have the normalised shape");
 }
 
 /* Sets outputs 1 and 2 if they are read: the mean, and 1 / sqrt(variance + epsilon). */

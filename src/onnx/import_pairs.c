@@ -99,7 +99,7 @@ static sh_status import_pair(sh_onnx_use *use, sh_pair_function function)
     }
     if (use->in[1]->stored != NULL && sh_onnx_normalises_input(use->importer->model, use->index))
         sh_import_note(use->importer,
-                       "'%s' normalises the samples before the first layer: it stays as it is",
+                       "'%s' normalises the samples before the first layer: it is not trained",
                        use->in[1]->name);
     for (size_t i = 0; i < 2; i++)
         SH_TRY(sh_import_value(&in[i], use, i));

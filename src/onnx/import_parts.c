@@ -202,7 +202,7 @@ static sh_status look_up(sh_onnx_use *use, sh_value_id indices, size_t batch)
                         sh_import_shape(use, x)->rank));
     const size_t of_x = use->in[0]->batch;
     if (axis == of_x || (of_x != SH_NO_AXIS && batch != SH_NO_AXIS))
-        return sh_fail(SH_UNSUPPORTED, "it takes places of samples by indices of samples");
+        return sh_fail(SH_UNSUPPORTED, "it selects from samples by indices from samples");
     if (batch != SH_NO_AXIS)
         batch += axis;
     else if (of_x != SH_NO_AXIS)
@@ -259,7 +259,7 @@ sh_status sh_import_gather(sh_onnx_use *use)
     }
     SH_TRY(sh_import_constant(&which, use, 1));
     if (which->real || which->count == 0)
-        return sh_fail(SH_INVALID, "its indices are no integers, or none");
+        return sh_fail(SH_INVALID, "its indices are not integers, or missing");
     SH_TRY(sh_import_gather_all(&all, use, which));
     if (all)
         return SH_OK;

@@ -187,7 +187,7 @@ static sh_status import_recurrent(sh_onnx_use *use, sh_cell cell, size_t inputs)
                        of_x.rank, of_w.rank);
     if (use->in[X]->batch != SH_NO_AXIS && use->in[X]->batch != (samples_first ? 0 : 1))
         return sh_fail(SH_UNSUPPORTED,
-                       "the samples are not in dimension %d of its input: its steps would go "
+                       "the samples are not in dimension %d of its input: its steps would run "
                        "through them; export it with batch_first=True",
                        samples_first ? 0 : 1);
     SH_TRY(read_settings(&of, use, of_w.dim[0]));

@@ -75,8 +75,7 @@ static sh_status import_reduction(sh_onnx_use *use, sh_reduction function, aroun
         return SH_OK;
     }
     if (batch != SH_NO_AXIS && (all || over[batch]))
-        return sh_fail(SH_UNSUPPORTED,
-                       "it goes over the samples, and each of them is computed by itself");
+        return sh_fail(SH_UNSUPPORTED, "it runs over the samples, which are computed one by one");
     for (size_t i = 0; i < rank; i++) {
         axes |= over[i] || all ? SH_AXIS(i) : 0;
         before += over[i] && !keep && batch != SH_NO_AXIS && i < batch;

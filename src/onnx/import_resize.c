@@ -93,7 +93,7 @@ static sh_status set_side(sh_resize *of, const sh_onnx_use *use, const sh_shape 
         of->size[2 - sides + axis - 2] = (size_t)size;
         of->scale[2 - sides + axis - 2] = (float)scale;
     } else if (scale != 0 ? scale != 1 : axis != use->in[0]->batch && size != (int64_t)x->dim[axis])
-        return sh_fail(SH_UNSUPPORTED, "it changes dimension %zu, only sides can be resized", axis);
+        return sh_fail(SH_UNSUPPORTED, "it resizes dimension %zu; only sides can be resized", axis);
     return SH_OK;
 }
 
@@ -121,7 +121,7 @@ static sh_status read_sides(sh_resize *of, sh_onnx_use *use, const sh_shape *x,
     size_t axes[SH_MAX_RANK];
     double ratio;
     if (sides->rank != 1 || sides->count > SH_MAX_RANK)
-        return sh_fail(SH_INVALID, "its scales or sizes are no list");
+        return sh_fail(SH_INVALID, "its scales or sizes are not a list");
     SH_TRY(read_axes(axes, sides->count, use, x->rank));
     SH_TRY(read_ratio(&ratio, use, x, sides, axes));
     for (size_t i = 0; i < 2; i++) /* sides without an entry keep their size */

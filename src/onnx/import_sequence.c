@@ -35,7 +35,7 @@ static sh_status check_sizes(const sh_onnx_constant *sizes, size_t dim)
                            (long long)size, left);
         left -= (size_t)size;
     }
-    return left == 0 ? SH_OK : sh_fail(SH_INVALID, "its parts are fewer than %zu elements", dim);
+    return left == 0 ? SH_OK : sh_fail(SH_INVALID, "its parts have fewer than %zu elements", dim);
 }
 
 sh_status sh_import_split_to_sequence(sh_onnx_use *use)
@@ -52,7 +52,7 @@ sh_status sh_import_split_to_sequence(sh_onnx_use *use)
     if (axis == use->in[0]->batch)
         return sh_fail(SH_UNSUPPORTED, "it divides the samples");
     if (given != NULL && (given->real || given->rank > 1 || given->count == 0))
-        return sh_fail(SH_INVALID, "the sizes of its parts are no integers");
+        return sh_fail(SH_INVALID, "the sizes of its parts are not integers");
     if (given == NULL && sh_onnx_node_integer(&use->node, "keepdims", 1) == 0)
         SH_TRY(sh_onnx_constant_new(&sizes, &use->importer->store, false, 0, NULL));
     else if (given == NULL || given->rank == 0)

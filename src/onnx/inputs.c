@@ -32,7 +32,7 @@ static sh_status find_input(const Sh__Onnx__ValueInfoProto **found,
         return sh_fail(SH_INVALID, "its result depends on no input");
     if (count > 1)
         return sh_fail(SH_UNSUPPORTED,
-                       "it has %zu inputs, '%.64s' among them; export a model with one", count,
+                       "it has %zu inputs, including '%.64s'; export a model with one", count,
                        (*found)->name);
     return SH_OK;
 }
@@ -178,8 +178,8 @@ static sh_status bind(sh_onnx_importer *importer, sh_value_id samples)
         }
     if (has.whole)
         sh_import_note(importer,
-                       "input '%s' takes integers: it is given the data's numbers, which "
-                       "--normalize none leaves as they are",
+                       "input '%s' takes integers: it gets the data's numbers, which --normalize "
+                       "none does not change",
                        input->name);
     importer->samples = shape.dim[0];
     importer->baked = has.rank > 0 && has.dim[0] > 0 ? (size_t)has.dim[0] : 1;

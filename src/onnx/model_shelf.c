@@ -22,15 +22,15 @@ static sh_status open_shelf(int *folder, char path[SH_CACHE_PATH])
 {
     const int cache = sh_cache_open(path);
     if (cache < 0)
-        return sh_fail(SH_NOT_FOUND, "there is no cache folder for networks that only you can "
-                                     "write: set XDG_CACHE_HOME to a folder of yours");
+        return sh_fail(SH_NOT_FOUND, "no cache folder for networks is writable only by you: set "
+                                     "XDG_CACHE_HOME to your own folder");
     *folder = sh_cache_folder(cache, path, FOLDER);
     const int error = errno;
     close(cache);
     if (*folder < 0 && error == EPERM)
         return sh_fail(SH_REFUSED,
-                       "%s/" FOLDER ": another user owns it or may write it: remove it, or make it "
-                       "yours alone with chown and chmod go-w",
+                       "%s/" FOLDER ": another user owns it or can write it: remove it, or make it "
+                                    "private with chown and chmod go-w",
                        path);
     return *folder >= 0 ? SH_OK : sh_fail_errno(error, "%s/" FOLDER ": cannot be opened", path);
 }
@@ -71,7 +71,7 @@ static sh_status keep(const char *digest, const uint8_t *bytes, size_t count)
     sh_status status = SH_OK;
     const int fd = open_temporary(folder, name, digest);
     if (fd < 0)
-        status = sh_fail_errno(errno, "%s/" FOLDER ": a file cannot be made there", path);
+        status = sh_fail_errno(errno, "%s/" FOLDER ": cannot make a file there", path);
     else
         status = sh_fail_in(write_all(fd, bytes, count), "%s/" FOLDER "/%s", path, name);
     if (fd >= 0 && close(fd) != 0 && status == SH_OK)

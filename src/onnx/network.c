@@ -90,12 +90,12 @@ sh_status sh_network_check(const char *spec, const uint8_t *bytes, size_t count)
     char digest[SH_DIGEST_TEXT], found[SH_DIGEST_TEXT];
     SH_TRY(sh_model_spec_digest(digest, spec));
     if (count > SH_SKELETON_MOST)
-        return sh_fail(SH_LIMIT, "is larger than a network without weights may be (%zu MiB)",
+        return sh_fail(SH_LIMIT, "is too large for a network without weights (%zu MiB)",
                        SH_SKELETON_MOST >> 20);
     SH_TRY(sh_skeleton_digest(found, bytes, count));
     if (strcmp(found, digest) != 0)
-        return sh_fail(SH_CORRUPT, "is damaged, or another one: its digest is %s instead of %s",
-                       found, digest);
+        return sh_fail(SH_CORRUPT, "is damaged or different: its digest is %s instead of %s", found,
+                       digest);
     return SH_OK;
 }
 

@@ -68,7 +68,7 @@ static sh_status open_folder(sh_onnx *model)
     model->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const int error = errno;
     free(folder);
-    return model->folder >= 0 ? SH_OK : sh_fail_errno(error, "the folder of it cannot be opened");
+    return model->folder >= 0 ? SH_OK : sh_fail_errno(error, "cannot open its folder");
 }
 
 /* Parses a number of decimal digits. */
@@ -94,7 +94,7 @@ static sh_status open_place(sh_blob *opened, const sh_onnx *model, const tensor_
     }
     if (model->folder < 0)
         return sh_fail(SH_UNSUPPORTED,
-                       "its values are in another file, '%s', which a model in memory cannot have",
+                       "its values are in another file, '%s', not possible for a model in memory",
                        sh_onnx_name(name, place->file));
     return sh_fail_in(sh_blob_open_within(opened, model->folder, place->file, OUTER_MOST),
                       "its values are in another file: '%s'", sh_onnx_name(name, place->file));
@@ -122,14 +122,13 @@ static sh_status find_outside(tensor_place *place, const Sh__Onnx__TensorProto *
         else if (strcmp(entry->key, "length") == 0)
             fine = parse_number(entry->value, &length);
         if (!fine)
-            return sh_fail(SH_FORMAT, "the %s of its values in another file is no number",
+            return sh_fail(SH_FORMAT, "the %s of its values in another file is not a number",
                            entry->key);
     }
     if (file == NULL)
         return sh_fail(SH_FORMAT, "its values are in another file, whose name is missing");
     if (length != bytes)
-        return sh_fail(SH_FORMAT,
-                       "its values take %" PRIu64 " bytes, and %" PRIu64 " are given in '%s'",
+        return sh_fail(SH_FORMAT, "its values need %" PRIu64 " bytes, but have %" PRIu64 " in '%s'",
                        bytes, length, file);
     *place = (tensor_place){{offset, bytes, SH_WIRE_RAW}, file};
     return SH_OK;
@@ -284,8 +283,8 @@ static sh_status explain(const sh_onnx *model, sh_status status)
     if (sh_blob_read(&model->blob, begin, count, 0) == SH_OK)
         kind = sh_file_kind(begin, count);
     if (kind != NULL)
-        return sh_fail(SH_FORMAT, "%s: is no ONNX file but looks like %s", model->path, kind);
-    return sh_fail(status, "%s: is no ONNX file, or a damaged one: %s", model->path, reason);
+        return sh_fail(SH_FORMAT, "%s: is not an ONNX file but looks like %s", model->path, kind);
+    return sh_fail(status, "%s: is not an ONNX file, or damaged: %s", model->path, reason);
 }
 
 /* Reads `fresh` and returns it in `*model`. Closes it on failure. */
@@ -453,8 +452,7 @@ static sh_status begin_values(sh_blob *blob, const tensor_place **where, const s
                               const sh_onnx_tensor *tensor)
 {
     if (!sh_onnx_has_data(model, tensor))
-        return sh_fail(SH_NOT_FOUND,
-                       "its values are not in this file, which has the network alone");
+        return sh_fail(SH_NOT_FOUND, "its values are not in this file, which has only the network");
     *where = &model->places[tensor->message->place - 1];
     return open_place(blob, model, *where);
 }

@@ -119,14 +119,14 @@ static void test_what_is_no_onnx_file_says_what_it_looks_like(void **state)
     (void)state;
     sh_onnx *model;
     assert_fails(sh_onnx_open_bytes(&model, "photo.onnx", "\x89PNG\r\n", 6), SH_FORMAT,
-                 "photo.onnx: is no ONNX file but looks like a PNG picture");
+                 "photo.onnx: is not an ONNX file but looks like a PNG picture");
     assert_fails(sh_onnx_open_bytes(&model, "empty.onnx", "", 0), SH_FORMAT, "an empty file");
     assert_fails(sh_onnx_open_bytes(&model, "net.onnx", "PK\3\4abcdefgh", 12), SH_FORMAT,
                  "torch.onnx.export()");
     assert_fails(sh_onnx_open_bytes(&model, "odd.onnx", "\xff\xff\xff\xff\xff\xff", 6), SH_CORRUPT,
-                 "odd.onnx: is no ONNX file, or a damaged one: is cut short");
+                 "odd.onnx: is not an ONNX file, or damaged: is cut short");
     assert_fails(sh_onnx_open(&model, "/nowhere/a.onnx"), SH_NOT_FOUND, "/nowhere/a.onnx");
-    assert_fails(sh_onnx_open(&model, "/"), SH_INVALID, "is no file");
+    assert_fails(sh_onnx_open(&model, "/"), SH_INVALID, "is not a file");
 }
 
 /* Changes of mlp.onnx, each with the expected error. */
@@ -321,23 +321,23 @@ static void test_what_is_wrong_is_named(void **state)
         sh_status status;
         const char *text;
     } cases[] = {
-        {take_nothing, SH_FORMAT, "node 'relu1' (Relu) takes 'nowhere', which nothing makes"},
+        {take_nothing, SH_FORMAT, "node 'relu1' (Relu) takes 'nowhere', which is not an input"},
         {take_own_output, SH_FORMAT,
-         "takes 'active', which node 'relu1' (Relu) makes, the node itself"},
-        {make_a_circle, SH_FORMAT, "takes 'hidden', which node 'fc1' (Gemm) makes, a later node"},
-        {lose_an_initialiser, SH_FORMAT, "takes 'fc2.bias', which nothing makes"},
+         "takes 'active', made by node 'relu1' (Relu), the node itself"},
+        {make_a_circle, SH_FORMAT, "takes 'hidden', made by node 'fc1' (Gemm), a later node"},
+        {lose_an_initialiser, SH_FORMAT, "takes 'fc2.bias', which is not an input"},
         {name_twice, SH_FORMAT,
          "'flat' is made twice, by node 'flatten' (Flatten) and by node 'relu1'"},
         {name_as_an_initialiser, SH_FORMAT,
          "'fc1.bias' is made twice, by the graph's initialisers"},
         {name_initialisers_alike, SH_FORMAT, "'fc1.bias' is made twice"},
         {name_no_initialiser, SH_FORMAT, "one of the graph's initialisers has no name"},
-        {say_no_operator, SH_FORMAT, "node 2 (): it says no operator"},
+        {say_no_operator, SH_FORMAT, "node 2 (): it names no operator"},
         {have_no_nodes, SH_FORMAT, "no nodes"},
         {have_no_outputs, SH_FORMAT, "no outputs"},
-        {miss_the_output, SH_FORMAT, "output 'classes' is made by nothing"},
+        {miss_the_output, SH_FORMAT, "nothing makes its output 'classes'"},
         {have_no_graph, SH_FORMAT, "no graph"},
-        {have_an_input_without_type, SH_UNSUPPORTED, "input 'image' is no tensor"},
+        {have_an_input_without_type, SH_UNSUPPORTED, "input 'image' is not a tensor"},
         {have_an_input_of_rank_9, SH_UNSUPPORTED, "'image' has 9 dimensions"},
         {have_a_vast_input, SH_LIMIT, "'image' has a dimension of 9223372036854775807"},
         {use_opset_6, SH_VERSION, "operator set 6, and 7 to 23 are known"},
@@ -351,7 +351,7 @@ static void test_what_is_wrong_is_named(void **state)
         {have_an_attribute_of_no_type, SH_FORMAT, "'axis' has no type"},
         {have_an_attribute_without_tensor, SH_FORMAT, "'axis' has no tensor"},
         {have_an_attribute_without_name, SH_FORMAT, "an attribute has no name"},
-        {have_an_attribute_of_a_function, SH_FORMAT, "'axis' stands for one of a function"},
+        {have_an_attribute_of_a_function, SH_FORMAT, "'axis' refers to a function's attribute"},
         {have_an_attribute_twice, SH_FORMAT, "two attributes 'axis'"},
         {have_65_attributes, SH_LIMIT, "65 attributes"},
         {have_a_vast_tensor, SH_LIMIT,
@@ -452,13 +452,13 @@ static void test_values_outside_are_taken_from_the_folder_alone(void **state)
         {"location", "link", SH_INVALID, "symbolic link"},
         {"location", "", SH_INVALID, "is not a plain path"},
         {"location", "other.data", SH_NOT_FOUND, "'other.data': cannot be opened"},
-        {"offset", "-1", SH_FORMAT, "the offset of its values in another file is no number"},
-        {"offset", "1e3", SH_FORMAT, "no number"},
-        {"offset", "18446744073709551616", SH_FORMAT, "no number"},
+        {"offset", "-1", SH_FORMAT, "the offset of its values in another file is not a number"},
+        {"offset", "1e3", SH_FORMAT, "not a number"},
+        {"offset", "18446744073709551616", SH_FORMAT, "not a number"},
         {"offset", "18446744073709551615", SH_CORRUPT, "begin at byte 18446744073709551615"},
         {"offset", "200", SH_CORRUPT, "'outside.onnx.data', which has only 652"},
-        {"length", "511", SH_FORMAT, "take 512 bytes, and 511 are given"},
-        {"length", "9223372036854775808", SH_FORMAT, "9223372036854775808 are given"},
+        {"length", "511", SH_FORMAT, "need 512 bytes, but have 511"},
+        {"length", "9223372036854775808", SH_FORMAT, "have 9223372036854775808"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_fails(open_outside(&opened, cases[i].key, cases[i].value), cases[i].status,

@@ -14,7 +14,7 @@ static sh_status read_mode(sh_onnx_pad_mode *mode, sh_onnx_node *node)
             *mode = (sh_onnx_pad_mode)i;
             return SH_OK;
         }
-    return sh_fail(SH_INVALID, "its mode is none of constant, reflect, edge and wrap");
+    return sh_fail(SH_INVALID, "its mode is not constant, reflect, edge or wrap");
 }
 
 sh_status sh_onnx_padding_of(sh_onnx_padding *padding, sh_onnx_node *node, size_t rank,

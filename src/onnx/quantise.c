@@ -507,7 +507,7 @@ sh_status sh_onnx_quantise(Sh__Onnx__ModelProto **made, const Sh__Onnx__ModelPro
     if (opset < SH_ONNX_QUANTISE_OPSET)
         return sh_fail(SH_UNSUPPORTED,
                        "--int8: the network has operators of version %lld; export it with version "
-                       "%d or later, and train that",
+                       "%d or later, and train again",
                        (long long)opset, SH_ONNX_QUANTISE_OPSET);
     quantising q = {.e = &e, .graph = graph, .grids = grids, .form = form, .opset = opset};
     sh_emit_avoid(&e, graph);

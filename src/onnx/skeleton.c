@@ -23,7 +23,7 @@ static sh_status fail_large(const sh_onnx *model)
 {
     return sh_fail(SH_LIMIT,
                    "%s: its constants take more than %zu MiB, too much for a model that devices "
-                   "give each other: large tensors have to be initialisers that layers use",
+                   "exchange: large tensors must be initialisers used by layers",
                    sh_onnx_path(model), SH_SKELETON_MOST >> 20);
 }
 

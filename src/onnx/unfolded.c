@@ -206,7 +206,7 @@ sh_status sh_onnx_unfold_all(sh_network **network, const sh_onnx *file, const ch
 sh_status sh_onnx_unfold_check(const sh_onnx *file, const char *name)
 {
     if (file == NULL || sh_onnx_is_skeleton(file))
-        return sh_fail(SH_INVALID, "--unfold: is for an ONNX file with weights, and %.128s is none",
-                       name);
+        return sh_fail(SH_INVALID,
+                       "--unfold: is for an ONNX file with weights, which %.128s is not", name);
     return SH_OK;
 }

@@ -104,7 +104,7 @@ static sh_status read_item(file_walk *walk, file_item *item, uint64_t end)
     item->value = 0;
     SH_TRY(read_varint(walk, &key, end));
     if (key > UINT32_MAX || key >> 3 == 0)
-        return sh_fail(SH_FORMAT, "byte %" PRIu64 " begins no field", item->at);
+        return sh_fail(SH_FORMAT, "byte %" PRIu64 " does not begin a field", item->at);
     item->number = (uint32_t)(key >> 3);
     item->kind = (enum kind)(key & 7);
     uint64_t length = 0;
@@ -122,7 +122,7 @@ static sh_status read_item(file_walk *walk, file_item *item, uint64_t end)
         item->value = length;
         break;
     default:
-        return sh_fail(SH_FORMAT, "the field at byte %" PRIu64 " is of no known kind", item->at);
+        return sh_fail(SH_FORMAT, "the field at byte %" PRIu64 " is of an unknown kind", item->at);
     }
     return length <= end - walk->at ? SH_OK : fail_cut(walk, item->at, end);
 }
@@ -146,7 +146,7 @@ static uint64_t item_bytes(const file_item *item)
 static sh_status grow(file_walk *walk, size_t bytes)
 {
     if (bytes > SH_WIRE_SMALL_MOST - walk->copied)
-        return sh_fail(SH_LIMIT, "has more than %u MiB beside the values of its tensors",
+        return sh_fail(SH_LIMIT, "has more than %u MiB besides the values of its tensors",
                        SH_WIRE_SMALL_MOST >> 20);
     void *copy = walk->copy;
     const sh_status status = sh_array_grow(&copy, &walk->capacity, walk->copied + bytes, 1);
@@ -273,9 +273,7 @@ static sh_status copy_field(file_walk *walk, const file_item *item,
 static sh_status leave_values(file_walk *walk, const file_item *item, bool *has_values)
 {
     if (item->kind != KIND_LENGTH)
-        return sh_fail(SH_UNSUPPORTED,
-                       "the values at byte %" PRIu64 " stand one by one instead of packed",
-                       item->at);
+        return sh_fail(SH_UNSUPPORTED, "the values at byte %" PRIu64 " are not packed", item->at);
     if (item->value == 0)
         return SH_OK;
     if (*has_values)
@@ -295,7 +293,7 @@ static sh_status leave_values(file_walk *walk, const file_item *item, bool *has_
 static sh_status check_dropped(const ProtobufCMessageDescriptor *type, uint32_t number)
 {
     if (type == &sh__onnx__model_proto__descriptor && number == 25)
-        return sh_fail(SH_UNSUPPORTED, "has functions of its own: put them in place with "
+        return sh_fail(SH_UNSUPPORTED, "has functions of its own: inline them with "
                                        "onnx.inliner.inline_local_functions() and save it again");
     if (type == &sh__onnx__graph_proto__descriptor && number == 15)
         return sh_fail(SH_UNSUPPORTED, "has sparse tensors: save it with dense ones");
@@ -356,8 +354,8 @@ static sh_status walk_message(file_walk *walk, const ProtobufCMessageDescriptor 
         }
         const uint32_t bit = UINT32_C(1) << (unsigned)(field - type->fields);
         if (field->label != PROTOBUF_C_LABEL_REPEATED && (seen & bit) != 0)
-            return sh_fail(SH_FORMAT, "the %s at byte %" PRIu64 " is there for the second time",
-                           field->name, item.at);
+            return sh_fail(SH_FORMAT, "the %s at byte %" PRIu64 " is there twice", field->name,
+                           item.at);
         seen |= bit;
         if (field->type == PROTOBUF_C_TYPE_MESSAGE)
             SH_TRY(walk_inner(walk, &item, field, depth));
@@ -404,7 +402,7 @@ static sh_status unpack(sh_wire *wire, const file_walk *walk, sh_arena *arena)
     Sh__Onnx__ModelProto *model =
         sh__onnx__model_proto__unpack(&allocator, walk->copied, walk->copy);
     if (model == NULL && budget.exceeded)
-        return sh_fail(SH_LIMIT, "unpacks to more than %zu MiB beside the values of its tensors",
+        return sh_fail(SH_LIMIT, "unpacks to more than %zu MiB besides the values of its tensors",
                        SH_WIRE_MEMORY_MOST >> 20);
     if (model == NULL)
         return sh_fail_memory(walk->copied, "the messages of a model");

@@ -166,11 +166,11 @@ static void test_malformed_bytes_are_refused(void **state)
         {1, "\x08", SH_CORRUPT, "ends within the field"},
         {2, "\x3a\x05", SH_CORRUPT, "ends within the field at byte 0"},
         {3, "\x09 1", SH_CORRUPT, "ends within the field"},
-        {2, "\x00\x00", SH_FORMAT, "byte 0 begins no field"},
-        {2, "\x0b\x00", SH_FORMAT, "of no known kind"}, /* a group */
-        {2, "\x0f\x00", SH_FORMAT, "of no known kind"},
+        {2, "\x00\x00", SH_FORMAT, "byte 0 does not begin a field"},
+        {2, "\x0b\x00", SH_FORMAT, "of an unknown kind"}, /* a group */
+        {2, "\x0f\x00", SH_FORMAT, "of an unknown kind"},
         {12, "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", SH_FORMAT, "does not end"},
-        {11, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01", SH_FORMAT, "begins no field"},
+        {11, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01", SH_FORMAT, "does not begin a field"},
         /* a length of 2^63, one of 2^64 - 1 */
         {11, "\x3a\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", SH_CORRUPT, "ends within the field"},
         {11, "\x3a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", SH_CORRUPT, "ends within the field"},
@@ -178,8 +178,8 @@ static void test_malformed_bytes_are_refused(void **state)
          "the field at byte 2 goes beyond its message"},
         {2, "\x38\x01", SH_FORMAT, "the graph at byte 0 is of another kind"},
         {3, "\x0a\x01 ", SH_FORMAT, "the ir_version at byte 0 is of another kind"},
-        {4, "\x3a\x00\x3a\x00", SH_FORMAT, "the graph at byte 2 is there for the second time"},
-        {4, "\x08\x01\x08\x01", SH_FORMAT, "the ir_version at byte 2 is there for the second time"},
+        {4, "\x3a\x00\x3a\x00", SH_FORMAT, "the graph at byte 2 is there twice"},
+        {4, "\x08\x01\x08\x01", SH_FORMAT, "the ir_version at byte 2 is there twice"},
         {4, "\x12\x02\xff\xff", SH_FORMAT, "the producer_name at byte 0 is not UTF-8"},
         {3, "\x12\x01\x1b", SH_FORMAT, "the producer_name at byte 0 has control characters"},
         {5,
@@ -214,8 +214,8 @@ static void test_malformed_numbers_and_values_are_refused(void **state)
         {false, ATTRIBUTE_INTS, 2, "\1\x80", SH_FORMAT, "the numbers at byte"},
         {false, ATTRIBUTE_INTS, 12, "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", SH_FORMAT,
          "the numbers at byte"},
-        {true, TENSOR_FLOATS, 0, "", SH_UNSUPPORTED, "one by one instead of packed"},
-        {true, TENSOR_RAW, 0, "", SH_UNSUPPORTED, "one by one"},
+        {true, TENSOR_FLOATS, 0, "", SH_UNSUPPORTED, "not packed"},
+        {true, TENSOR_RAW, 0, "", SH_UNSUPPORTED, "not"},
         {true, 13, 0, "", SH_FORMAT, "the external_data at byte"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -275,7 +275,7 @@ static void test_there_are_limits(void **state)
     for (size_t i = 0; i < count; i += 2)
         bytes[head.count + i] = GRAPH_NODE << 3 | 2;
     sh_blob blob = sh_blob_of(bytes, head.count + count);
-    assert_fails(sh_wire_read(&wire, &blob, &arena), SH_LIMIT, "MiB beside the values");
+    assert_fails(sh_wire_read(&wire, &blob, &arena), SH_LIMIT, "MiB besides the values");
     sh_arena_release(&arena);
 
     /* A string attribute of 2 MiB. */

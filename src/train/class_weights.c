@@ -132,7 +132,7 @@ sh_status sh_class_weights_balance(char text[SH_CLASS_WEIGHTS_BYTES], const sh_d
 {
     const sh_dataset_info *info = sh_dataset_about(dataset);
     if (info->target != SH_TARGET_CLASS)
-        return sh_fail(SH_INVALID, "--class-weights: %s has no classes but targets for %s",
+        return sh_fail(SH_INVALID, "--class-weights: %s has targets for %s, not classes",
                        info->name, sh_target_name(info->target));
     uint32_t *counts = calloc(info->outputs, sizeof *counts);
     if (counts == NULL)

@@ -605,7 +605,7 @@ sh_status sh_sum_state_set(sh_sum *sum, const float *envelopes, const int32_t *e
 {
     for (uint32_t t = 0; t < sum->tensors; t++) {
         if (envelopes[t] != 0 && !(isnormal(envelopes[t]) && envelopes[t] > 0))
-            return sh_fail(SH_CORRUPT, "exact sum, tensor %u: the envelope %g is no maximum", t,
+            return sh_fail(SH_CORRUPT, "exact sum, tensor %u: the envelope %g is not a maximum", t,
                            (double)envelopes[t]);
         if (exponents[t] != clamp_exponent(&sum->tensor[t], exponents[t]))
             return sh_fail(SH_CORRUPT, "exact sum, tensor %u: the exponent %d is outside %d to %d",

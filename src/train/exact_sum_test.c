@@ -532,10 +532,10 @@ static void state_goes_round(void **state)
         int32_t exponent;
         const char *message;
     } bad[] = {
-        {-1, 0, "tensor 2: the envelope -1 is no maximum"},
-        {NAN, 0, "nan is no maximum"},
-        {INFINITY, 0, "inf is no maximum"},
-        {1e-40f, 0, "is no maximum"},
+        {-1, 0, "tensor 2: the envelope -1 is not a maximum"},
+        {NAN, 0, "nan is not a maximum"},
+        {INFINITY, 0, "inf is not a maximum"},
+        {1e-40f, 0, "is not a maximum"},
         {1, 126, "tensor 2: the exponent 126 is outside -97 to 125"},
         {1, -98, "the exponent -98 is outside"},
         {1, INT32_MIN, "is outside"},

@@ -222,7 +222,7 @@ sh_status sh_factors_read(sh_factors *factors, const sh_batch *batch, const sh_r
                              !sh_ranges_meet(held, (sh_range){grain, 1});
         const size_t left = words - factors->read;
         if (!missing || record_words(factors, sh_batch_grain(batch, grain).count) > left)
-            return sh_fail(SH_FORMAT, "the factors of grain %u are not what is missing", grain);
+            return sh_fail(SH_FORMAT, "the factors of grain %u were not expected", grain);
         factors->seen[grain] = 1;
         factors->records[factors->found++] = factors->read;
         factors->read += record_words(factors, sh_batch_grain(batch, grain).count);

@@ -50,12 +50,12 @@ sh_status sh_footprint_refuse(const sh_footprint *f, uint64_t limit, uint32_t gr
     char remedy[160], worker[64] = "", start[64] = "";
     if (fits != 0)
         snprintf(remedy, sizeof remedy,
-                 "--grain %u would do with %.1f MiB, but a job with another grain is another job",
-                 fits, mebibytes(fits_bytes));
+                 "--grain %u would need only %.1f MiB, but it makes another job", fits,
+                 mebibytes(fits_bytes));
     else if (grain > 1)
         snprintf(remedy, sizeof remedy, "no smaller --grain would fit either");
     else
-        snprintf(remedy, sizeof remedy, "a smaller model would need less");
+        snprintf(remedy, sizeof remedy, "use a smaller model");
     if (f->own > 0)
         snprintf(worker, sizeof worker, ", its worker %.1f", mebibytes(f->own * f->lanes));
     if (start_is_more(f))

@@ -64,12 +64,11 @@ static void refusals_have_all_numbers_and_a_remedy(void **state)
     least.lane *= 2;
     least.lanes = 1;
     assert_fails(sh_footprint_refuse(&least, 24 * MIB, 16, 4, 23 * MIB), SH_LIMIT,
-                 NUMBERS "16 11.0; --grain 4 would do with 23.0 MiB, but a job with another grain "
-                         "is another job");
+                 NUMBERS "16 11.0; --grain 4 would need only 23.0 MiB, but it makes another job");
     assert_fails(sh_footprint_refuse(&least, 24 * MIB, 16, 0, 0), SH_LIMIT,
                  NUMBERS "16 11.0; no smaller --grain would fit either");
     assert_fails(sh_footprint_refuse(&least, 24 * MIB, 1, 0, 0), SH_LIMIT,
-                 NUMBERS "1 11.0; a smaller model would need less");
+                 NUMBERS "1 11.0; use a smaller model");
 }
 
 static void a_start_may_need_more_than_the_steps(void **state)

@@ -30,15 +30,14 @@ struct sh_gpus {
 sh_status sh_gpus_check(const sh_job *job, const sh_strategy_ops *ops)
 {
     if (job->wire != 32)
+        return sh_fail(SH_UNSUPPORTED,
+                       "--wire %u: GPUs add gradients only in 32 bits; leave gpu: out of --lanes",
+                       job->wire);
+    if (ops->wants_gradients_alone == NULL)
         return sh_fail(
             SH_UNSUPPORTED,
-            "--wire %u: GPUs add gradients up in 32 bits only; leave gpu: out of --lanes",
-            job->wire);
-    if (ops->wants_gradients_alone == NULL)
-        return sh_fail(SH_UNSUPPORTED,
-                       "--strategy %s: GPUs train with sync and ps-sync only; leave gpu: out of "
-                       "--lanes",
-                       job->strategy);
+            "--strategy %s: GPUs train only with sync and ps-sync; leave gpu: out of --lanes",
+            job->strategy);
     return SH_OK;
 }
 

@@ -195,9 +195,9 @@ static void what_gpus_cannot_do_is_refused(void **state)
         sh_status status;
         const char *part;
     } cases[] = {
-        {"sync", 16, &first, SH_UNSUPPORTED, "--wire 16: GPUs add gradients up in 32 bits only"},
+        {"sync", 16, &first, SH_UNSUPPORTED, "--wire 16: GPUs add gradients only in 32 bits"},
         {"local:2", 32, &first, SH_UNSUPPORTED,
-         "--strategy local:2: GPUs train with sync and ps-sync only"},
+         "--strategy local:2: GPUs train only with sync and ps-sync"},
         {"sync", 32, &none, SH_NOT_FOUND, "GPU"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -33,7 +33,7 @@ sh_status sh_job_to_json(json_t **json, const sh_job *job)
                 wrong |= json_object_set_new(fresh, each->member, value_to_json(each, job));
     if (wrong != 0) {
         json_decref(fresh);
-        return sh_fail(SH_INVALID, "the job's texts are not UTF-8, or memory is out");
+        return sh_fail(SH_INVALID, "the job's texts are not UTF-8, or memory ran out");
     }
     *json = fresh;
     return SH_OK;

@@ -220,7 +220,7 @@ sh_status sh_option_check(const sh_option *option, const sh_job *job)
         return check_float(option, label, (double)sh_option_float(option, job));
     const uint64_t value = sh_option_whole(option, job);
     if (option->kind == SH_OPTION_SWITCH && value > 1)
-        return sh_fail(SH_INVALID, "%s: is there or not, 1 or 0, but not %s", label, text);
+        return sh_fail(SH_INVALID, "%s: must be 1 or 0, not %s", label, text);
     if ((value >= (uint64_t)option->min && (option->max == 0 || value <= (uint64_t)option->max)) ||
         (value == 0 && option->zero != NULL))
         return SH_OK;
@@ -247,13 +247,13 @@ sh_status sh_job_complete(sh_job *job)
                              : job->outer_momentum != 0 ? "--outer-momentum"
                                                         : NULL;
     if (!local && of_workers != NULL)
-        return sh_fail(SH_INVALID, "%s: only --strategy local:H has workers", of_workers);
+        return sh_fail(SH_INVALID, "%s: is only for --strategy local:H", of_workers);
     if (local && job->workers == 0)
         job->workers = USUAL_WORKERS;
     if (local && job->batch_size % job->workers != 0)
         return sh_fail(SH_INVALID,
-                       "--workers %u: a batch of %u does not fall into so many equal parts; give a "
-                       "--batch-size that does",
+                       "--workers %u: a batch of %u cannot be divided into equal parts; give a "
+                       "--batch-size that can",
                        job->workers, job->batch_size);
 
     /* A grain is a part of the samples that are computed with the same weights: of the batch or,

@@ -121,9 +121,9 @@ static void bad_fields_are_refused(void **state)
     REFUSED(lr, INFINITY, SH_INVALID, "--lr inf");
     REFUSED(momentum, 1.0f, SH_INVALID, "--momentum 1");
     REFUSED(weight_decay, -1.0f, SH_INVALID, "--weight-decay -1");
-    REFUSED(nesterov, 2, SH_INVALID, "--nesterov: is there or not, 1 or 0, but not 2");
-    REFUSED(optimizer[0], 'x', SH_NOT_FOUND, "--optimizer xgd: there is no such optimizer");
-    REFUSED(schedule[0], 'x', SH_NOT_FOUND, "--schedule xonstant: there is no such schedule");
+    REFUSED(nesterov, 2, SH_INVALID, "--nesterov: must be 1 or 0, not 2");
+    REFUSED(optimizer[0], 'x', SH_NOT_FOUND, "--optimizer xgd: no such optimizer");
+    REFUSED(schedule[0], 'x', SH_NOT_FOUND, "--schedule xonstant: no such schedule");
     REFUSED(strategy[0], 'x', SH_NOT_FOUND, "--strategy xync: must be sync");
     REFUSED(warmup, -1.0f, SH_INVALID, "--warmup -1: must be a number of epochs");
     REFUSED(clip_norm, -1.0f, SH_INVALID, "--clip-norm -1: must be a number above 0; 0 does not");
@@ -134,9 +134,9 @@ static void bad_fields_are_refused(void **state)
     REFUSED(wire, 0, SH_INVALID, "--wire 0: must be 32, 16 or 8 bits");
     REFUSED(model[0], '\0', SH_INVALID, "the model is missing");
     REFUSED(data[0], '\0', SH_INVALID, "the data is missing");
-    REFUSED(workers, 4, SH_INVALID, "--workers: only --strategy local:H has workers");
-    REFUSED(outer_lr, 0.5f, SH_INVALID, "--outer-lr: only --strategy local:H has workers");
-    REFUSED(outer_momentum, 0.5f, SH_INVALID, "--outer-momentum: only --strategy local:H has");
+    REFUSED(workers, 4, SH_INVALID, "--workers: is only for --strategy local:H");
+    REFUSED(outer_lr, 0.5f, SH_INVALID, "--outer-lr: is only for --strategy local:H");
+    REFUSED(outer_momentum, 0.5f, SH_INVALID, "--outer-momentum: is only for --strategy local:H");
 #undef REFUSED
 }
 
@@ -162,11 +162,11 @@ static void bad_workers_are_refused(void **state)
         assert_fails(sh_job_complete(&job), code, part);                                           \
     } while (0)
     REFUSED(workers, 5, SH_INVALID,
-            "--workers 5: a batch of 64 does not fall into so many equal parts; give a "
-            "--batch-size that does");
-    REFUSED(workers, 128, SH_INVALID, "--workers 128: a batch of 64 does not fall");
+            "--workers 5: a batch of 64 cannot be divided into equal parts; give a --batch-size "
+            "that can");
+    REFUSED(workers, 128, SH_INVALID, "--workers 128: a batch of 64 cannot be divided");
     REFUSED(workers, UINT32_MAX, SH_INVALID, "--workers 4294967295: must be 1 to 1048576");
-    REFUSED(batch_size, 50, SH_INVALID, "--workers 4: a batch of 50 does not fall");
+    REFUSED(batch_size, 50, SH_INVALID, "--workers 4: a batch of 50 cannot be divided");
     REFUSED(grain, 17, SH_INVALID, "--grain 17: larger than a worker's 16 samples of a local step");
     REFUSED(outer_lr, 0, SH_INVALID, "--outer-lr 0: must be a number above 0");
     REFUSED(outer_lr, INFINITY, SH_INVALID, "--outer-lr inf: must be");

@@ -28,7 +28,7 @@ static bool read_number(const char *text, uint64_t *number, const char **end)
 static sh_status add_cores(sh_lane_list *list, uint64_t cores, const char *text)
 {
     if (list->cores != 0)
-        return sh_fail(SH_INVALID, "--lanes %s: says twice how many cores", text);
+        return sh_fail(SH_INVALID, "--lanes %s: gives the number of cores twice", text);
     if (cores == 0)
         return sh_fail(SH_INVALID, "--lanes %s: must be at least 1", text);
     if (cores > SH_LANES_MAX)

@@ -49,7 +49,7 @@ static void what_is_no_list_is_refused(void **state)
         {"GPU:0", "must be a number of cores"},
         {"gpu:16", "--lanes gpu:16: GPUs have numbers from 0 to 15"},
         {"gpu:1,gpu:0,gpu:1", "--lanes gpu:1,gpu:0,gpu:1: names GPU 1 twice"},
-        {"cpu:1,cpu:1", "--lanes cpu:1,cpu:1: says twice how many cores"},
+        {"cpu:1,cpu:1", "--lanes cpu:1,cpu:1: gives the number of cores twice"},
         {"gpu:0,cpu:0", "--lanes gpu:0,cpu:0: must be at least 1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -177,23 +177,21 @@ sh_status sh_optimizer_find(const sh_optimizer **optimizer, const char *name)
         }
         snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", optimizers[i].name);
     }
-    return sh_fail(SH_NOT_FOUND, "--optimizer %s: there is no such optimizer; there are: %s", name,
-                   names);
+    return sh_fail(SH_NOT_FOUND, "--optimizer %s: no such optimizer; known are: %s", name, names);
 }
 
 sh_status sh_optimizer_check(const sh_optimizer *optimizer, const sh_optimizer_settings *settings)
 {
     const bool sgd = optimizer->rule == SH_RULE_SGD;
     if (settings->nesterov && !sgd)
-        return sh_fail(SH_INVALID, "--nesterov: only --optimizer sgd has it");
+        return sh_fail(SH_INVALID, "--nesterov: is only for --optimizer sgd");
     if (settings->nesterov && settings->momentum == 0)
-        return sh_fail(SH_INVALID, "--nesterov: it looks ahead along the momentum; give a "
-                                   "--momentum above 0");
+        return sh_fail(SH_INVALID, "--nesterov: needs momentum; give a --momentum above 0");
     if (!sgd && settings->epsilon <= 0)
-        return sh_fail(SH_INVALID,
-                       "--epsilon %g: must be above 0, it keeps updates finite where gradients "
-                       "are 0",
-                       (double)settings->epsilon);
+        return sh_fail(
+            SH_INVALID,
+            "--epsilon %g: must be above 0, to keep updates finite where gradients are 0",
+            (double)settings->epsilon);
     return SH_OK;
 }
 

@@ -146,7 +146,7 @@ sh_status sh_pretrained_load(char note[SH_MESSAGE_BYTES], sh_replica *replica,
     if (differs && (!last_alone || d.frozen_last)) {
         tell(text, "not in the model", &d.extra);
         return sh_fail(SH_MISMATCH, "%.120s: does not fit the model%s: %.840s", path,
-                       last_alone ? ", whose last layer --freeze keeps as it begins" : "", text);
+                       last_alone ? ", whose last layer --freeze keeps untrained" : "", text);
     }
     for (uint32_t t = 0; t < replica->tensors; t++) {
         const sh_type *type = sh_replica_tensor_type(replica, t);
@@ -163,7 +163,7 @@ sh_status sh_pretrained_load(char note[SH_MESSAGE_BYTES], sh_replica *replica,
     note[0] = '\0';
     if (text[0] != '\0')
         snprintf(note, SH_MESSAGE_BYTES, "%.120s: %.750s%s%.*s", path, text,
-                 differs ? "; begins untrained: the last layer, " : "",
+                 differs ? "; starts untrained: the last layer, " : "",
                  differs ? (int)last_length - 1 : 0, last);
     return SH_OK;
 }
@@ -194,8 +194,8 @@ static sh_status load_tensor(const sh_replica *replica, uint32_t index, const sh
         const bool fresh = replica->graph->parameters[index].initial.kind != SH_INITIAL_VALUES;
         if (fresh && rule == SH_PRETRAINED_WHOLE)
             return sh_fail(SH_MISMATCH,
-                           "%.256s: its last layer does not fit: the data have another number of "
-                           "classes, labels or numbers than it gives",
+                           "%.256s: its last layer does not fit the data's number of classes, "
+                           "labels or numbers",
                            sh_onnx_path(file));
         return SH_OK;
     }

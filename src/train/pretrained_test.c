@@ -137,16 +137,16 @@ static void another_last_layer_begins_untrained(void **state)
     sh_replica *replica = new_replica("fc1.*"), *untouched = new_replica("fc1.*");
     stored s = fitting(100);
     assert_ok(load(note, replica, &s, SH_PRETRAINED_BUT_LAST));
-    assert_non_null(strstr(note, "/p: of another shape: fc2.weight is F32 100x8, not F32 10x8, "
-                                 "fc2.bias is F32 100, not F32 10; begins untrained: the last "
-                                 "layer, fc2"));
+    assert_non_null(
+        strstr(note, "/p: of another shape: fc2.weight is F32 100x8, not F32 10x8, fc2.bias is F32 "
+                     "100, not F32 10; starts untrained: the last layer, fc2"));
     assert_true(is_loaded(replica, 0) && is_loaded(replica, 1));
 
     /* A layer with a missing tensor is not loaded at all. */
     stored half = fitting(10);
     half.count--;
     assert_ok(load(note, replica, &half, SH_PRETRAINED_BUT_LAST));
-    assert_non_null(strstr(note, "missing: fc2.bias; begins untrained: the last layer, fc2"));
+    assert_non_null(strstr(note, "missing: fc2.bias; starts untrained: the last layer, fc2"));
     for (uint32_t t = 2; t < TENSORS; t++)
         assert_memory_equal(replica->parameters[t], untouched->parameters[t],
                             sh_type_bytes(sh_replica_tensor_type(replica, t)));
@@ -173,7 +173,7 @@ static void what_does_not_fit_is_listed(void **state)
          "7x8, not F32 10x8, fc2.bias is F32 7, not F32 10; not in the model: more"},
         {"", -1, -1, 7, SH_PRETRAINED_WHOLE, "fc2.weight is F32 7x8, not F32 10x8"},
         {"fc2.bias", -1, -1, 7, SH_PRETRAINED_BUT_LAST,
-         "does not fit the model, whose last layer --freeze keeps as it begins: of another shape: "
+         "does not fit the model, whose last layer --freeze keeps untrained: of another shape: "
          "fc2.weight"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -146,13 +146,13 @@ static double step_factor(const sh_rate *rate, const sh_schedule *schedule, uint
 
 static sh_status parse_multistep(sh_rate *rate, reader *in)
 {
-    static const char range[] = "whole numbers of at least 1, each above the one before it";
+    static const char range[] = "whole numbers of at least 1, in increasing order";
     do {
         double epochs;
         if (rate->milestones > 0)
             in->at++;
         if (rate->milestones == SH_RATE_MAX_MILESTONES)
-            return sh_fail(SH_LIMIT, "--schedule %s: at most %d epochs can be named", in->whole,
+            return sh_fail(SH_LIMIT, "--schedule %s: at most %d epochs are allowed", in->whole,
                            SH_RATE_MAX_MILESTONES);
         if (!read_number(&in->at, &epochs) || !(is_over(in) || *in->at == '/') ||
             !(epochs >= 1 && epochs <= MAX_EPOCHS) || epochs != (double)(uint32_t)epochs)
@@ -263,8 +263,8 @@ sh_status sh_rate_parse(sh_rate *rate, const char *schedule, double warmup)
         snprintf(all + used, sizeof all - used, "%s%s", i > 0 ? ", " : "", forms[i].usage);
     }
     if (form == NULL)
-        return sh_fail(SH_NOT_FOUND, "--schedule %s: there is no such schedule; there are: %s",
-                       schedule, all);
+        return sh_fail(SH_NOT_FOUND, "--schedule %s: no such schedule; known are: %s", schedule,
+                       all);
     if (!(warmup >= 0 && warmup <= MAX_EPOCHS))
         return sh_fail(SH_INVALID, "--warmup %g: must be a number of epochs, at least 0", warmup);
     sh_rate fresh = {.form = form, .warmup = warmup};
@@ -277,7 +277,7 @@ sh_status sh_rate_parse(sh_rate *rate, const char *schedule, double warmup)
     if (form->parse != NULL)
         SH_TRY(form->parse(&fresh, &in));
     if (*in.at != '\0')
-        return sh_fail(SH_INVALID, "--schedule %s: '%s' is too much; write %s, such as %s",
+        return sh_fail(SH_INVALID, "--schedule %s: '%s' is superfluous; write %s, such as %s",
                        schedule, in.at, form->usage, form->example);
     *rate = fresh;
     return SH_OK;

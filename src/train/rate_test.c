@@ -194,12 +194,11 @@ static void bad_texts_are_refused(void **state)
         const char *message;
     } bad[] = {
         {"", SH_NOT_FOUND,
-         "--schedule : there is no such schedule; there are: constant, "
-         "step:EPOCHS[,GAMMA], multistep:E1/E2/...[,GAMMA], "
-         "exponential:GAMMA[,FROM_EPOCH], cosine[:FLOOR], "
+         "--schedule : no such schedule; known are: constant, step:EPOCHS[,GAMMA], "
+         "multistep:E1/E2/...[,GAMMA], exponential:GAMMA[,FROM_EPOCH], cosine[:FLOOR], "
          "one-cycle[:PEAK[,DIV[,FINAL_DIV]]]"},
-        {"cos", SH_NOT_FOUND, "--schedule cos: there is no such schedule"},
-        {"cosine ", SH_NOT_FOUND, "there is no such schedule"},
+        {"cos", SH_NOT_FOUND, "--schedule cos: no such schedule"},
+        {"cosine ", SH_NOT_FOUND, "no such schedule"},
         {"constant:1", SH_INVALID, "--schedule constant:1: write constant"},
         {"step", SH_INVALID,
          "--schedule step: EPOCHS must be a whole number of at least 1; write "
@@ -212,7 +211,7 @@ static void bad_texts_are_refused(void **state)
         {"step:30,", SH_INVALID, "GAMMA must be above 0 and at most 1"},
         {"step:30,0", SH_INVALID, "GAMMA must be above 0"},
         {"step:30,1.01", SH_INVALID, "GAMMA must be above 0 and at most 1"},
-        {"step:30,0.1,2", SH_INVALID, "'2' is too much; write step:EPOCHS[,GAMMA]"},
+        {"step:30,0.1,2", SH_INVALID, "'2' is superfluous; write step:EPOCHS[,GAMMA]"},
         {"step:30 ", SH_INVALID, "EPOCHS must be"},
         {"step: 30", SH_INVALID, "EPOCHS must be"},
         {"step:30,nan", SH_INVALID, "GAMMA must be"},
@@ -223,25 +222,26 @@ static void bad_texts_are_refused(void **state)
         {"step:30,1e", SH_INVALID, "GAMMA must be"},
         {"step:30,.", SH_INVALID, "GAMMA must be"},
         {"step:30,0.1.1", SH_INVALID, "GAMMA must be"},
-        {"multistep", SH_INVALID, "E1/E2/... must be whole numbers of at least 1, each above the"},
+        {"multistep", SH_INVALID,
+         "E1/E2/... must be whole numbers of at least 1, in increasing order"},
         {"multistep:60/", SH_INVALID, "E1/E2/... must be"},
         {"multistep:60/60", SH_INVALID, "E1/E2/... must be"},
-        {"multistep:60/30", SH_INVALID, "each above the one before it; write multistep:E1/E2/..."},
+        {"multistep:60/30", SH_INVALID, "in increasing order; write multistep:E1/E2/..."},
         {"multistep:0/30", SH_INVALID, "E1/E2/... must be"},
         {"multistep:1/2,2", SH_INVALID, "GAMMA must be"},
         {"multistep:1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17", SH_LIMIT,
-         "at most 16 epochs can be named"},
+         "at most 16 epochs are allowed"},
         {"exponential", SH_INVALID,
          "GAMMA must be above 0 and at most 1; write "
          "exponential:GAMMA[,FROM_EPOCH], such as exponential:0.95,10"},
         {"exponential:2", SH_INVALID, "GAMMA must be"},
         {"exponential:0.9,0", SH_INVALID, "FROM_EPOCH must be a whole number of at least 1"},
         {"cosine:1.5", SH_INVALID, "FLOOR must be at least 0 and at most 1"},
-        {"cosine:0.1,0.2", SH_INVALID, "'0.2' is too much; write cosine[:FLOOR]"},
+        {"cosine:0.1,0.2", SH_INVALID, "'0.2' is superfluous; write cosine[:FLOOR]"},
         {"one-cycle:1.1", SH_INVALID, "PEAK must be a fraction, 0 to 1"},
         {"one-cycle:0.3,0.5", SH_INVALID, "DIV must be 1 or more"},
         {"one-cycle:0.3,25,0", SH_INVALID, "FINAL_DIV must be 1 or more"},
-        {"one-cycle:0.3,25,1e4,1", SH_INVALID, "'1' is too much"},
+        {"one-cycle:0.3,25,1e4,1", SH_INVALID, "'1' is superfluous"},
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
         sh_rate rate = {.warmup = 77};

@@ -51,7 +51,7 @@ sh_status sh_replica_receiver_new(sh_replica_receiver **receiver,
     const sh_job outer = sh_job_outer(options->job);
     sh_replica_receiver *fresh = calloc(1, bytes);
     if (fresh == NULL)
-        return sh_fail_memory(bytes, "taking a replica over");
+        return sh_fail_memory(bytes, "receiving a replica");
     fresh->replica = options->replica;
     fresh->schedule = *options->schedule;
     fresh->transfer = options->transfer;
@@ -78,7 +78,7 @@ sh_status sh_replica_receiver_new(sh_replica_receiver **receiver,
         }
     }
     if (!complete)
-        SH_TRY_DONE(sh_fail_memory(3 * sh_tail_bytes(tensors), "taking a replica over"));
+        SH_TRY_DONE(sh_fail_memory(3 * sh_tail_bytes(tensors), "receiving a replica"));
     *receiver = fresh;
     return SH_OK;
 done:
@@ -145,8 +145,8 @@ static sh_status find_sink(const sh_replica_receiver *receiver, const stream_sta
         if (stream->next == stream->end)
             return sh_fail(SH_FORMAT, "chunk %u after the last of its stripe", bucket);
         if (bucket != stream->next || head->hop != stream->array)
-            return sh_fail(SH_FORMAT, "chunk %u, array %u, where chunk %u, array %u comes next",
-                           bucket, (unsigned)head->hop, stream->next, stream->array);
+            return sh_fail(SH_FORMAT, "chunk %u, array %u, expected chunk %u, array %u", bucket,
+                           (unsigned)head->hop, stream->next, stream->array);
         const sh_chunk *chunk = &receiver->chunks.items[stream->next];
         found.data = sh_chunk_data(receiver->replica, chunk, stream->array);
         found.bytes = chunk->elements * sizeof(float);
@@ -156,15 +156,14 @@ static sh_status find_sink(const sh_replica_receiver *receiver, const stream_sta
         if (stream->now.after.phase == 0)
             return sh_fail(SH_FORMAT, "a sum of chunk %u in a validation", bucket);
         if (bucket < stream->first || bucket >= stream->next)
-            return sh_fail(SH_FORMAT, "a sum of chunk %u, which has not come in this stream",
-                           bucket);
+            return sh_fail(SH_FORMAT, "a sum of chunk %u, which is not in this stream yet", bucket);
         const sh_chunk *chunk = &receiver->chunks.items[bucket];
         if (chunk->frozen)
             return sh_fail(SH_FORMAT, "a sum of chunk %u, which is frozen", bucket);
         if (head->hop != 0)
             return sh_fail(SH_FORMAT, "a sum of chunk %u with an array", bucket);
         if (receiver->has_sum[bucket])
-            return sh_fail(SH_FORMAT, "another sum of chunk %u in one stage", bucket);
+            return sh_fail(SH_FORMAT, "a second sum of chunk %u in one stage", bucket);
         found.data = sums_of(receiver, chunk);
         found.bytes = sh_chunk_sum_bytes(chunk);
         break;
@@ -196,7 +195,7 @@ sh_status sh_replica_receiver_frame(sh_replica_receiver *receiver, uint32_t inde
     sh_sink found;
     SH_TRY(in_stream(find_sink(receiver, stream, head, &found), index));
     if (head->bytes != found.bytes)
-        return in_stream(sh_fail(SH_FORMAT, "a body of %lu bytes, where %zu were expected",
+        return in_stream(sh_fail(SH_FORMAT, "a body of %lu bytes, expected %zu",
                                  (unsigned long)head->bytes, found.bytes),
                          index);
     stream->head = *head;
@@ -212,7 +211,7 @@ static sh_status apply(sh_replica_receiver *receiver, const stream_state *stream
     const uint64_t steps = stream->now.after.steps;
     for (uint32_t i = stream->first; i < stream->next; i++)
         if (!receiver->chunks.items[i].frozen && !receiver->has_sum[i])
-            return sh_fail(SH_FORMAT, "a step was applied and the sum of chunk %u is missing", i);
+            return sh_fail(SH_FORMAT, "a step was applied but the sum of chunk %u is missing", i);
     SH_TRY(sh_sum_state_set(replica->sum, stream->now.envelopes, stream->now.exponents));
     const double lr = sh_rate_at(&receiver->rate, receiver->lr, &receiver->schedule, steps);
     for (uint32_t t = 0; t < replica->summed; t++)
@@ -250,7 +249,7 @@ static sh_status check_tail(const sh_replica_receiver *receiver, const stream_st
     const sh_tail *tail = &stream->coming;
     if ((uint32_t)tail->before.steps != stream->head.step ||
         tail->before.phase != stream->head.attempt)
-        return sh_fail(SH_FORMAT, "a tail of another position than its frame");
+        return sh_fail(SH_FORMAT, "a tail whose position differs from its frame's");
     if (stream->begun != (tail->passed != SH_PASSED_NOTHING))
         return sh_fail(SH_FORMAT, stream->begun ? "a stream that begins twice"
                                                 : "a stream that begins with a stage's end");
@@ -263,10 +262,9 @@ static sh_status check_tail(const sh_replica_receiver *receiver, const stream_st
                        (unsigned long long)tail->after.steps,
                        (unsigned long long)receiver->schedule.total_steps);
     if (tail->clip < 1 && !receiver->clips)
-        return sh_fail(SH_CORRUPT, "a factor of clipping of %g in a job that does not clip",
-                       tail->clip);
+        return sh_fail(SH_CORRUPT, "a clipping factor of %g in a job without clipping", tail->clip);
     if (tail->epoch.samples > receiver->schedule.samples)
-        return sh_fail(SH_CORRUPT, "%llu samples of an epoch that has %lu",
+        return sh_fail(SH_CORRUPT, "%llu samples of an epoch of %lu",
                        (unsigned long long)tail->epoch.samples,
                        (unsigned long)receiver->schedule.samples);
     /* Without a step only exponents can change, and only in a redo. */

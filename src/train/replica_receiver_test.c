@@ -600,7 +600,7 @@ static void donors_keep_to_their_stripes(void **state)
     }
     const sh_frame ours = {.kind = SH_FRAME_SUM, .bytes = 20, .view = 7, .attempt = 1};
     assert_fails(sh_replica_receiver_frame(world->receiver, 1, &ours, &sink), SH_FORMAT,
-                 "the state from donor 1: a sum of chunk 0, which has not come in this stream");
+                 "the state from donor 1: a sum of chunk 0, which is not in this stream yet");
     assert_ok(sh_replica_receiver_frame(world->receiver, 0, &ours, &sink));
     free_world(world);
 }
@@ -773,7 +773,7 @@ static void damaged_frames_are_refused(void **state)
             assert_ok(feed(receiver, &record.frames[f].head, record.frames[f].body));
         if (which == 0)
             assert_fails(feed(receiver, &record.frames[13].head, record.frames[13].body),
-                         SH_CORRUPT, "a factor of clipping of 0.5 in a job that does not clip");
+                         SH_CORRUPT, "a clipping factor of 0.5 in a job without clipping");
         else
             assert_fails(feed(receiver, &record.frames[13].head, record.frames[13].body), SH_FORMAT,
                          "step 6 of a job of 5 steps");

@@ -75,10 +75,12 @@ static unsigned char *append(sh_replica_sender *sender, sh_frame head, size_t by
     if (sender->failure != SH_OK)
         return NULL;
     if (bytes > sender->limit_bytes - sender->queued_bytes) {
-        give_up(sender, sh_fail(SH_LIMIT,
-                                "the device that takes the state over is too slow: more than %zu "
-                                "bytes wait for it",
-                                sender->limit_bytes));
+        give_up(
+            sender,
+            sh_fail(
+                SH_LIMIT,
+                "the device that receives the state is too slow: more than %zu bytes wait for it",
+                sender->limit_bytes));
         return NULL;
     }
     entry *fresh = malloc(sizeof *fresh + bytes);
@@ -184,7 +186,7 @@ sh_status sh_replica_sender_new(sh_replica_sender **sender,
             ? options->limit_bytes
             : least + (2 * sums > LIMIT_LEAST_BYTES ? 2 * sums : LIMIT_LEAST_BYTES);
     if (fresh->limit_bytes < least)
-        SH_TRY_DONE(sh_fail(SH_INVALID, "a sender of %zu bytes at most, it needs %zu",
+        SH_TRY_DONE(sh_fail(SH_INVALID, "a sender with at most %zu bytes, but it needs %zu",
                             fresh->limit_bytes, least));
 
     const size_t tensors = fresh->chunks.tensors, count = fresh->chunks.count;

@@ -219,7 +219,7 @@ static void chunks_keep_to_the_window(void **state)
                                          .window_bytes = 1,
                                          .limit_bytes = 1};
     assert_fails(sh_replica_sender_new(&sender, &options), SH_INVALID,
-                 "a sender of 1 bytes at most");
+                 "a sender with at most 1 bytes");
     options.limit_bytes = 0;
     assert_ok(sh_replica_sender_new(&sender, &options));
     const size_t tail = sh_tail_bytes(replica->summed);
@@ -262,7 +262,7 @@ static void a_receiver_that_is_too_slow_is_dropped(void **state)
     assert_true(before + replica->summed_count * sizeof(int32_t) + head.bytes > limit);
     const void *none = NULL;
     assert_fails(sh_replica_sender_next(sender, &head, &none), SH_LIMIT,
-                 "takes the state over is too slow: more than 40000 bytes wait");
+                 "receives the state is too slow: more than 40000 bytes wait");
     tell_all(sender, replica);
     pass(sender, replica, SH_PASSED_APPLY, 1);
     sh_replica_sender_fill(sender);

@@ -114,7 +114,7 @@ static sh_status read_text(const char **text, const sh_safetensors *file, const 
 {
     const char *found = sh_safetensors_metadata(file, key);
     if (found == NULL)
-        return sh_fail(SH_MISMATCH, "%s: has no %s, so it is no checkpoint of shoal",
+        return sh_fail(SH_MISMATCH, "%s: has no %s, so it is not a checkpoint of shoal",
                        sh_safetensors_path(file), key);
     *text = found;
     return SH_OK;
@@ -232,7 +232,7 @@ sh_status sh_snapshot_load(sh_replica *replica, const sh_safetensors *file)
         const sh_stored_tensor *item = &list.items[i];
         status = sh_safetensors_load(file, item->name, &item->type, list.data[i]);
         if (status == SH_NOT_FOUND && i < replica->tensors)
-            status = sh_fail(SH_MISMATCH, "%s: has no tensor %s, so it is of another model",
+            status = sh_fail(SH_MISMATCH, "%s: has no tensor %s, so it belongs to another model",
                              sh_safetensors_path(file), item->name);
         if (status != SH_OK)
             goto done;

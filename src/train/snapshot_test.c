@@ -125,7 +125,7 @@ static void foreign_files_are_refused(void **state)
     assert_ok(sh_safetensors_write(path, &one, 1, NULL, 0));
     assert_ok(sh_safetensors_open(&file, path));
     assert_false(sh_snapshot_is_checkpoint(file));
-    assert_fails(sh_snapshot_read_job(&read, file), SH_MISMATCH, "no checkpoint of shoal");
+    assert_fails(sh_snapshot_read_job(&read, file), SH_MISMATCH, "not a checkpoint of shoal");
     assert_fails(sh_snapshot_read_fingerprint(&fingerprint, file), SH_MISMATCH,
                  "has no shoal.data");
     assert_fails(sh_snapshot_load(replica, file), SH_MISMATCH, "has no tensor fc1.weight");

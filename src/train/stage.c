@@ -37,7 +37,7 @@ sh_status sh_stage_init(sh_stage *stage)
     stage->task.order_epoch = UINT32_MAX;
     stage->times.watching = &stage->times.off;
     if (layout->bucket_count + 1 > SH_ENGINE_MAX_SPANS)
-        return sh_fail(SH_LIMIT, "the model has %u gradient buckets, at most %d can travel",
+        return sh_fail(SH_LIMIT, "the model has %u gradient buckets, at most %d can be sent",
                        layout->bucket_count, SH_ENGINE_MAX_SPANS - 1);
     stage->spans.bucket_of = calloc(stage->replica->summed, sizeof *stage->spans.bucket_of);
     if (stage->spans.bucket_of == NULL)

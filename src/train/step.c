@@ -98,19 +98,18 @@ sh_status sh_step_fail_not_finite(const sh_trainer *trainer, uint32_t tensor)
 {
     const sh_stage *stage = &trainer->stage;
     const bool loss = tensor == SH_SUM_LOSS;
-    return sh_fail(SH_NUMERIC,
-                   "step %llu (epoch %u): %s%s is not a finite number any more; the learning rate "
-                   "of %g may be too high",
-                   (unsigned long long)stage->task.number + 1, stage->task.batch.epoch + 1,
-                   loss ? "the loss" : stage->strategy->ops->sums,
-                   loss ? ""
-                        : sh_replica_tensor_name(stage->replica, stage->replica->tensor_of[tensor]),
-                   trainer->rates.lr);
+    return sh_fail(
+        SH_NUMERIC,
+        "step %llu (epoch %u): %s%s is no longer finite; the learning rate of %g may be too high",
+        (unsigned long long)stage->task.number + 1, stage->task.batch.epoch + 1,
+        loss ? "the loss" : stage->strategy->ops->sums,
+        loss ? "" : sh_replica_tensor_name(stage->replica, stage->replica->tensor_of[tensor]),
+        trainer->rates.lr);
 }
 
 sh_status sh_step_fail_attempts(const sh_trainer *trainer)
 {
-    return sh_fail(SH_INTERNAL, "step %llu: no exponents hold its gradients after %d attempts",
+    return sh_fail(SH_INTERNAL, "step %llu: its gradients exceed all exponents after %d attempts",
                    (unsigned long long)trainer->stage.task.number + 1, SH_STEP_ATTEMPTS);
 }
 
@@ -196,8 +195,7 @@ sh_status sh_step_compare_replicas(const sh_trainer *trainer, const sh_part *par
         return SH_OK;
     return sh_fail(
         SH_DIVERGED,
-        "after step %llu the %u devices do not hold the same weights any more; this one's "
-        "check is %016llx",
+        "after step %llu the weights of the %u devices differ; this device's check is %016llx",
         (unsigned long long)stage->replica->steps, devices, (unsigned long long)stage->check);
 }
 
@@ -236,16 +234,16 @@ static sh_status take_up(sh_stage *stage, const sh_part *part)
     for (uint32_t i = 0; i < part->work->count; i++) {
         const sh_range range = part->work->items[i];
         if (range.first > grains || range.count > grains - range.first)
-            return sh_fail(SH_INVALID, "step %llu has %u grains, and is to compute %u from %u on",
+            return sh_fail(SH_INVALID, "step %llu has %u grains, but must compute %u from %u on",
                            step, grains, range.count, range.first);
         if (sh_ranges_meet(&stage->held, range))
-            return sh_fail(SH_INVALID, "step %llu: of %u grains from %u on some are held already",
+            return sh_fail(SH_INVALID, "step %llu: some of %u grains from %u on are already held",
                            step, range.count, range.first);
     }
     sh_ranges all = stage->held;
     if (!sh_ranges_unite(&all, part->work))
-        return sh_fail(SH_INVALID, "step %llu: the grains to compute and those held are scattered",
-                       step);
+        return sh_fail(SH_INVALID,
+                       "step %llu: the grains to compute and the held ones are scattered", step);
     stage->task.todo = *part->work;
     return SH_OK;
 }
@@ -262,7 +260,7 @@ static void redo(sh_trainer *trainer, sh_position before)
     if (sh_sum_calibrating(stage->replica->sum))
         return;
     trainer->redone++;
-    sh_log(SH_LOG_INFO, "step.redone", "step=%llu reason=\"a gradient outgrew its exponent\"",
+    sh_log(SH_LOG_INFO, "step.redone", "step=%llu reason=\"a gradient exceeded its exponent\"",
            (unsigned long long)before.steps + 1);
 }
 

@@ -340,7 +340,7 @@ static sh_status make_lap(sh_trainer *trainer, const sh_part *part, sh_step_resu
     if (part->engine->devices == 1)
         return sh_step_together(trainer, part, result);
     if (exchange == NULL)
-        return sh_fail(SH_INTERNAL, "devices that train apart have no servers");
+        return sh_fail(SH_INTERNAL, "devices that train separately have no servers");
     sh_stage_forget(stage);
     SH_TRY(sh_stage_share_sum(stage, part->engine));
     sh_status status = make_updates(trainer, exchange, part);
@@ -399,7 +399,7 @@ static const sh_strategy_ops ops = {
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 #define MPI_OPTION "--strategy ps-async or ps-bounded"
-#define MPI_REASON "in its collectives all take part alike"
+#define MPI_REASON "in its collectives all devices do the same"
 
 const sh_strategy_row sh_strategy_ps_async = {
     .name = "ps-async",

@@ -112,7 +112,7 @@ static sh_status weigh_classes(sh_stage *stage, const sh_dataset_info *info)
 {
     const char *text = stage->job->class_weights;
     if (text[0] != '\0' && info->target != SH_TARGET_CLASS)
-        return sh_fail(SH_INVALID, "--class-weights: %s has no classes but targets for %s",
+        return sh_fail(SH_INVALID, "--class-weights: %s has targets for %s, not classes",
                        info->name, sh_target_name(info->target));
     return sh_class_weights_parse(&stage->class_weights, text, info->outputs);
 }
@@ -124,7 +124,7 @@ static sh_status index_classes(sh_stage *stage)
         return SH_OK;
     const sh_dataset_info *info = sh_pipeline_about(stage->pipeline);
     if (info->target != SH_TARGET_CLASS) /* from the data or from --task */
-        return sh_fail(SH_INVALID, "--sampling balanced: %s has no classes but targets for %s",
+        return sh_fail(SH_INVALID, "--sampling balanced: %s has targets for %s, not classes",
                        info->name, sh_target_name(info->target));
     return sh_fail_in(sh_class_index_new(&stage->classes, sh_pipeline_dataset(stage->pipeline)),
                       "--sampling balanced");

@@ -575,8 +575,8 @@ static void work_is_checked_against_what_is_held(void **state)
     static const struct {
         sh_ranges work;
         const char *message;
-    } refused[] = {{{1, {{2, 1}}}, "held already"},
-                   {{1, {{0, 8}}}, "held already"},
+    } refused[] = {{{1, {{2, 1}}}, "already held"},
+                   {{1, {{0, 8}}}, "already held"},
                    {{1, {{7, 2}}}, "has 8 grains"}};
     experiment e = small("mlp:784-32-10", 1, 1);
     workshop shop;

@@ -53,7 +53,7 @@ sh_status sh_chunks_init(sh_chunks *chunks, const sh_replica *replica, uint32_t 
 {
     const uint32_t most = most_elements > 0 ? most_elements : SH_CHUNK_ELEMENTS;
     if (most > SH_CHUNK_ELEMENTS_MAX)
-        return sh_fail(SH_INVALID, "chunks of %u elements, at most %u may be", most,
+        return sh_fail(SH_INVALID, "chunks of %u elements, at most %u allowed", most,
                        SH_CHUNK_ELEMENTS_MAX);
     const sh_sum_layout *layout = sh_sum_layout_of(replica->sum);
     const size_t frozen = replica->weight_count - replica->summed_count;
@@ -182,10 +182,9 @@ sh_status sh_tail_decode(sh_tail *tail, const unsigned char *body, uint32_t tens
         .at = le64toh(head.at),
     };
     if (tail->passed < SH_PASSED_NOTHING || tail->passed > SH_PASSED_LAP)
-        return sh_fail(SH_FORMAT, "a stage that passed in an unknown way, %u",
-                       (unsigned)tail->passed);
+        return sh_fail(SH_FORMAT, "a stage with unknown outcome %u", (unsigned)tail->passed);
     if (said != tensors)
-        return sh_fail(SH_FORMAT, "a tail of %u tensors, where the model has %u", said, tensors);
+        return sh_fail(SH_FORMAT, "a tail of %u tensors, but the model has %u", said, tensors);
     if (!sh_passed_leads(tail->passed, tail->before, tail->after))
         return sh_fail(SH_FORMAT,
                        "a stage that passed as %u does not lead from step %llu, phase %u to step "
@@ -194,9 +193,9 @@ sh_status sh_tail_decode(sh_tail *tail, const unsigned char *body, uint32_t tens
                        tail->before.phase, (unsigned long long)tail->after.steps,
                        tail->after.phase);
     if (!(tail->clip > 0 && tail->clip <= 1) || (tail->clip < 1 && tail->passed != SH_PASSED_APPLY))
-        return sh_fail(SH_CORRUPT, "a factor of clipping of %g", tail->clip);
+        return sh_fail(SH_CORRUPT, "a clipping factor of %g", tail->clip);
     if (!isfinite(tail->epoch.loss))
-        return sh_fail(SH_CORRUPT, "an epoch's loss that is no number");
+        return sh_fail(SH_CORRUPT, "an epoch's loss that is not a number");
     if (!sh_best_is_possible(&tail->best, tail->after.steps))
         return sh_fail(SH_CORRUPT, "a best validation that cannot be at step %llu",
                        (unsigned long long)tail->after.steps);

@@ -202,16 +202,16 @@ static void tails_that_nobody_sends_are_refused(void **state)
         sh_status code;
         const char *message;
     } cases[] = {
-        {0, 0, SH_FORMAT, "passed in an unknown way, 0"},
-        {0, 7, SH_FORMAT, "passed in an unknown way, 7"},
-        {1, 1, SH_FORMAT, "passed in an unknown way, 258"},
-        {4, 4, SH_FORMAT, "a tail of 4 tensors, where the model has 3"},
+        {0, 0, SH_FORMAT, "with unknown outcome 0"},
+        {0, 7, SH_FORMAT, "with unknown outcome 7"},
+        {1, 1, SH_FORMAT, "with unknown outcome 258"},
+        {4, 4, SH_FORMAT, "a tail of 4 tensors, but the model has 3"},
         {20, 7, SH_FORMAT, "does not lead from step 4294967298, phase 3 to step 30064771075"},
         {28, 9, SH_FORMAT, "does not lead"},
         {0, SH_PASSED_REDO, SH_FORMAT, "does not lead"},
-        {39, 0xbf, SH_CORRUPT, "a factor of clipping of -0.75"},
-        {39, 0x7f, SH_CORRUPT, "a factor of clipping of"},
-        {47, 0x7f, SH_CORRUPT, "an epoch's loss that is no number"},
+        {39, 0xbf, SH_CORRUPT, "a clipping factor of -0.75"},
+        {39, 0x7f, SH_CORRUPT, "a clipping factor of "},
+        {47, 0x7f, SH_CORRUPT, "an epoch's loss that is not a number"},
         {71, 0x7f, SH_CORRUPT, "a best validation that cannot be at step 4294967299"},
         {79, 1, SH_CORRUPT, "a best validation that cannot be"},
         {104, 2, SH_CORRUPT, "a best validation that cannot be"},
@@ -234,12 +234,12 @@ static void tails_that_nobody_sends_are_refused(void **state)
     tail.passed = SH_PASSED_REDO;
     tail.after = (sh_position){0x100000002, 4};
     sh_tail_encode(body, &tail, 3);
-    assert_fails(sh_tail_decode(&tail, body, 3), SH_CORRUPT, "a factor of clipping of 0.75");
+    assert_fails(sh_tail_decode(&tail, body, 3), SH_CORRUPT, "a clipping factor of 0.75");
     tail.clip = (double)NAN;
     tail.passed = SH_PASSED_APPLY;
     tail.after = (sh_position){0x100000003, 1};
     sh_tail_encode(body, &tail, 3);
-    assert_fails(sh_tail_decode(&tail, body, 3), SH_CORRUPT, "a factor of clipping of nan");
+    assert_fails(sh_tail_decode(&tail, body, 3), SH_CORRUPT, "a clipping factor of nan");
 }
 
 int main(void)

@@ -255,9 +255,9 @@ class Data(BadInput):
 class Options(BadInput):
     def test_models(self):
         for model, message in (
-                ("flounder", "unknown model 'flounder'; there is: mlp[:hHIDDEN-...|:IN-HIDDEN-...-OUT], lenet"),
+                ("flounder", "unknown model 'flounder'; known are: mlp[:hHIDDEN-...|:IN-HIDDEN-...-OUT], lenet"),
                 ("mlp:h", "model mlp:h: 'h': expected the widths of hidden layers, such as h128-64"),
-                ("mlp:784-8", "model mlp:784-8: '784-8': the data has 784 inputs and 10 classes, so it is "
+                ("mlp:784-8", "model mlp:784-8: '784-8': the data has 784 inputs and 10 classes, so use "
                  "784-...-10"),
                 ("mlp:784-0-10", "model mlp:784-0-10: "),
                 ("mlp:784-99999999999999999999-10", "model mlp:784-99999999999999999999-10: "),

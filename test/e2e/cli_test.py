@@ -127,7 +127,7 @@ MISUSE = (
        "--strategy %s: K must be a whole number from 1 to 65535; write ps-bounded:K, such as ps-bounded:8" % bad, "train")
       for bad in ("ps-bounded:0", "ps-bounded", "ps-bounded:65536", "ps-bounded:-1", "ps-bounded:few")),
     ("train lenet digits --strategy ps-sync:3", "--strategy ps-sync:3: takes no number; write ps-sync", "train"),
-    *(("train lenet digits %s %s" % each, each[0] + ": only --strategy local:H has workers", "train")
+    *(("train lenet digits %s %s" % each, each[0] + ": is only for --strategy local:H", "train")
       for each in (("--workers", "4"), ("--outer-lr", "0.5"), ("--outer-momentum", "0.5"))),
     ("train lenet digits --servers 0", "--servers 0: --strategy sync has no servers; ps-sync, ps-async and ps-bounded:K have", "train"),
     ("train lenet digits --strategy local:4 --servers 0", "--servers 0: --strategy local:4 has no servers; ps-sync, ps-async and ps-bounded:K have",
@@ -145,22 +145,22 @@ MISUSE = (
     ("train lenet digits --wire half", "--wire half: must be a whole number, at least 1", "train"),
     ("plan lenet digits --wire 24", "--wire 24: must be 32, 16 or 8 bits", "plan"),
     ("train lenet digits --optimizer adagrad",
-     "--optimizer adagrad: there is no such optimizer; there are: sgd, adam, adamw, rmsprop", "train"),
+     "--optimizer adagrad: no such optimizer; known are: sgd, adam, adamw, rmsprop", "train"),
     ("train lenet digits --optimizer abcdefghijklmnop",
      "--optimizer abcdefghijklmnop: must have at most 15 bytes", "train"),
-    ("train lenet digits --optimizer adam --nesterov", "--nesterov: only --optimizer sgd has it", "train"),
+    ("train lenet digits --optimizer adam --nesterov", "--nesterov: is only for --optimizer sgd", "train"),
     ("train lenet digits --nesterov --momentum 0",
-     "--nesterov: it looks ahead along the momentum; give a --momentum above 0", "train"),
+     "--nesterov: needs momentum; give a --momentum above 0", "train"),
     ("train lenet digits --optimizer adam --beta1 1", "--beta1 1: must be below 1", "train"),
     ("train lenet digits --beta2 -1", "--beta2 -1: must be at least 0", "train"),
     ("train lenet digits --alpha 1.5", "--alpha 1.5: must be below 1", "train"),
     ("train lenet digits --optimizer rmsprop --epsilon 0",
-     "--epsilon 0: must be above 0, it keeps updates finite where gradients are 0", "train"),
+     "--epsilon 0: must be above 0, to keep updates finite where gradients are 0", "train"),
     ("train lenet digits --clip-norm -1", "--clip-norm -1: must be at least 0", "train"),
     ("train lenet digits --warmup -1", "--warmup -1: must be at least 0", "train"),
     ("train lenet digits --warmup 1e20", "--warmup 1e+20: must be a number of epochs, at least 0", "train"),
     ("train lenet digits --schedule linear",
-     "--schedule linear: there is no such schedule; there are: constant, step:EPOCHS[,GAMMA], "
+     "--schedule linear: no such schedule; known are: constant, step:EPOCHS[,GAMMA], "
      "multistep:E1/E2/...[,GAMMA], exponential:GAMMA[,FROM_EPOCH], cosine[:FLOOR], "
      "one-cycle[:PEAK[,DIV[,FINAL_DIV]]], range-test:SPAN", "train"),
     ("train lenet digits --schedule step",
@@ -278,7 +278,7 @@ class Mistakes(harness.Case):
 
     def test_an_unknown_model_or_data_is_misuse_and_comes_before_the_banner(self):
         for model, data, message in (
-                ("resnet20", DATA, "unknown model 'resnet20'; did you mean 'resnet:20'? there is: mlp["),
+                ("resnet20", DATA, "unknown model 'resnet20'; did you mean 'resnet:20'? known are: mlp["),
                 (MODEL, "digit", "unknown data 'digit': did you mean digits")):
             result = self.shoal("train", model, data, status=2)
             self.assertTrue(result.err.startswith("shoal: " + message), str(result))

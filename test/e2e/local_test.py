@@ -80,8 +80,8 @@ class Local(harness.Case):
                 ("--strategy local:0", "--strategy local:0: H must be a whole number from 1 to 65535; write local:H"),
                 ("--strategy local", "--strategy local: H must be a whole number from 1 to 65535"),
                 ("--strategy local:65536", "--strategy local:65536: H must be a whole number"),
-                ("--strategy local:4 --workers 3", "--workers 3: a batch of 64 does not fall into so many equal parts; "
-                 "give a --batch-size that does"),
+                ("--strategy local:4 --workers 3", "--workers 3: a batch of 64 cannot be divided into equal parts; "
+                 "give a --batch-size that can"),
                 ("--strategy local:4 --grain 32", "--grain 32: larger than a worker's 16 samples of a local step"),
                 ("--strategy local:4 --outer-momentum 1", "--outer-momentum"),
                 ("--strategy local:4 --outer-lr 0", "--outer-lr 0: must be a number above 0")):

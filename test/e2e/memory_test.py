@@ -131,8 +131,8 @@ class Memory(harness.Case):
     @unittest.skipIf(slow_build, "a sanitizer's own memory is in the process")
     def test_a_grain_that_would_fit_is_named(self):
         result = self.shoal("train", *MOBILE, "--memory", "50M", status=1)
-        grain, need = re.search(r"--grain (\d+) would do with (\d+\.\d) MiB, but a job with another grain "
-                                r"is another job", result.err).groups()
+        grain, need = re.search(r"--grain (\d+) would need only (\d+\.\d) MiB, but it makes "
+                                r"another job", result.err).groups()
         job = [grain if word == "16" else word for word in MOBILE]
         summary = self.train(*job, "--memory", "50M").summary
         self.assertLess(summary["peak_rss_bytes"], 50 * MIB)

@@ -74,7 +74,7 @@ class Onnx(harness.Case):
         model = MODEL.replace("digits.onnx", "resnet_like.onnx")
         result = self.shoal("train", model, "cifar10:data", "--epochs", "1", "--batch-size", "16", "--run", "run",
                             env=self.env)
-        self.assertIn("gives 5 numbers and the data need 10: it is replaced by a new one", result.err)
+        self.assertIn("gives 5 numbers and the data need 10: it is replaced;", result.err)
 
     def test_a_run_goes_on_and_is_measured(self):
         whole = self.train(*JOB, "--run", "whole", env=self.env).summary

@@ -98,7 +98,7 @@ class OnnxUse(harness.Case):
         self.assertIn("line.onnx", result.err)
         self.photos("two", 4, 8, ("x", "y"))
         result = self.shoal("eval", model, "photos:two", "--resize", "8", status=1)
-        self.assertIn("its last layer does not fit: the data have another number of classes", result.err)
+        self.assertIn("its last layer does not fit the data's number of classes", result.err)
         result = self.shoal("predict", os.path.join(NETWORKS, "line.onnx"), "photos", status=1)
         self.assertIn("says nothing of its samples, and is no network for square photos", result.err)
         result = self.shoal("predict", "run/model.skeleton.onnx", "photos", status=1)

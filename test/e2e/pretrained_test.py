@@ -116,10 +116,10 @@ class Pretrained(harness.Case):
         result = self.train("resnet:20", "cifar10:data", *JOB, "--pretrained", "hundred", "--run", "run",
                             "--freeze", "conv1.*")
         self.assertIn("hundred: of another shape: linear.weight is F32 100x64, not F32 10x64, linear.bias is F32 100, "
-                      "not F32 10; begins untrained: the last layer, linear\n", result.err)
+                      "not F32 10; starts untrained: the last layer, linear\n", result.err)
         self.assertEqual(read(self.weights_of("run"))["conv1.weight"], self.weights["conv1.weight"])
         result = self.shoal("train", *self.job[:-1], "hundred", "--freeze", "linear.bias", status=1)
-        self.assertIn("hundred: does not fit the model, whose last layer --freeze keeps as it begins: of another shape: "
+        self.assertIn("hundred: does not fit the model, whose last layer --freeze keeps untrained: of another shape: "
                       "linear.weight is", result.err)
 
     def test_bad_files(self):

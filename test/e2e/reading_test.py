@@ -257,7 +257,7 @@ class Reading(harness.Case):
         for task in ("regression", "reconstruction"):
             refused = self.shoal("train", "autoencoder:2" if task == "reconstruction" else "mlp:h8", "table:t.csv",
                                  "--task", task, "--sampling", "balanced", status=1)
-            self.assertIn("--sampling balanced: table has no classes but targets for " + task, refused.err)
+            self.assertIn("--sampling balanced: table has targets for %s, not classes" % task, refused.err)
         refused = self.shoal("train", "lenet", "digits", "--sampling", "often", status=2)
         self.assertIn("--sampling often: must be shuffle or balanced", refused.err)
 

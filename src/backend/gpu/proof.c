@@ -219,12 +219,11 @@ static sh_status judge(const proof *at, const char *gpu)
             const uint32_t got = at->made[operation * COUNT + i];
             const uint32_t expected = operations[operation].expected(a, b, c);
             if (!is_same(operation, got, expected))
-                return sh_fail(
-                    SH_UNSUPPORTED,
-                    "GPU %s is not used: its %s is not that of processors; of %a, %a and "
-                    "%a it makes 0x%08x, not 0x%08x",
-                    gpu, operations[operation].name, (double)a, (double)b, (double)c, got,
-                    expected);
+                return sh_fail(SH_UNSUPPORTED,
+                               "GPU %s is not used: its %s differs from a processor's; from %a, %a "
+                               "and %a it makes 0x%08x, not 0x%08x",
+                               gpu, operations[operation].name, (double)a, (double)b, (double)c,
+                               got, expected);
         }
     for (size_t i = 0; i < COUNT; i++) {
         sum += bits_of(at->a[i]);

@@ -126,8 +126,8 @@ static void somebody_gives_it_or_the_reason_is_said(void **state)
         {{UNREACHED, RIGHT}, SH_OK, ""},
         {{STRANGER, RIGHT}, SH_OK, ""},
         {{WRONG, NOTHING}, SH_REFUSED, "device 1: this device has no network"},
-        {{NOTHING, WRONG}, SH_CORRUPT, "device 1: is damaged, or another one"},
-        {{NOTHING, LARGE}, SH_FORMAT, "device 1: what it sends is larger than"},
+        {{NOTHING, WRONG}, SH_CORRUPT, "device 1: is damaged or different"},
+        {{NOTHING, LARGE}, SH_FORMAT, "device 1: what it sends is too large for"},
         {{NOTHING, STRANGER}, SH_REFUSED, "device 1: "},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
