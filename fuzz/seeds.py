@@ -124,7 +124,7 @@ def messages():
     yield "moved", message(23, number(1, 2) + block(2, b"10.0.0.2") + number(3, 7700))
     yield "probe", message(24, number(1, 3) + number(2, 2048) + block(3, bytes(64)))
     yield "echo", message(25, number(1, 3) + block(2, bytes(2048)))
-    yield "rest", message(26, block(1, "its link of 1 Mbit/s would carry 0.9 MB each time"))
+    yield "rest", message(26, block(1, "its link of 1 Mbit/s would carry 0.9 MB a step"))
     yield "end", message(17, number(1, 16) + block(2, "device pi was lost"))
 
 

@@ -117,7 +117,7 @@ def redoing(result, record, steps, losses, hash_text):
                target="all", met=went_on)
     views = [each["fields"]["text"] for each in record["log"]
              if each["id"] == "device.view" and each["at"] > losses[0].since]
-    anew = [int(re.search(r" (\d+) of its grains dealt anew", text).group(1)) for text in views]
+    anew = [int(re.search(r" (\d+) of its grains are computed again", text).group(1)) for text in views]
     deaths = sum(each.action != "leave" for each in losses)
     result.details["dealt_anew"] = anew
     result.row("grains computed again after a death, at most", "%d of a step's %d" % (max(anew), GRAINS), hash_text,

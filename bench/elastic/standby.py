@@ -73,7 +73,7 @@ def seconds(number, unit):
 def errors(record):
     """Of what was expected of each choice, relative to what came."""
     texts = [line["fields"].get("text", "") for line in record["log"] if line["id"] == "device.compared"]
-    pairs = [re.search(r"takes (\S+) (ms|s); (\S+) (ms|s) were expected", text).groups() for text in texts]
+    pairs = [re.search(r"takes (\S+) (ms|s); expected (\S+) (ms|s)", text).groups() for text in texts]
     return [seconds(wanted, its) / seconds(came, unit) - 1 for came, unit, wanted, its in pairs]
 
 

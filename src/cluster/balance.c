@@ -109,7 +109,7 @@ bool sh_balance_assess(sh_balance *balance, const sh_range *shares, const sh_spe
     balance->promised_s = found.step_s - found.now_s + found.then_s;
     balance->last = found.last;
     snprintf(reason, reason_bytes,
-             "%u grains at %.3g a second take %.1f ms; a step of %.1f ms becomes one of %.1f ms",
+             "%u grains at %.3g a second take %.1f ms; a step changes from %.1f ms to %.1f ms",
              shares[found.last].count, (double)speeds[found.last].rate, 1e3 * found.now_s,
              1e3 * found.step_s, 1e3 * balance->promised_s);
     return true;

@@ -299,8 +299,9 @@ static void a_change_comes_when_it_has_been_paid_for(void **state)
     assert_false(ask(&half, 0)); /* the same step again */
     assert_false(ask(&half, 1));
     assert_true(ask(&half, 1));
-    assert_string_equal(half.reason, "20 grains at 5 a second take 4000.0 ms; a step of 4000.0 ms "
-                                     "becomes one of 2700.0 ms");
+    assert_string_equal(
+        half.reason,
+        "20 grains at 5 a second take 4000.0 ms; a step changes from 4000.0 ms to 2700.0 ms");
     assert_int_equal(half.balance.last, 1);
     told seldom = two_devices(5, 0.01f); /* assessed rarely */
     assert_true(ask(&seldom, 3));

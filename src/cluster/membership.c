@@ -96,17 +96,16 @@ static void handle_hello(sh_membership *membership, const sh_membership_event *e
         return;
     }
     if (slot == SH_DEVICES_MAX) {
-        sh_membership_act(
-            membership, SH_MEMBERSHIP_REFUSE, event->device,
-            "the job has %d devices, which is the most it can: come back when one has left",
-            SH_DEVICES_MAX);
+        sh_membership_act(membership, SH_MEMBERSHIP_REFUSE, event->device,
+                          "the job has %d devices, the maximum: join again when one has left",
+                          SH_DEVICES_MAX);
         return;
     }
     const sh_outcast *outcast = sh_membership_outcast(membership, event->name);
     if (outcast != NULL && outcast->guilty) {
         sh_membership_act(membership, SH_MEMBERSHIP_REFUSE, event->device,
-                          "with device %.64s the checks of the weights did not agree, and without "
-                          "it they do: its memory or processor computes wrongly",
+                          "the checks of the weights disagree only with device %.64s: its memory "
+                          "or processor computes wrongly",
                           event->name);
         return;
     }
@@ -138,9 +137,9 @@ static bool make_ready(sh_membership *membership, sh_roster_entry *one,
     if (strcmp(event->first_grain, membership->first_grain) != 0) {
         char reason[SH_MEMBERSHIP_TEXT];
         snprintf(reason, sizeof reason,
-                 "device %.64s computes other bits than the job's: its processor, its memory or "
-                 "its build of shoal has a defect; use another device, and please report it with "
-                 "what shoal version and lscpu say there",
+                 "device %.64s computes different bits: its processor, memory or build of shoal "
+                 "has a defect; use another device, and please report it with its output of shoal "
+                 "version and lscpu",
                  one->name);
         sh_membership_note(membership, SH_NEWS_DEFECT, one->device, "%s", reason);
         sh_membership_lose(membership, one, reason, SH_FAREWELL_REFUSAL);
@@ -261,8 +260,7 @@ static void handle_notice(sh_membership *membership, const sh_membership_event *
                              event->notice->unsound <= membership->last_view &&
                              sh_ranges_valid(&event->notice->held, membership->grains);
     if (!makes_sense) {
-        sh_membership_lose(membership, one, "it sent a notice that makes no sense",
-                           SH_FAREWELL_REFUSAL);
+        sh_membership_lose(membership, one, "it sent an invalid notice", SH_FAREWELL_REFUSAL);
         return;
     }
     const sh_notice before = one->notice;
@@ -311,7 +309,7 @@ static void handle_tick(sh_membership *membership, uint64_t now_ms)
         if (!one->present || sh_silence_ms(&one->silence, membership->clock_ms) <
                                  sh_silence_limit_ms(&one->silence, awaited))
             continue;
-        sh_membership_lose(membership, one, "nothing was heard of it", SH_FAREWELL_FOR_NOW);
+        sh_membership_lose(membership, one, "nothing was heard from it", SH_FAREWELL_FOR_NOW);
         lost++;
     }
     sh_membership_watch(membership);

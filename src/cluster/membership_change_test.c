@@ -28,10 +28,11 @@ static void joins_while_the_others_work(void **state)
     settle();
     assert_int_equal(step(3, 3), 0);
     assert_int_equal(parts[2].share.count, 4);
-    assert_non_null(strstr(notes, "transfer: device d2 takes the replica from 2 others"));
+    assert_non_null(strstr(notes, "transfer: device d2 receives the replica from 2 others"));
     assert_non_null(strstr(notes, "whole: device d2 has all of the replica, at step 1"));
     assert_null(strstr(notes, "at step 2\n")); /* reported once; then it follows */
-    assert_non_null(strstr(notes, "view 3: 3 devices, from step 2, 0 of its grains dealt anew"));
+    assert_non_null(
+        strstr(notes, "view 3: 3 devices, from step 2, 0 of its grains are computed again"));
     assert_non_null(strstr(notes, "joined: device d2 joined with 4 of 12 grains"));
 }
 
@@ -141,7 +142,7 @@ static void who_cannot_be_reached_takes_no_replica(void **state)
     assert_false(present[2]);
     assert_false(again);
     assert_string_equal(refusal,
-                        "device d0 cannot reach device d2 at 10.0.0.2:4711: let connections in "
+                        "device d0 cannot reach device d2 at 10.0.0.2:4711: allow connections "
                         "there, or choose another port with shoal join --port N");
     assert_non_null(strstr(notes, "lost: device d2 was lost"));
     assert_null(strstr(notes, "transfer: device d2"));
@@ -201,7 +202,7 @@ static void nobody_waits_for_a_trial(void **state)
     unreached = 0; /* it is tested again and joins */
     assert_true(present[3]);
     settle();
-    assert_non_null(strstr(notes, "transfer: device d3 takes the replica"));
+    assert_non_null(strstr(notes, "transfer: device d3 receives the replica"));
 }
 
 static void leaves_at_the_next_boundary(void **state)
@@ -265,7 +266,7 @@ static void a_liar_about_its_speed_does_not_get_all(void **state)
     assert_int_equal(ended, 0);
     assert_true(most < GRAINS);
     assert_true(all_s < 1.2 * 300 * (GRAINS / 3) / 10.0); /* as with its fair share */
-    assert_non_null(strstr(notes, "shares: device d1 says that it computes 1e+09 grains a second"));
+    assert_non_null(strstr(notes, "shares: device d1 claims 1e+09 grains a second"));
 }
 
 int main(void)

@@ -35,8 +35,8 @@ static void end_torn(sh_membership *membership)
                 names + length, sizeof names - length, "%s%.64s", length > 0 ? ", " : "",
                 sh_membership_seated(membership, &membership->next, i)->name);
     snprintf(text, sizeof text,
-             "the weights of %s differ after step %llu, and no majority shows which are right: the "
-             "memory of one is faulty; go on from the checkpoint with --resume",
+             "the weights of %s differ after step %llu, and no majority shows which are right: one "
+             "has faulty memory; continue from the checkpoint with --resume",
              names, (unsigned long long)membership->recovery.target.steps);
     sh_membership_end(membership, SH_DIVERGED, text);
 }
@@ -64,8 +64,8 @@ static sh_finding count_fault(sh_membership *membership, sh_roster_entry *one, c
         return SH_FINDING_NOBODY;
     if (one->device == 0) {
         snprintf(reason, sizeof reason,
-                 "%s differed from the other devices' %u times, at last at step %llu: " WRONG
-                 "; go on from the checkpoint with --resume, on another device",
+                 "%s differed from the other devices' %u times, last at step %llu: " WRONG
+                 "; continue from the checkpoint with --resume, on another device",
                  what, one->repairs.lately, steps);
         sh_membership_end(membership, SH_DIVERGED, reason);
         return SH_FINDING_END;
@@ -74,7 +74,7 @@ static sh_finding count_fault(sh_membership *membership, sh_roster_entry *one, c
         snprintf(reason, sizeof reason, "it came back, and %s differs again at step %llu: " WRONG,
                  what, steps);
     else
-        snprintf(reason, sizeof reason, "%s differed %u times, at last at step %llu: " WRONG, what,
+        snprintf(reason, sizeof reason, "%s differed %u times, last at step %llu: " WRONG, what,
                  one->repairs.lately, steps);
     sh_membership_put_out(membership, one, reason, false);
     return SH_FINDING_OUT;
@@ -93,12 +93,11 @@ static sh_finding look_for_odd_replicas(sh_membership *membership, bool *odd)
         if (found != SH_FINDING_NOBODY)
             return found;
         if (!counted)
-            sh_membership_note(
-                membership, SH_NEWS_REPAIRED, one->device,
-                "the replica of device %.64s differed from the others at step %llu: it is brought "
-                "back from %s",
-                one->name, (unsigned long long)membership->recovery.target.steps,
-                one->repairs.faults > 1 ? "one of them alone" : "them");
+            sh_membership_note(membership, SH_NEWS_REPAIRED, one->device,
+                               "the replica of device %.64s differed from the others at step %llu: "
+                               "it is restored from %s",
+                               one->name, (unsigned long long)membership->recovery.target.steps,
+                               one->repairs.faults > 1 ? "only one of them" : "them");
     }
     return SH_FINDING_NOBODY;
 }
@@ -116,8 +115,8 @@ static sh_finding try_without_one(sh_membership *membership)
         return SH_FINDING_NOBODY;
     snprintf(membership->faults.suspect, sizeof membership->faults.suspect, "%s", newest->name);
     sh_membership_lose(membership, newest,
-                       "the checks of the weights do not agree in the sums, though the weights do: "
-                       "the others try without this device, which may come back",
+                       "the checks of the weights disagree in the sums, but the weights agree: the "
+                       "others try without this device, which may rejoin",
                        SH_FAREWELL_FOR_NOW);
     return SH_FINDING_OUT;
 }
@@ -165,8 +164,8 @@ static sh_finding look_for_odd_words(sh_membership *membership)
             return found;
         if (!counted)
             sh_membership_note(membership, SH_NEWS_REPAIRED, one->device,
-                               "device %.64s said a wrong check of its weights in the sum at step "
-                               "%llu: the stage is done again",
+                               "device %.64s reported a wrong check of its weights in the sum at "
+                               "step %llu: the stage is repeated",
                                one->name, (unsigned long long)membership->recovery.target.steps);
     }
     return SH_FINDING_NOBODY;
@@ -183,10 +182,9 @@ static sh_finding judge(sh_membership *membership, sh_survivor *survivors)
         survivors[i] = (sh_survivor){one->device, &one->notice, one->proven};
     }
     if (!sh_recovery_judge(&membership->recovery, survivors, next->seat_count)) {
-        sh_membership_end(
-            membership, SH_ABORTED,
-            "the device that had the last whole replica was lost: go on from the checkpoint with "
-            "--resume");
+        sh_membership_end(membership, SH_ABORTED,
+                          "the device with the last complete replica was lost: continue from the "
+                          "checkpoint with --resume");
         return SH_FINDING_END;
     }
     if (membership->recovery.torn) {

@@ -59,10 +59,11 @@ static void stuck_bits_are_put_out_after_three_repairs(void **state)
     assert_false(present[2]);
     assert_int_equal(refused, 2);
     assert_false(again);
-    assert_string_equal(refusal, "its replica differed 4 times, at last at step 1: its memory or "
-                                 "processor computes wrongly");
-    assert_non_null(strstr(notes, "lost: device d2 is put out: its replica differed 4 times"));
-    assert_null(strstr(notes, "said a wrong check")); /* no other device is at fault */
+    assert_string_equal(
+        refusal,
+        "its replica differed 4 times, last at step 1: its memory or processor computes wrongly");
+    assert_non_null(strstr(notes, "lost: device d2 is evicted: its replica differed 4 times"));
+    assert_null(strstr(notes, "reported a wrong check")); /* no other device is at fault */
     assert_int_equal(ended, 0);
     assert_int_equal(step(membership->now.number, 2), 0); /* the others continue */
 }
@@ -116,7 +117,7 @@ static void a_wrong_check_in_a_trailer_names_its_device(void **state)
         for (uint32_t k = 0; k < 3; k++)
             assert_false(parts[k].keep); /* sums with a wrong word are computed again */
     }
-    assert_non_null(strstr(notes, "repaired: device d1 said a wrong check of its weights"));
+    assert_non_null(strstr(notes, "repaired: device d1 reported a wrong check of its weights"));
     differ(1, CHECK + 4, CHECK + 4);
     assert_false(present[1]);
     assert_false(again);
@@ -145,7 +146,7 @@ static void one_that_says_otherwise_than_it_adds_is_found_by_trial(void **state)
     assert_true(present[5]);
     come_as(6, "d2");
     assert_false(present[6]);
-    assert_non_null(strstr(refusal, "with device d2 the checks of the weights did not agree"));
+    assert_non_null(strstr(refusal, "the checks of the weights disagree only with device d2"));
 }
 
 /* It stops the others, which found no difference. */
@@ -178,8 +179,8 @@ static void the_coordinators_own_faults_end_the_job(void **state)
     }
     differ_by_weights(0);
     assert_int_equal(ended, 2);
-    assert_non_null(strstr(ending, "its replica differed from the other devices' 4 times, at last "
-                                   "at step 1: its memory or processor computes wrongly"));
+    assert_non_null(strstr(ending, "its replica differed from the other devices' 4 times, last at "
+                                   "step 1: its memory or processor computes wrongly"));
 }
 
 static void a_view_that_never_was_cannot_differ(void **state)
@@ -191,7 +192,7 @@ static void a_view_that_never_was_cannot_differ(void **state)
     notice.differing = 900;
     coordinate(
         &(sh_membership_event){.kind = SH_MEMBERSHIP_NOTICE, .device = 1, .notice = &notice});
-    assert_string_equal(refusal, "it sent a notice that makes no sense");
+    assert_string_equal(refusal, "it sent an invalid notice");
 }
 
 /* Each would be a line in the log and an event in the journal. */

@@ -18,7 +18,7 @@ void sh_membership_lose(sh_membership *membership, sh_roster_entry *one, const c
     }
     if (told)
         sh_membership_note(membership, SH_NEWS_LOST, one->device,
-                           "device %.64s was lost %llu ms after it was last heard: %.255s",
+                           "device %.64s was lost %llu ms after its last message: %.255s",
                            one->name, (unsigned long long)silent_ms, reason);
     sh_membership_drop_transfers(membership, one->device);
     membership->vacant = membership->vacant || seated;
@@ -35,7 +35,7 @@ void sh_membership_lose(sh_membership *membership, sh_roster_entry *one, const c
 void sh_membership_put_out(sh_membership *membership, sh_roster_entry *one, const char *reason,
                            bool guilty)
 {
-    sh_membership_note(membership, SH_NEWS_LOST, one->device, "device %.64s is put out: %.255s",
+    sh_membership_note(membership, SH_NEWS_LOST, one->device, "device %.64s is evicted: %.255s",
                        one->name, reason);
     sh_membership_remember(membership, one->name, guilty);
     one->ready = false; /* already reported */
@@ -92,13 +92,13 @@ void sh_membership_count_broken(sh_membership *membership, uint32_t reporter, ui
         return;
     if (way != NULL)
         snprintf(reason, sizeof reason,
-                 "device %.40s cannot reach device %.40s at %.60s: let connections in there, or "
+                 "device %.40s cannot reach device %.40s at %.60s: allow connections there, or "
                  "choose another port with shoal join --port N",
                  reporter == a ? other->name : later->name,
                  reporter == a ? later->name : other->name, way);
     else
         snprintf(reason, sizeof reason,
-                 "its link with device %.64s broke %d times: see to the network", other->name,
+                 "its link with device %.64s broke %d times: check the network", other->name,
                  SH_MEMBERSHIP_PATIENCE);
     sh_membership_lose(membership, later, reason, SH_FAREWELL_REFUSAL);
 }
@@ -120,10 +120,9 @@ void sh_membership_fail_transfer(sh_membership *membership, sh_roster_entry *one
     }
     one->failures++;
     if (one->device == 0 && one->failures >= SH_MEMBERSHIP_PATIENCE * SH_MEMBERSHIP_PATIENCE)
-        sh_membership_end(
-            membership, SH_ABORTED,
-            "this device cannot take a replica from the others: see to its network, and go on from "
-            "the checkpoint with --resume");
+        sh_membership_end(membership, SH_ABORTED,
+                          "this device cannot take a replica from the others: check its network, "
+                          "and continue from the checkpoint with --resume");
     else if (one->device != 0 && one->failures >= SH_MEMBERSHIP_PATIENCE)
         sh_membership_lose(
             membership, one,

@@ -22,10 +22,10 @@ static bool is_suspected(const sh_membership *membership, uint32_t device)
 static sh_finding end(sh_membership *membership, const char *who)
 {
     char text[2 * SH_MEMBERSHIP_TEXT];
-    snprintf(text, sizeof text,
-             "step %llu: what %.200s computed is not a finite number any more; the learning rate "
-             "may be too high",
-             (unsigned long long)membership->recovery.target.steps + 1, who);
+    snprintf(
+        text, sizeof text,
+        "step %llu: the result of %.200s is no longer finite; the learning rate may be too high",
+        (unsigned long long)membership->recovery.target.steps + 1, who);
     sh_membership_end(membership, SH_NUMERIC, text);
     return SH_FINDING_END;
 }
@@ -35,13 +35,12 @@ static sh_finding put_out(sh_membership *membership, sh_roster_entry *one)
 {
     char reason[SH_MEMBERSHIP_TEXT];
     const char *remedy =
-        one->device == 0 ? "; go on from the checkpoint with --resume, on another device" : "";
-    snprintf(
-        reason, sizeof reason,
-        "%s had numbers that are not finite twice where others had none, at last in step %llu: "
-        "its memory or processor computes wrongly%s",
-        one->device == 0 ? "this device" : "it",
-        (unsigned long long)membership->recovery.target.steps + 1, remedy);
+        one->device == 0 ? "; continue from the checkpoint with --resume, on another device" : "";
+    snprintf(reason, sizeof reason,
+             "%s alone had non-finite numbers twice, last in step %llu: its memory or processor "
+             "computes wrongly%s",
+             one->device == 0 ? "this device" : "it",
+             (unsigned long long)membership->recovery.target.steps + 1, remedy);
     if (one->device == 0) {
         sh_membership_end(membership, SH_DIVERGED, reason);
         return SH_FINDING_END;
@@ -83,10 +82,10 @@ sh_finding sh_membership_check_numbers(sh_membership *membership)
     membership->faults.suspecting = true;
     membership->faults.suspected = guilty->device;
     membership->faults.suspected_at = membership->recovery.target;
-    sh_membership_note(membership, SH_NEWS_REPAIRED, guilty->device,
-                       "device %.64s alone has numbers that are not finite in step %llu: others "
-                       "compute its grains again",
-                       guilty->name, (unsigned long long)membership->recovery.target.steps + 1);
+    sh_membership_note(
+        membership, SH_NEWS_REPAIRED, guilty->device,
+        "device %.64s alone has non-finite numbers in step %llu: others compute its grains again",
+        guilty->name, (unsigned long long)membership->recovery.target.steps + 1);
     return SH_FINDING_NOBODY;
 }
 
@@ -112,8 +111,8 @@ void sh_membership_numbers_passed(sh_membership *membership)
     if (membership->faults.suspecting && one != NULL) {
         one->wrong_numbers++;
         sh_membership_note(membership, SH_NEWS_DEFECT, one->device,
-                           "device %.64s had numbers that are not finite in step %llu where others "
-                           "had none: if it has some again, it is put out",
+                           "device %.64s alone had non-finite numbers in step %llu: if it has some "
+                           "again, it is evicted",
                            one->name,
                            (unsigned long long)membership->faults.suspected_at.steps + 1);
     }

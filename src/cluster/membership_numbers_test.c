@@ -34,22 +34,21 @@ static void one_alone_is_computed_again_by_others(void **state)
     work_with(3);
     spoil(1u << 1);
     assert_int_equal(ended, 0);
-    assert_non_null(strstr(notes, "repaired: device d1 alone has numbers that are not finite in "
-                                  "step 1: others compute its grains again"));
+    assert_non_null(strstr(notes, "repaired: device d1 alone has non-finite numbers in step 1: "
+                                  "others compute its grains again"));
     assert_int_equal(work_of(1), 0);
     assert_int_equal(work_of(0) + work_of(2), GRAINS / 3);
     assert_true(parts[0].keep && parts[2].keep);
     assert_int_equal(step(membership->now.number, 1), 0); /* the others have none */
-    assert_non_null(strstr(notes, "defect: device d1 had numbers that are not finite in step 1 "
-                                  "where others had none"));
+    assert_non_null(strstr(notes, "defect: device d1 alone had non-finite numbers in step 1"));
     assert_true(present[1]);
 
     /* The second time it is evicted. */
     spoil(1u << 1);
     assert_false(present[1]);
     assert_false(again);
-    assert_string_equal(refusal, "it had numbers that are not finite twice where others had none, "
-                                 "at last in step 2: its memory or processor computes wrongly");
+    assert_string_equal(refusal, "it alone had non-finite numbers twice, last in step 2: its "
+                                 "memory or processor computes wrongly");
     assert_int_equal(step(membership->now.number, 2), 0);
     assert_int_equal(ended, 0);
 }
@@ -64,7 +63,7 @@ static void the_first_seat_is_spared_too(void **state)
     assert_int_equal(step(membership->now.number, 1), 0);
     spoil(1);
     assert_int_equal(ended, 2);
-    assert_non_null(strstr(ending, "this device had numbers that are not finite twice"));
+    assert_non_null(strstr(ending, "this device alone had non-finite numbers twice"));
 }
 
 static void two_that_have_them_end_the_job(void **state)
@@ -73,7 +72,7 @@ static void two_that_have_them_end_the_job(void **state)
     work_with(3);
     spoil(1u << 1 | 1u << 2);
     assert_int_equal(ended, 2);
-    assert_non_null(strstr(ending, "step 1: what several devices computed is not a finite number"));
+    assert_non_null(strstr(ending, "step 1: the result of several devices is no longer finite"));
 }
 
 static void another_that_has_them_too_ends_the_job(void **state)
@@ -84,7 +83,7 @@ static void another_that_has_them_too_ends_the_job(void **state)
     assert_int_equal(ended, 0);
     spoil(1u << 2);
     assert_int_equal(ended, 2);
-    assert_non_null(strstr(ending, "step 1: what a second device computed"));
+    assert_non_null(strstr(ending, "step 1: the result of a second device"));
 }
 
 static void a_sum_beyond_all_floats_ends_the_job(void **state)

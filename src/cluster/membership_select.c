@@ -76,7 +76,7 @@ static void set(sh_membership *membership, sh_roster_entry *one, bool rests)
 
 static void say(sh_membership *membership, sh_roster_entry *one)
 {
-    sh_membership_note(membership, SH_NEWS_RESTS, one->device, "device %.64s stands by: %.255s",
+    sh_membership_note(membership, SH_NEWS_RESTS, one->device, "device %.64s is on standby: %.255s",
                        one->name, one->why);
 }
 

@@ -85,8 +85,8 @@ static void a_device_that_would_slow_the_job_stands_by(void **state)
     pass_time(&view, &steps, 10);
     assert_true(entry(1)->rests);
     assert_false(entry(1)->seated);
-    assert_non_null(strstr(notes, "rests: device d1 stands by: a step would take"));
-    assert_non_null(strstr(notes, "its link of 10 Mbit/s would carry 0.4 MB each time"));
+    assert_non_null(strstr(notes, "rests: device d1 is on standby: a step would take"));
+    assert_non_null(strstr(notes, "its link of 10 Mbit/s would carry 0.4 MB a step"));
     assert_null(strstr(notes, "joined"));
     /* It only receives the weights, once. */
     assert_int_equal(membership->transfer_count, 1);
@@ -114,14 +114,13 @@ static void a_device_that_helps_computes(void **state)
     fetch(1, (sh_position){steps, SH_PHASE_FIRST});
     pass_time(&view, &steps, 4);
     assert_true(entry(1)->seated);
-    assert_null(strstr(notes, "stands by"));
+    assert_null(strstr(notes, "is on standby"));
     assert_null(strstr(notes, "compared"));
     set_speeds(4, 2);
     pass_time(&view, &steps, 40);
     /* Each device computes six of the twelve grains, four a second. Each sends 400 KB, and
      * computing hides a quarter of that time. */
-    assert_non_null(
-        strstr(notes, "compared: with 2 devices a step takes 2 s; 1.74 s were expected"));
+    assert_non_null(strstr(notes, "compared: with 2 devices a step takes 2 s; expected 1.74 s"));
     assert_non_null(strstr(notes, "curve: expected of a step: 3 s with 1, 2 s with 2 (fastest); "
                                   "with all, computing takes longest"));
     notes[0] = '\0';
@@ -151,7 +150,7 @@ static void a_device_goes_out_and_comes_back(void **state)
     assert_false(entry(1)->dismissed);
     assert_int_equal(parts[1].ring, 0); /* its ring may be closed */
     assert_int_equal(parts[0].notice.view, view);
-    assert_non_null(strstr(notes, "device d1 stands by"));
+    assert_non_null(strstr(notes, "device d1 is on standby"));
     notes[0] = '\0';
     set_speeds(4, 3);
     pass_time(&view, &steps, 10);
@@ -244,8 +243,8 @@ static void those_of_the_first_view_are_left_out_later(void **state)
     assert_int_equal(membership->now.seat_count, 3);
     pass_time(&view, &steps, 15);
     assert_int_equal(membership->now.seat_count, 1);
-    assert_non_null(strstr(notes, "device d1 stands by"));
-    assert_non_null(strstr(notes, "device d2 stands by"));
+    assert_non_null(strstr(notes, "device d1 is on standby"));
+    assert_non_null(strstr(notes, "device d2 is on standby"));
     /* Both still have whole replicas. */
     assert_true(parts[1].notice.whole && parts[2].notice.whole);
 }

@@ -105,7 +105,7 @@ static void begin_transfer(sh_membership *membership, const sh_seating *view, ui
     one->begun_ms = membership->clock_ms;
     sh_membership_touch(membership, one);
     sh_membership_note(membership, SH_NEWS_TRANSFER, receiver,
-                       "device %.64s takes the replica from %u others", one->name,
+                       "device %.64s receives the replica from %u others", one->name,
                        transfer.donor_count);
     for (uint32_t i = 0; i < transfer.donor_count; i++) {
         sh_repairs_take(&one->repairs, transfer.donors[i]);

@@ -143,14 +143,13 @@ static void note_servers(sh_membership *membership)
     membership->lacks_servers = lacks;
     sh_serving_print(&membership->serving, chosen);
     if (lacks)
-        sh_membership_note(membership, SH_NEWS_SERVERS, SH_MEMBERSHIP_ALL,
-                           "none of the servers that were chosen (--servers %s) takes part: all "
-                           "devices serve",
-                           chosen);
-    else
         sh_membership_note(
             membership, SH_NEWS_SERVERS, SH_MEMBERSHIP_ALL,
-            "a server that was chosen (--servers %s) takes part: the others serve no more", chosen);
+            "none of the chosen servers (--servers %s) takes part: all devices serve", chosen);
+    else
+        sh_membership_note(membership, SH_NEWS_SERVERS, SH_MEMBERSHIP_ALL,
+                           "a chosen server (--servers %s) takes part: the others no longer serve",
+                           chosen);
 }
 
 /* Makes `next` the current view: its GO. */
@@ -178,7 +177,7 @@ static void enter(sh_membership *membership, sh_position start)
         anew += now->planned ? 0 : sh_ranges_total(&membership->recovery.work[i]);
     }
     sh_membership_note(membership, SH_NEWS_VIEW, SH_MEMBERSHIP_ALL,
-                       "view %u: %u devices, from step %llu, %u of its grains dealt anew",
+                       "view %u: %u devices, from step %llu, %u of its grains are computed again",
                        now->number, now->seat_count, (unsigned long long)start.steps, anew);
     note_servers(membership);
     sh_membership_touch_all(membership);
@@ -226,12 +225,11 @@ static void judge_speeds(sh_membership *membership)
     const uint32_t seat =
         sh_credit_judge(&membership->credit_steps, credits, shares, speeds, now->seat_count, steps);
     if (seat != 0)
-        sh_membership_note(
-            membership, SH_NEWS_SHARES, now->seats[seat].device,
-            "device %.64s says that it computes %.3g grains a second, and steps take longer than "
-            "that explains: it is taken for %.3g",
-            sh_membership_seated(membership, now, seat)->name, (double)speeds[seat].rate,
-            credits[seat]->shown);
+        sh_membership_note(membership, SH_NEWS_SHARES, now->seats[seat].device,
+                           "device %.64s claims %.3g grains a second, but steps take longer than "
+                           "that explains: %.3g is assumed",
+                           sh_membership_seated(membership, now, seat)->name,
+                           (double)speeds[seat].rate, credits[seat]->shown);
 }
 
 void sh_membership_assess(sh_membership *membership)
@@ -292,9 +290,10 @@ void sh_membership_plan(sh_membership *membership)
         char before[64], after[64];
         print_shares(now, before, sizeof before);
         print_shares(next, after, sizeof after);
-        sh_membership_note(membership, SH_NEWS_SHARES, last->device,
-                           "shares %s become %s: the others wait for device %.64s, whose %s",
-                           before, after, last->name, membership->why);
+        sh_membership_note(
+            membership, SH_NEWS_SHARES, last->device,
+            "shares change from %s to %s: the others wait for device %.64s, whose %s", before,
+            after, last->name, membership->why);
     }
     membership->rebalance = false;
     membership->phase = SH_MEMBERSHIP_LINKING;

@@ -53,7 +53,7 @@ static const char *what_it_does(const sh_roster_entry *one)
     case SH_ACTIVITY_READS:
         return "reads samples";
     case SH_ACTIVITY_TAKES:
-        return "takes the replica";
+        return "receives the replica";
     default:
         return "computes";
     }
@@ -61,8 +61,8 @@ static const char *what_it_does(const sh_roster_entry *one)
 
 static const char *remedy_for(const sh_roster_entry *one)
 {
-    return one->notice.doing.activity == SH_ACTIVITY_READS ? "see to its disk"
-                                                           : "see what holds its process up";
+    return one->notice.doing.activity == SH_ACTIVITY_READS ? "check its disk"
+                                                           : "check what blocks its process";
 }
 
 /* ---- devices that hang ----------------------------------------------------------------------- */
@@ -73,15 +73,16 @@ static void name(sh_membership *membership, sh_roster_entry *one, uint64_t still
     if (one->named)
         return;
     one->named = true;
-    sh_membership_note(membership, SH_NEWS_WAITED, one->device,
-                       "the others wait for device %.64s: it %s, and has not got on for %.1f s",
-                       one->name, what_it_does(one), (double)still_ms / 1000);
+    sh_membership_note(
+        membership, SH_NEWS_WAITED, one->device,
+        "the others wait for device %.64s: it %s, and has made no progress for %.1f s", one->name,
+        what_it_does(one), (double)still_ms / 1000);
 }
 
 static void put_out_hung(sh_membership *membership, sh_roster_entry *one, uint64_t still_ms)
 {
     char reason[SH_MEMBERSHIP_TEXT];
-    snprintf(reason, sizeof reason, "it %s, and did not get on for %.1f s: %s", what_it_does(one),
+    snprintf(reason, sizeof reason, "it %s, and made no progress for %.1f s: %s", what_it_does(one),
              (double)still_ms / 1000, remedy_for(one));
     sh_membership_lose(membership, one, reason, SH_FAREWELL_FOR_NOW);
 }
@@ -150,7 +151,7 @@ static bool watch_following(sh_membership *membership, sh_roster_entry *one)
         return false;
     char reason[SH_MEMBERSHIP_TEXT];
     snprintf(reason, sizeof reason,
-             "it did not do for %.1f s what the coordinator wants: see to its network",
+             "it did not follow the coordinator for %.1f s: check its network",
              (double)since_ms / 1000);
     sh_membership_lose(membership, one, reason, SH_FAREWELL_FOR_NOW);
     return true;
@@ -185,10 +186,10 @@ static bool watch_link(sh_membership *membership, sh_roster_entry *one)
         return false;
     const double seconds = one->notice.doing.stuck_ms / 1000.0;
     if (may_part(membership, one, peer)) {
-        sh_membership_note(membership, SH_NEWS_WAITED, peer->device,
-                           "hardly anything came from device %.64s to device %.64s for %.1f s: "
-                           "they are parted",
-                           one->name, peer->name, seconds);
+        sh_membership_note(
+            membership, SH_NEWS_WAITED, peer->device,
+            "almost no data came from device %.64s to device %.64s for %.1f s: they are separated",
+            one->name, peer->name, seconds);
         sh_membership_count_broken(membership, one->device, peer->device, NULL);
         sh_membership_halt(membership);
         return true;
@@ -196,8 +197,8 @@ static bool watch_link(sh_membership *membership, sh_roster_entry *one)
     sh_roster_entry *later = one->device > peer->device ? one : peer;
     char reason[SH_MEMBERSHIP_TEXT];
     snprintf(reason, sizeof reason,
-             "hardly anything came from device %.64s to device %.64s for %.1f s: see to the "
-             "network between them",
+             "almost no data came from device %.64s to device %.64s for %.1f s: check the network "
+             "between them",
              one->name, peer->name, seconds);
     sh_membership_lose(membership, later, reason, SH_FAREWELL_REFUSAL);
     return true;

@@ -15,8 +15,8 @@ static bool is_chosen(const sh_serving *serving, uint32_t device)
 static sh_status fail_text(const char *text, const char *what)
 {
     return sh_fail(SH_INVALID,
-                   "--servers %.64s: %s; write numbers of devices with commas between them, such "
-                   "as 0,2 (device 0 is this one, the others count as they join)",
+                   "--servers %.64s: %s; write comma-separated device numbers, such as 0,2 (device "
+                   "0 is this one, the others are numbered as they join)",
                    text, what);
 }
 

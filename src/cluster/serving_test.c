@@ -30,7 +30,7 @@ static void others_are_refused(void **state)
     static const struct {
         const char *text, *part;
     } bad[] = {
-        {"", "--servers : must be a list of numbers; write numbers of devices with commas"},
+        {"", "--servers : must be a list of numbers; write comma-separated device numbers"},
         {"a", "--servers a: must be a list of numbers"},
         {"1,", "must be a list of numbers"},
         {",1", "must be a list of numbers"},

@@ -39,11 +39,10 @@ sh_status sh_standby_parse(uint32_t *most, const char *text)
     else if (digits && number >= 1 && number <= SH_DEVICES_MAX)
         *most = (uint32_t)number;
     else
-        return sh_fail(
-            SH_INVALID,
-            "--devices-used %.32s: must be auto (those that make it faster), all, or the "
-            "most that may compute, from 1 to %d",
-            text, SH_DEVICES_MAX);
+        return sh_fail(SH_INVALID,
+                       "--devices-used %.32s: must be auto (those that make it faster), all, or "
+                       "the maximum number that compute, from 1 to %d",
+                       text, SH_DEVICES_MAX);
     return SH_OK;
 }
 
@@ -303,17 +302,16 @@ void sh_standby_explain(const sh_standby *standby, const sh_lineup_device *devic
     print_time(then_text, then.seconds);
     print_time(exchange_text, then.exchange_s);
     if (standby->most != SH_STANDBY_AUTO && n > standby->most)
-        snprintf(text, text_bytes, "%u may compute (--devices-used), and others are faster",
+        snprintf(text, text_bytes, "only %u may compute (--devices-used), and others are faster",
                  standby->most);
     else if (shares[seat].count == 0)
-        snprintf(
-            text, text_bytes,
-            n > standby->job.grains
-                ? "a step has %u grains, and the other devices have them all; smaller ones "
-                  "(--grain, other weights) would use it. A step takes %s"
-                : "of the %u grains of a step it would compute one, and take longer for that than "
-                  "the others for the rest. A step takes %s",
-            standby->job.grains, now_text);
+        snprintf(text, text_bytes,
+                 n > standby->job.grains
+                     ? "a step has %u grains, and the other devices have all of them; smaller ones "
+                       "(--grain, other weights) would use it. A step takes %s"
+                     : "it would compute one of the %u grains of a step, and need longer than the "
+                       "others for the rest. A step takes %s",
+                 standby->job.grains, now_text);
     else if (then.seconds <= now_s)
         snprintf(text, text_bytes, "the others are no slower without it: a step takes %s",
                  now_text);
@@ -324,7 +322,7 @@ void sh_standby_explain(const sh_standby *standby, const sh_lineup_device *devic
     else if (isfinite(speed) && speed <= OWN_LINK * slowest)
         snprintf(text, text_bytes,
                  "a step would take %s instead of %s: its link of %.3g Mbit/s would carry %.3g MB "
-                 "each time",
+                 "a step",
                  then_text, now_text, speed * 8e-6, bytes * 1e-6);
     else
         snprintf(text, text_bytes,
@@ -339,7 +337,7 @@ bool sh_standby_compare(sh_standby *standby, uint32_t devices, const sh_standby_
     if (standby->promised_devices != devices || !(seen->step_s > 0) ||
         seen->steps < SH_STANDBY_COMPARED)
         return false;
-    snprintf(text, text_bytes, "with %u device%s a step takes %s; %s were expected", devices,
+    snprintf(text, text_bytes, "with %u device%s a step takes %s; expected %s", devices,
              devices == 1 ? "" : "s", print_time(came, seen->step_s),
              print_time(expected, standby->promised_s));
     standby->promised_devices = 0;

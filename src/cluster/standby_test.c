@@ -204,7 +204,7 @@ static void a_device_that_stands_by_is_told_why(void **state)
     make(&c, &small, 6, 1500, 30);
     pass(&c, 1000);
     sh_standby_explain(&c.standby, c.devices, c.used, 6, 1, text, sizeof text);
-    assert_non_null(strstr(text, "its link of 30 Mbit/s would carry 0.437 MB each time"));
+    assert_non_null(strstr(text, "its link of 30 Mbit/s would carry 0.437 MB a step"));
     assert_non_null(strstr(text, "instead of 2.87 ms"));
     make(&c, &small, 6, 0.1, 1000);
     pass(&c, 1000);
@@ -213,14 +213,15 @@ static void a_device_that_stands_by_is_told_why(void **state)
         if (!c.used[i])
             sh_standby_explain(&c.standby, c.devices, c.used, 6, i, text, sizeof text);
     assert_non_null(strstr(
-        text, "a step has 4 grains, and the other devices have them all; smaller ones (--grain"));
+        text,
+        "a step has 4 grains, and the other devices have all of them; smaller ones (--grain"));
     c.devices[5].rate = 0.001;
     for (uint32_t i = 1; i < 5; i++)
         c.used[i] = i < 3;
     c.used[5] = false;
     sh_standby_explain(&c.standby, c.devices, c.used, 6, 5, text, sizeof text);
     assert_non_null(
-        strstr(text, "of the 4 grains of a step it would compute one, and take longer"));
+        strstr(text, "it would compute one of the 4 grains of a step, and need longer"));
 }
 
 static void what_may_be_written(void **state)

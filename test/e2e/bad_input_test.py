@@ -383,7 +383,7 @@ class Runs(BadInput):
         self.assertEqual(result.out, "exit 1\nexit 1\nexit 0\n", str(result))
         self.assertEqual(result.err.splitlines(), 2 * [
             "shoal: disk/run/checkpoints/last.safetensors: cannot write: No space left on device; free some space or "
-            "choose another disk; the last checkpoint in disk/run is whole"], str(result))
+            "choose another disk; the last checkpoint in disk/run is intact"], str(result))
         before, after = self.snapshot("before"), self.snapshot("after")
         for name in ("checkpoints/last.safetensors", "checkpoints/previous.safetensors"):
             self.assertEqual(after[name], before[name], name)
@@ -406,7 +406,7 @@ class Runs(BadInput):
             "$SHOAL" train %s --checkpoint-every 5steps --run disk/run --json full.json >said 2>&1 &
             while read -r line; do
                 echo "$line"
-                case $line in *last.safetensors:*"training goes on"*) rm -f disk/filling;; esac
+                case $line in *last.safetensors:*"training continues"*) rm -f disk/filling;; esac
             done <said
             wait $!
             echo "exit $?"
@@ -415,7 +415,7 @@ class Runs(BadInput):
         if result.status == 77:
             self.skipTest("a small disk cannot be mounted here: %s" % result.err.strip())
         self.assertIn("\nexit 0\n", result.out, str(result))
-        self.assertEqual(len(re.findall("last.safetensors: cannot write: No space left.*tries again", result.out)), 1)
+        self.assertEqual(len(re.findall("last.safetensors: cannot write: No space left.*retries", result.out)), 1)
         self.assertIn("checkpoints can be written again\n", result.out)
         self.assertEqual(self.summary(self.path("full.json"))["weights_hash"], whole["weights_hash"])
 
@@ -473,7 +473,7 @@ class Checkpoints(BadInput):
         """The run goes on from the checkpoint before, to the same weights, and says so."""
         self.shoal("eval", MODEL, DATA, "--weights", run)
         result = self.shoal("train", "--resume", run, "--steps", "10", "--json", run + ".json")
-        self.assertRegex(result.err, r"%s/%s is damaged or missing; going on from the one before it, %s/%s" % (
+        self.assertRegex(result.err, r"%s/%s is damaged or missing; continuing from the one before it, %s/%s" % (
             run, self.LAST, run, self.PREVIOUS))
         self.assertEqual(self.summary(self.path(run + ".json"))["weights_hash"], self.good["weights_hash"])
 
@@ -526,10 +526,10 @@ class Checkpoints(BadInput):
                          "--weights", weights, command="eval")
             self.refused(path + ": does not fit the model: of another shape: fc1.weight is F32 16x784, not F32 32x784",
                          "mlp:784-32-10", DATA, "--weights", weights, command="eval")
-        self.refused("--resume good: model lenet differs from the checkpoint's; leave it out, or begin a new run (" +
+        self.refused("--resume good: model lenet differs from the checkpoint's; leave it out, or start a new run (" +
                      MODEL + ")", "lenet", DATA, "--resume", "good")
         for option, value, saved in (("--batch-size", "32", "64"), ("--seed", "2", "1"), ("--grain", "8", "16")):
-            self.refused("--resume good: %s %s differs from the checkpoint's; leave it out, or begin a new run (%s)" % (
+            self.refused("--resume good: %s %s differs from the checkpoint's; leave it out, or start a new run (%s)" % (
                 option, value, saved), "--resume", "good", option, value)
         self.refused("--resume good: --strategy local: H must be a whole number from 1 to 65535; write local:H",
                      "--resume", "good", "--strategy", "local")

@@ -36,8 +36,8 @@ import harness
 import threads
 
 STILL_SECONDS = 20  # without a step, until the job counts as hanging
-LOST = "nothing was heard of it"  # why a device ends that was lost while it joined
-HUNG = "did not get on"   # why one was put out whose heart beat
+LOST = "nothing was heard from it"  # why a device ends that was lost while it joined
+HUNG = "made no progress"   # why one was put out whose heart beat
 WRONG = "computes wrongly"
 STICKS_IN = 3             # seconds after it began to come; it flips as it stands behind one step, so it has to be there
 TRICKLE = 400             # bits a second
@@ -46,7 +46,7 @@ FAULTS = {"hangs": "a computing thread that is stopped", "trickles": "a link tha
           "stuck": "a device with a stuck bit; not with restarts or partitions, by which nobody may be left to show it",
           "full": "a full disk; needs root"}
 # Why one may end that was cut off, while it joined or for longer than it looks for the job.
-CUT_OFF = "|".join((LOST, "could not reach", "did not answer the handshake", "its link with device", "the connection ended",
+CUT_OFF = "|".join((LOST, "could not reach", "did not answer the handshake", "its link ", "the connection ended",
                     "the connection is cut", "could not take a replica"))
 
 

@@ -91,7 +91,7 @@ MISUSE = (
     ("train lenet digits --batch-per-device 16 --batch-size 32",
      "--batch-per-device with --batch-size: one of them decides; leave the other out", "train"),
     ("train lenet digits --batch-per-device 4294967295 --devices 2",
-     "--batch-per-device 4294967295: on 2 devices too many samples", "train"),
+     "--batch-per-device 4294967295: too many samples on 2 devices", "train"),
     ("train lenet digits --batch-per-device 9 --devices 3 --grain 28",
      "--batch-per-device 9 on 3 devices: --grain 28: larger than the batch of 27; a grain is a part of the batch",
      "train"),
@@ -133,12 +133,12 @@ MISUSE = (
     ("train lenet digits --strategy local:4 --servers 0", "--servers 0: --strategy local:4 has no servers; ps-sync, ps-async and ps-bounded:K have",
      "train"),
     *(("train lenet digits --strategy ps-sync --servers " + bad,
-       "--servers %s: %s; write numbers of devices with commas between them, such as 0,2 (device 0 is this one, the "
-       "others count as they join)" % (bad, why), "train")
+       "--servers %s: %s; write comma-separated device numbers, such as 0,2 (device 0 is this one, the "
+       "others are numbered as they join)" % (bad, why), "train")
       for bad, why in (("0,", "must be a list of numbers"), ("-1", "must be a list of numbers"),
                        ("0,0", "names a device twice"))),
     ("train lenet digits --strategy ps-sync --devices 2 --servers 2",
-     "--servers 2: there will be no device 2: those started here (--devices) count from 0 to 1, and without "
+     "--servers 2: there is no device 2: those started here (--devices) are 0 to 1, and without "
      "--listen no others can join", "train"),
     ("train lenet digits --wire 24", "--wire 24: must be 32, 16 or 8 bits", "train"),
     ("train lenet digits --wire 64", "--wire 64: must be 32, 16 or 8 bits", "train"),

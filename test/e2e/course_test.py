@@ -78,7 +78,7 @@ class Same(Course):
         end = self.train("--resume", "run", "--steps", "6", "--devices", "2", "--quiet").summary
         self.assertEqual((end["weights_hash"], end["wire"]), (found["weights_hash"], 8))
         result = self.shoal("train", "--resume", "run", "--wire", "32", status=1)
-        self.assertIn("--wire 32 differs from the checkpoint's (8)", result.err.replace("; leave it out, or begin a new run", ""))
+        self.assertIn("--wire 32 differs from the checkpoint's (8)", result.err.replace("; leave it out, or start a new run", ""))
 
     def test_a_batch_for_each_device_is_a_batch(self):
         """Weak scaling: the job is the one with the product, whatever devices it goes on with."""
@@ -98,7 +98,7 @@ class Same(Course):
             shutil.rmtree(self.path("again"))
         result = self.shoal("train", "--resume", "run3", "--batch-per-device", "17", "--devices", "2", status=1)
         self.assertIn("shoal: --resume run3: --batch-per-device 17, which makes a batch of 34 here, differs from "
-                      "the checkpoint's; leave it out, or begin a new run (51)", result.err)
+                      "the checkpoint's; leave it out, or start a new run (51)", result.err)
 
     def test_with_any_optimizer(self):
         self.assert_same((*MLP, *ADAM), ((2, 1), (3, 1), (1, 2)))
@@ -229,9 +229,9 @@ class Servers(Course):
                              "--quiet").summary
             self.assertEqual(end["weights_hash"], expected["weights_hash"])
         for options, said in ((("--strategy", "sync", "--servers", "0"), "--servers 0: --strategy sync has no servers; ps-sync, ps-async and ps-bounded:K have"),
-                              (("--strategy", "ps-sync", "--servers", "1"), "--servers 1: there will be no device 1: "),
+                              (("--strategy", "ps-sync", "--servers", "1"), "--servers 1: there is no device 1: "),
                               (("--strategy", "local:4", "--workers", "2"), "--strategy local:4 differs from the checkpoint's; "
-                               "leave it out, or begin a new run (ps-sync)")):
+                               "leave it out, or start a new run (ps-sync)")):
             self.assertIn(said, self.shoal("train", "--resume", "sync", *options, status=1).err)
 
 
@@ -245,7 +245,7 @@ class Overflow(Course):
         # One step an epoch: the first blows the weights up, and its checkpoint is whole.
         job = ("mlp:784-16-10", "digits:40/40", "--batch-size", "40", "--lr", "1e30")
         reason = (r"shoal: step 2 \(epoch 2\): the gradient of fc\d\.\w+ is no longer finite; .*"
-                  r"1e\+30.*try a smaller --lr; the last checkpoint in \S+ is whole\n")
+                  r"1e\+30.*try a smaller --lr; the last checkpoint in \S+ is intact\n")
         for devices in ("1", "2"):
             with self.subTest(devices=devices):
                 result = self.shoal("train", *job, "--devices", devices, "--run", devices, "--quiet", status=1)

@@ -182,7 +182,7 @@ class Delivery(harness.Case):
         # The validation at the end waits for the block, which is asked for again.
         self.assertEqual(first.wait().status, 0)
         self.assertEqual((one.wait().status, two.wait().status), (0, 0))
-        told[0].wait_for("sent a block of the data set that is not what it should be", stream="err")
+        told[0].wait_for("sent a wrong block of the data set", stream="err")
         summary = self.summary(self.path("s.json"))
         self.assertEqual(len(summary["devices"]), 3)
         quiet = self.train(MODEL, "mnist:" + self.data, *job[2:], "--quiet").summary
@@ -217,7 +217,7 @@ class Delivery(harness.Case):
         first.signal(signal.SIGKILL)
         first.wait()
         self.assertLess(self.here(), blocks)
-        other.wait_for("trying to come back for 60 s", stream="err")
+        other.wait_for("trying to rejoin for 60 s", stream="err")
         here = self.here()  # or more: what was on its way to the disk is still written
         again = self.start(argv=[*net.argv(0), "env", "-C", self.path("first"), harness.SHOAL, "train",
                                  "--resume", "run", "--listen", place, "--events", "steps"])

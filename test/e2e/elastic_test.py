@@ -309,11 +309,11 @@ class Servers(Elastic):
         training.wait_for_joined("works")
         self.assertEqual([line for line in training.events.lines() if " device.servers " in line], [])
         serves.signal(signal.SIGKILL)
-        training.events.find(r'INFO device\.servers .*text="none of the servers that were chosen \(--servers 1,3\)')
+        training.events.find(r'INFO device\.servers .*text="none of the chosen servers \(--servers 1,3\)')
         training.advance(1)
         again = training.join("again")  # it is device 3
         training.wait_for_joined("again")
-        training.events.find(r'INFO device\.servers .*text="a server that was chosen \(--servers 1,3\) takes part')
+        training.events.find(r'INFO device\.servers .*text="a chosen server \(--servers 1,3\) takes part')
         training.advance(1)
         self.finish(LENET, training, (works, again), exact=False)
 
@@ -348,10 +348,10 @@ class Silence(Elastic):
         late = training.join("late", quiet=False)
         training.events.find(r'INFO device\.welcomed .*name="late"')
         late.signal(signal.SIGSTOP)
-        training.events.find(r'WARN device\.refused .*reason="nothing was heard of it"')
+        training.events.find(r'WARN device\.refused .*reason="nothing was heard from it"')
         self.assertEqual([line for line in training.events.lines() if " device.ready " in line], [])
         late.signal(signal.SIGCONT)
-        late.wait_for("trying to come back for", stream="err")
+        late.wait_for("trying to rejoin for", stream="err")
         training.wait_for_joined("late")
         self.finish(SLOW_TO_BEGIN, training, (late,), exact=False)
 
@@ -379,7 +379,7 @@ class Coordinator(Elastic):
         training.process.signal(signal.SIGKILL)
         training.process.child.wait()
         for process in joined:
-            process.wait_for("trying to come back for 60 s$", stream="err")
+            process.wait_for("trying to rejoin for 60 s$", stream="err")
         training.resume()
         training.wait_for_joined("one", "two")
         training.advance(1)
@@ -410,7 +410,7 @@ class Coordinator(Elastic):
         guest = training.join("guest", "--never-lead", quiet=False)
         training.wait_for_joined("guest")
         training.process.signal(signal.SIGKILL)
-        guest.wait_for("trying to come back", stream="err")
+        guest.wait_for("trying to rejoin", stream="err")
         guest.signal(signal.SIGINT)
         self.assertEqual(guest.wait(5).status, 130, str(guest.so_far()))
 
@@ -466,11 +466,11 @@ class Refused(Elastic):
         training.wait_for_joined("one")
         result = training.join("other", env=env).wait(20)
         self.assertEqual(result.status, 1)
-        reason = "device other computes other bits than the job's: its processor, its memory or its build of shoal has " \
-            "a defect; use another device, and please report it with what shoal version and lscpu say there"
+        reason = "device other computes different bits: its processor, memory or build of shoal has " \
+            "a defect; use another device, and please report it with its output of shoal version and lscpu"
         self.assertRegex(result.err, r"\Ashoal: .*%s\n\Z" % re.escape(reason))
-        training.events.find(r"WARN device\.refused .*device other computes other bits")
-        training.events.find(r" device\.defect .*device other computes other bits")
+        training.events.find(r"WARN device\.refused .*device other computes different bits")
+        training.events.find(r" device\.defect .*device other computes different bits")
         training.advance(2)
         summary = self.finish(LENET, training, (joined,))
         self.assertEqual([device["name"] for device in summary["devices"]][1:], ["one"])

@@ -40,8 +40,8 @@ class Ends(harness.Case):
         self.assertEqual(result.status, 128 + number, str(result))
         if re.search(r"\(the weights are being changed\); those on the disk stay|while files were written", result.err):
             return result, None
-        said = re.search(r"(?m)^shoal: ended without the step under way: this device has computed nothing for \d+ s "
-                         r"\(a disk, a driver or a debugger may hold it\); a checkpoint of step (\d+) was written; "
+        said = re.search(r"(?m)^shoal: ended without the current step: this device has computed nothing for \d+ s "
+                         r"\(a disk, a driver or a debugger may block it\); a checkpoint of step (\d+) was written; "
                          r"go on with: shoal train --resume run\d*$", result.err)
         self.assertTrue(said, str(result))
         return result, int(said.group(1))
@@ -76,7 +76,7 @@ class Ends(harness.Case):
             for device, status in ((hangs, 143), (waits, 130)):
                 result = device.wait(100)
                 self.assertEqual(result.status, status, str(result))
-                self.assertRegex(result.err, "(?m)^shoal: ended without the step under way: (this device has computed "
+                self.assertRegex(result.err, "(?m)^shoal: ended without the current step: (this device has computed "
                                              "nothing|nothing has come from the coordinator and the other devices) for ")
                 self.assertNotIn("checkpoint", result.err.rsplit("shoal: ", 1)[1])
                 harness.Events(self.path("run")).find(r"WARN device\.lost .*" + result.argv[4])

@@ -174,7 +174,7 @@ class Eval(harness.Case):
         end = self.train("--resume", "run", "--epochs", "3")
         self.assertEqual(end.summary["status"], "complete")
         self.assertIsNone(end.summary["metrics"])
-        self.assertRegex(end.err, r"the best weights are not measured: .*metrics\.json.*; shoal eval run does")
+        self.assertRegex(end.err, r"the best weights are not measured: .*metrics\.json.*; use shoal eval run")
 
     def test_what_is_no_run(self):
         os.mkdir(self.path("empty"))

@@ -11,7 +11,7 @@ import harness
 JOB = ("lenet", "digits:150/30", "--batch-size", "48", "--grain", "6", "--steps", "10")
 EPOCH, LAST = 4, 10
 HOST = socket.gethostname()
-REMEDY = "and no majority shows which are right: the memory of one is faulty; go on from the checkpoint with --resume"
+REMEDY = "and no majority shows which are right: one has faulty memory; continue from the checkpoint with --resume"
 
 
 class Flip(harness.Case):
@@ -39,7 +39,7 @@ class Flip(harness.Case):
                     run = "%d-%d" % (len(name), steps)
                     result = self.train(*JOB, "--devices", "3", "--lanes", "1", "--run", run,
                                         env={"SHOAL_TEST_FLIP": "%s@%d" % (name, steps)})
-                    text = ("the replica of device %s differed from the others at step %d: it is brought back from "
+                    text = ("the replica of device %s differed from the others at step %d: it is restored from "
                             "them" % (name, steps))
                     self.assertEqual(result.summary["weights_hash"], self.alone(), str(result))
                     self.assertEqual(result.summary["steps"], LAST)
@@ -56,11 +56,11 @@ class Flip(harness.Case):
                             env={"SHOAL_TEST_FLIP": "%s@%d+" % (name, EPOCH + 1)})
         self.assertEqual(result.summary["weights_hash"], self.alone(), str(result))
         self.assertEqual(len(self.events("stuck", " device.repaired ")), 3)
-        text = "its replica differed 4 times, at last at step %d: its memory or processor computes wrongly" % (EPOCH + 1)
-        self.assertEqual(result.err.count("device %s is put out: %s" % (name, text)), 1, result.err)
+        text = "its replica differed 4 times, last at step %d: its memory or processor computes wrongly" % (EPOCH + 1)
+        self.assertEqual(result.err.count("device %s is evicted: %s" % (name, text)), 1, result.err)
 
     def test_of_three_a_donor_spoils_what_it_gives(self):
-        """The newcomer, whose replica came from two devices in part, differs: the next one comes from one of them alone."""
+        """The newcomer, whose replica came from two devices in part, differs: the next one comes from only one of them."""
         training = harness.Training(self, *JOB[:-2], "--epochs", "1000000", "--devices", "2", "--lanes", "1",
                                     env={"SHOAL_TEST_FLIP": self.names(2)[1] + "@gift"})
         training.join("newcomer")
@@ -79,7 +79,7 @@ class Flip(harness.Case):
                 run = "two-%d" % len(name)
                 result = self.shoal("train", *JOB, "--devices", "2", "--lanes", "1", "--run", run, "--json", "two.json",
                                     status=1, env={"SHOAL_TEST_FLIP": "%s@%d" % (name, EPOCH + 1)})
-                message = "shoal: the weights of %s, %s/2 differ after step %d, %s; the last checkpoint in %s is whole" % (
+                message = "shoal: the weights of %s, %s/2 differ after step %d, %s; the last checkpoint in %s is intact" % (
                     HOST, HOST, EPOCH + 1, REMEDY, run)
                 self.assertEqual([line for line in result.err.splitlines() if line.startswith("shoal: ")], [message])
                 self.assertFalse(os.path.exists(self.path("two.json")))

@@ -44,8 +44,8 @@ class Hang(harness.Case):
         pause = time.monotonic() - start
         told, lost = self.find(training, " device.waited "), self.find(training, " device.lost ")
         doing = "it (computes|reads samples), and"
-        self.assertRegex(" ".join(told), f"the others wait for device hangs: {doing} has not got on for [2-9]")
-        self.assertRegex(" ".join(lost), f"device hangs was lost .*: {doing} did not get on for ")
+        self.assertRegex(" ".join(told), f"the others wait for device hangs: {doing} has made no progress for [2-9]")
+        self.assertRegex(" ".join(lost), f"device hangs was lost .*: {doing} made no progress for ")
         self.assertEqual((len(told), len(lost)), (1, 1))
         self.assertLess(pause, max(BOUND_S, 10 * usual))
         held.release()

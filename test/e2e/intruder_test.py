@@ -84,18 +84,18 @@ def false_devices(fingerprint):
     ready = (READY, field(1, b"hash") + field(2, fingerprint))
     return (
         ("a notice without a position", [(NOTICE, field(2, 1))], "malformed message.*without its 'position'"),
-        ("a notice of no life", [(NOTICE, notice(life=0))], "a notice with numbers that make no sense"),
-        ("a notice of a life after the last", [(NOTICE, notice(life=4))], "a notice with numbers that make no sense"),
-        ("a rate below zero", [(NOTICE, notice(more=b"\x45\x00\x00\x80\xbf"))], "a notice with numbers that make no sense"),
-        ("more grains than a step has", [(NOTICE, notice(life=1, more=field(6, 5)))], "a notice that makes no sense"),
+        ("a notice of no life", [(NOTICE, notice(life=0))], "a notice with invalid numbers"),
+        ("a notice of a life after the last", [(NOTICE, notice(life=4))], "a notice with invalid numbers"),
+        ("a rate below zero", [(NOTICE, notice(more=b"\x45\x00\x00\x80\xbf"))], "a notice with invalid numbers"),
+        ("more grains than a step has", [(NOTICE, notice(life=1, more=field(6, 5)))], "an invalid notice"),
         ("holding a grain that is none", [(NOTICE, notice(life=1, more=field(11, all_grains)))],
-         "a notice that makes no sense"),
+         "an invalid notice"),
         ("holding a grain twice", [(NOTICE, notice(life=1, more=2 * field(11, one_grain)))],
-         "ranges of grains that are no set"),
+         "invalid ranges of grains"),
         ("ready without a word of the data", [(NOTICE, notice())], "its data differ from the job's"),
         ("ready with other data", [(READY, field(1, b"hash") + field(2, b"f" * 64)), (NOTICE, notice())],
          "its data differ from the job's"),
-        ("ready twice", [ready, ready], "it said twice that it is ready"),
+        ("ready twice", [ready, ready], "it reported ready twice"),
         ("a hello after the welcome", [(HELLO, b"")], "a message out of turn"),
         ("an order", [(ORDER, field(8, b""))], "a message that only the coordinator may"),
         ("the end", [(END, b"")], "a message that only the coordinator may"),
@@ -242,7 +242,7 @@ class Impostors(Door):
     """Who has the token and listens where a device looks for the coordinator; the device joins nothing."""
 
     SIGNATURE = field(1, b"k" * 32) + field(2, b"r" * 32) + field(3, b"s" * 32)
-    REFUSAL = "shoal: the device at the token's address has the token, and is not the coordinator that made it"
+    REFUSAL = "shoal: the device at the token's address has the token, but is not the coordinator that made it"
 
     def impostor(self, token):
         impostor = harness.Impostor(token.key)
@@ -436,7 +436,7 @@ class RuleBreakers(Door):
         with self.subTest("says hello and no more"):
             peer = self.peer(job.token)
             peer.send(hello(self.version()))
-            self.refuse(job, "nothing was heard of it", "device.refused device=[0-9]+")
+            self.refuse(job, "nothing was heard from it", "device.refused device=[0-9]+")
             peer.wait_for_end()
         self.stop(job, [good])
 

@@ -75,7 +75,7 @@ class Wait(harness.Case):
         first.signal(signal.SIGINT)
         first.wait(20)
         joined = self.start("join", token.text, "--name", "guest", "--wait", "60")
-        joined.wait_for("waiting for a coordinator at 127.0.0.1, port %d; Ctrl-C ends this" % token.port, stream="err")
+        joined.wait_for("waiting for a coordinator at 127.0.0.1, port %d; stop with Ctrl-C" % token.port, stream="err")
         train = self.start("train", "--resume", "run", "--listen", "127.0.0.1:%d" % token.port, "--min-devices", "2")
         self.assertEqual(train.wait().status, 0, str(train.so_far()))
         result = joined.wait()

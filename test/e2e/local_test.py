@@ -63,7 +63,7 @@ class Local(harness.Case):
                                     ("--strategy", "sync", "local:6"),
                                     ("--outer-lr", "1", "0.7"), ("--outer-momentum", "0", "0.6")):
             result = self.shoal("train", "--resume", "run", option, other, status=1)
-            self.assertIn("%s %s differs from the checkpoint's; leave it out, or begin a new run (%s" % (
+            self.assertIn("%s %s differs from the checkpoint's; leave it out, or start a new run (%s" % (
                 option, other, said), result.err)
 
     @harness.not_for_sanitizers("it counts bytes")

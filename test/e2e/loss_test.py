@@ -15,7 +15,7 @@ import harness
 
 JOB = ("mlp:784-16-10", "digits:310/90", "--batch-size", "50", "--grain", "7")
 LONG = (*JOB, "--epochs", "1000000")
-SILENT = "nothing was heard of it"
+SILENT = "nothing was heard from it"
 OPEN = ("--listen", "127.0.0.1:0", "--quiet", "--run", "run")
 
 
@@ -65,7 +65,7 @@ class Loss(harness.Case):
     def losses_in(log, lost):
         """The devices that were lost, in order. A sanitizer may keep a healthy device busy until it counts as
         silent; it comes back, so such losses of others than `lost` do not count there."""
-        losses = re.findall(r"(?m)^device (\S+) was lost \d+ ms after it was last heard: (.+)", log)
+        losses = re.findall(r"(?m)^device (\S+) was lost \d+ ms after its last message: (.+)", log)
         return [name for name, why in losses if name == lost or not (harness.SANITIZED and why.startswith(SILENT))]
 
     def wait_for_epochs(self, more):

@@ -53,7 +53,7 @@ class LrFind(harness.Case):
         refused = self.shoal("train", *JOB, "--strategy", "local:4", status=2)
         self.assertIn("--lr-find with --strategy local:4: is for sync and ps-sync", refused.err)
         refused = self.shoal("train", "--resume", "one", "--lr-find", status=2)
-        self.assertIn("--lr-find with --resume: a range test begins with fresh weights", refused.err)
+        self.assertIn("--lr-find with --resume: a range test starts with fresh weights", refused.err)
 
 
 if __name__ == "__main__":

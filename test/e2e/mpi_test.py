@@ -235,21 +235,21 @@ class Refused(Mpi):
         self.assertIn("shoal: rank 1 has another job than rank 0: give all ranks the same model and options\n",
                       self.refused((1, (), job), (1, (), other)))
         self.assertIn("shoal: ranks 2, 3 have another job than rank 0: ", self.refused((2, (), job), (2, (), other)))
-        self.assertIn("shoal: rank 1 has other data than rank 0: all ranks have to read the same files\n",
+        self.assertIn("shoal: rank 1 has other data than rank 0: all ranks must read the same files\n",
                       self.refused((1, (), job), (1, (), (job[0], "digits:310/91"))))
 
     def test_a_rank_that_computes_other_bits(self):
         job = ("lenet", "digits:310/90")
-        self.assertIn("shoal: rank 1 has other gradients of the job's first grain than rank 0: a processor, its memory or "
-                      "a build of shoal has a defect; use another machine, and please report it with what shoal "
-                      "version and lscpu say there\n",
+        self.assertIn("shoal: rank 1 has other gradients for the job's first grain than rank 0: a processor, its memory or "
+                      "a build of shoal has a defect; use another machine, and please report it with its output of shoal "
+                      "version and lscpu\n",
                       self.refused((1, (), job), (1, ("env", "SHOAL_TEST_FLIP=first-grain"), job)))
 
     def test_ranks_with_different_checkpoints(self):
         self.train(*LENET, "--run", "old", "--quiet")
         for given in ("last", "previous"):
             shutil.copy(self.path("old", "checkpoints", given + ".safetensors"), self.path(given + ".safetensors"))
-        self.assertIn("shoal: rank 1 has other weights than rank 0: all ranks have to begin with the same checkpoint "
+        self.assertIn("shoal: rank 1 has other weights than rank 0: all ranks must start from the same checkpoint "
                       "or file\n", self.refused((1, (), ("--resume", "last.safetensors")),
                                                 (1, (), ("--resume", "previous.safetensors"))))
 
@@ -271,7 +271,7 @@ class Refused(Mpi):
         """As srun without PMIx: each process would be the only rank."""
         result = self.shoal("train", *LENET, "--engine", "mpi", status=1,
                             env={**LOCAL, **SANITIZERS, "SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2"})
-        self.assertIn("shoal: --engine mpi: srun says that this is rank 1 of 2, and MPI that it is rank 0 of 1; "
+        self.assertIn("shoal: --engine mpi: srun says that this is rank 1 of 2, but MPI says rank 0 of 1; "
                       "start it with Open MPI's mpirun, or with srun --mpi=pmix\n", result.err)
 
 
@@ -296,7 +296,7 @@ class Misuse(harness.Case):
         if not self.built:
             self.skipTest("the build has no MPI (libopenmpi-dev)")
         starts = "mpirun -n starts the devices"
-        for option, why in ((("--listen", ":0"), "nobody can join ranks"), (("--devices", "2"), starts),
+        for option, why in ((("--listen", ":0"), "ranks cannot be joined"), (("--devices", "2"), starts),
                             (("--min-devices", "2"), starts),
                             (("--strategy", "ps-sync"), "its collectives need no server"),
                             (("--servers", "0"), "its collectives need no server")):
@@ -308,7 +308,7 @@ class Misuse(harness.Case):
     def test_a_launcher_without_the_engine(self):
         for engine in ((), ("--engine", "ring")):
             self.assertTrue(self.misused(*engine, OMPI_COMM_WORLD_RANK="1", OMPI_COMM_WORLD_SIZE="2").startswith(
-                "shoal: mpirun has started 2 of this, and each would train by itself: give --engine mpi, or start one "
+                "shoal: mpirun has started 2 of these, and each would train alone: give --engine mpi, or start one "
                 "without mpirun\n"))
         self.shoal("train", *LENET, "--quiet", env={"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1"})
 

@@ -112,7 +112,7 @@ class Network(harness.Case):
         for number, rule in enumerate(("sport 7700 lookup main", "dport 7800 lookup main", "to 10.213.0.2 unreachable")):
             harness.in_namespace(spaces, 0, "rule", "add", "pref", str(10 + number), "ipproto", "tcp", *rule.split())
         host = re.escape(os.uname().nodename)
-        said = (r"device %s cannot reach device guest at 10\.213\.0\.2:\d+: let connections in there, or choose another port "
+        said = (r"device %s cannot reach device guest at 10\.213\.0\.2:\d+: allow connections there, or choose another port "
                 r"with shoal join --port N$" % host)
         result = self.join_in(spaces, 1, token, "--name", "guest").wait()
         self.assertEqual(result.status, 1)
@@ -124,7 +124,7 @@ class Network(harness.Case):
         self.assertEqual(train.wait().status, 130)
         self.assertEqual(joined.wait().status, 0)
         transfers = [line for line in harness.Events(self.path("open")).lines() if " device.transfer " in line]
-        self.assertEqual([line.split('text="')[1] for line in transfers], ['device other takes the replica from 1 others"'])
+        self.assertEqual([line.split('text="')[1] for line in transfers], ['device other receives the replica from 1 others"'])
 
 
 class Partition(harness.Case):

@@ -196,7 +196,7 @@ class Onnx(harness.Case):
         os.remove(path)
         result = self.shoal("eval", "run", status=1, env=self.env)
         self.assertRegex(result.err, r"the network digits\.onnx@\w+ of .* is neither in .*model\.skeleton\.onnx nor in the "
-                                     r"cache folder: copy the run's folder as a whole")
+                                     r"cache folder: copy the whole folder of the run")
 
     def test_what_does_not_fit_is_refused(self):
         os.mkdir(self.path("data"))

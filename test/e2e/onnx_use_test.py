@@ -63,7 +63,7 @@ class OnnxUse(harness.Case):
         self.assert_same_figures("run", "baked.onnx", "photos:new")
         self.assert_same_answers("run", "baked.onnx", "new")
         result = self.shoal("predict", "model.onnx", "new", "--normalize", "none", status=1)
-        self.assertIn("model.onnx says how its samples are normalised", result.err)
+        self.assertIn("model.onnx defines how its samples are normalised", result.err)
         result = self.shoal("eval", "model.onnx", status=1)
         self.assertIn("model.onnx does not have its data: shoal eval FILE.onnx DATA", result.err)
 
@@ -100,7 +100,7 @@ class OnnxUse(harness.Case):
         result = self.shoal("eval", model, "photos:two", "--resize", "8", status=1)
         self.assertIn("its last layer does not fit the data's number of classes", result.err)
         result = self.shoal("predict", os.path.join(NETWORKS, "line.onnx"), "photos", status=1)
-        self.assertIn("says nothing of its samples, and is no network for square photos", result.err)
+        self.assertIn("does not describe its samples, and does not take square photos", result.err)
         result = self.shoal("predict", "run/model.skeleton.onnx", "photos", status=1)
         self.assertIn("is the network of a run, without its weights: name the run's folder instead", result.err)
 

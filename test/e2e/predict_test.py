@@ -379,7 +379,7 @@ class Predict(harness.Case):
         self.assertEqual(early.err.splitlines()[0], "shoal: predict: there is no run or file nowhere")
         training.wait_for(r"epoch 3/", timeout=60, stream="err")
         during = self.shoal("predict", "run", "grey.png")
-        self.assertEqual(during.err, "the training is still under way: its weights so far are used\n")
+        self.assertEqual(during.err, "the training still runs: its current weights are used\n")
         self.assertRegex(during.out, r"^grey\.png  \d ")
         training.kill()
         training.wait()

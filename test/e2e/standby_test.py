@@ -59,7 +59,7 @@ class Told(StandBy):
         self.assertEqual(summary["views"], 1)  # nothing changed for those that compute
         result = self.joined["idle"].wait(20)
         self.assertEqual(result.status, 0, str(result))
-        self.assertIn("device idle stands by: 1 may compute (--devices-used), and others are faster", result.err)
+        self.assertIn("only device idle is on standby: 1 may compute (--devices-used), and others are faster", result.err)
         self.assertIn("the job has ended; this device stood by", result.err)
 
     def test_who_stands_by_may_leave(self):
@@ -92,7 +92,7 @@ class TakesOver(StandBy):
         training.events.find(r"INFO coordinator\.heirs count=1")
         training.advance(3)
         training.process.kill()
-        self.joined["idle"].wait_for("this device goes on in its place from step", stream="err")
+        self.joined["idle"].wait_for("this device replaces it from step", stream="err")
         result = self.joined["idle"].wait(120)
         self.assertEqual(result.status, 0, str(result))
         self.assertIn("weights     " + self.weights_alone(), result.err)
@@ -111,13 +111,13 @@ class Links(StandBy):
                                             "--devices-used", "auto", "--run", run, "--quiet"))
         token, events = train.wait_for_token(), harness.Events(run)
         joined = self.start(argv=spaces.argv(1, harness.SHOAL, "join", token, "--name", "far", "--lanes", "1"))
-        text = events.find(r'device\.rests .*text="device far stands by: ([^"]*)"', 60).group(1)
+        text = events.find(r'device\.rests .*text="device far is on standby: ([^"]*)"', 60).group(1)
         self.assertRegex(text, r"its link of (0\.\d+|1(\.\d+)?) Mbit/s would carry \d")
         joined.wait_for(re.escape(text), stream="err")
         shape(spaces, 1, "1gbit", "256kb")
         events.find(r'device\.joined .*"device far joined with', 60)
         shape(spaces, 1, "1mbit", "32kb")
-        events.find(r'device\.rests .*text="device far stands by: ', 60)
+        events.find(r'device\.rests .*text="device far is on standby: ', 60)
         train.signal(signal.SIGINT)
         self.assertEqual(train.wait(60).status, 130)
         self.assertEqual(joined.wait(60).status, 0)

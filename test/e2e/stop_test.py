@@ -237,7 +237,7 @@ class Damage(Stop):
             self.write(self.last("run"), content)
             self.write(self.last("run", "previous"), before)
             result = self.train("--resume", "run", "--devices", "2")
-            self.assertRegex(result.err, r"(?m)^run/checkpoints/last\.safetensors is damaged or missing; going on from "
+            self.assertRegex(result.err, r"(?m)^run/checkpoints/last\.safetensors is damaged or missing; continuing from "
                                          r"the one before it, run/checkpoints/previous\.safetensors$")
             self.assertEqual(result.summary["samples"], 310)  # the last epoch, again
             self.assertEqual(result.summary["weights_hash"], self.end["weights_hash"])

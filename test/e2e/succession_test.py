@@ -15,7 +15,7 @@ import harness
 
 JOB = ("mlp:784-16-10", "digits:310/90", "--batch-size", "50", "--grain", "7")
 STEPS_AN_EPOCH = 7
-GOES_ON = r"the coordinator is lost: this device goes on in its place from step (\d+)"
+GOES_ON = r"the coordinator is lost: this device replaces it from step (\d+)"
 
 
 class Succession(harness.Case):
@@ -128,7 +128,7 @@ class Killed(Succession):
         training.process.wait()
         self.leads("one")
         again = self.start("train", "--resume", training.run, "--listen", "127.0.0.1:0", "--json", "again.json")
-        again.wait_for("^another device has gone on with this job: this one joins it", stream="err")
+        again.wait_for("^another device has continued this job: this one joins it", stream="err")
         self.has_heirs("one", 2)
         self.end("one", "two")
         result = again.wait(20)
@@ -159,9 +159,9 @@ class Killed(Succession):
         training = self.begin(1000000, "one", strategy=("ps-async",))
         self.joined["one"].wait_for("^training on 2 devices", stream="err")
         training.process.signal(signal.SIGKILL)
-        self.joined["one"].wait_for("trying to come back for 60 s", stream="err")
+        self.joined["one"].wait_for("trying to rejoin for 60 s", stream="err")
         time.sleep(1.5)  # as long as a silent heir would be waited for
-        self.assertNotIn("goes on in its place", self.joined["one"].so_far().err)
+        self.assertNotIn("replaces it", self.joined["one"].so_far().err)
 
     def test_one_after_the_other(self):
         training = self.begin(1500, "one", "two", "three")
@@ -225,10 +225,10 @@ class HandedOver(Succession):
         training = self.begin(2000, "one", "two")
         training.advance(1)
         refused = self.shoal("hand-over", training.run, "--to", "three", status=1)
-        self.assertIn("three cannot coordinate the job, or is not there; one, two could", refused.err)
+        self.assertIn("three cannot coordinate the job, or is missing; one, two could", refused.err)
         said = self.shoal("hand-over", training.run, "--to", "two")
         self.assertIn("two coordinates the job from now on", said.err)
-        self.joined["two"].wait_for("the coordinator hands over: this device goes on", stream="err")
+        self.joined["two"].wait_for("the coordinator hands over: this device replaces it", stream="err")
         self.advance("two", 1)
         # And on, from the run of the one that leads now: the first that can.
         self.shoal("hand-over", self.path("two"))
@@ -244,7 +244,7 @@ class HandedOver(Succession):
     def test_what_cannot_be_is_said(self):
         training = self.begin(1000000, "one", options=("--never-lead",))
         refused = self.shoal("hand-over", training.run, status=1)
-        self.assertIn("no other device has all that it takes to coordinate", refused.err)
+        self.assertIn("no other device can coordinate", refused.err)
         training.process.signal(signal.SIGINT)
         training.process.wait(30)
         ended = self.shoal("hand-over", training.run, status=1)
@@ -258,7 +258,7 @@ class Nobody(Succession):
         for name in ("one", "two"):
             result = self.joined[name].wait(30)
             self.assertEqual(result.status, 1, str(result))
-            self.assertIn("trying to come back for 2 s", result.err)
+            self.assertIn("trying to rejoin for 2 s", result.err)
         self.assertEqual(glob.glob(self.path("*", "run.db")), [os.path.join(training.run, "run.db")])
 
 

@@ -162,7 +162,7 @@ static sh_position furthest(sim_world *world)
 /* Whether the job may end, because no device has what is needed to continue. */
 static bool is_hopeless(sim_world *world, const sh_membership_action *action)
 {
-    if (action->status == SH_ABORTED && strstr(action->text, "last whole replica") != NULL)
+    if (action->status == SH_ABORTED && strstr(action->text, "last complete replica") != NULL)
         return !is_a_replica_left(world);
     return action->status == SH_DIVERGED && strstr(action->text, "no majority") != NULL &&
            count_proven_right(world, false, furthest(world)) < 2;
@@ -201,7 +201,7 @@ static void act(sim_world *world, const sh_membership_action *action)
             strstr(action->text, "nothing was heard") != NULL)
             fail(world, "progress-when-healed", "device %u was lost while all was well",
                  action->device);
-        if (machine != NULL && !machine->hangs && strstr(action->text, "did not get on") != NULL)
+        if (machine != NULL && !machine->hangs && strstr(action->text, "made no progress") != NULL)
             fail(world, "progress-when-healed", "device %u was put out, and got on",
                  action->device);
         if (machine != NULL)

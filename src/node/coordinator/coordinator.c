@@ -225,7 +225,7 @@ static void handle_hello(client *from, const Shoal__Hello *hello)
         return;
     }
     if (hello->origin.len != SH_MESSAGE_ORIGIN_BYTES) {
-        show_out(from, "its hello does not say from which process it comes");
+        show_out(from, "its hello does not name its process");
         return;
     }
     sh_lobby_leave(&coordinator->lobby, from->arrival);
@@ -305,7 +305,7 @@ static void handle_message(client *from, const Shoal__Message *message)
         if (from->first_grain[0] != '\0' ||
             strlen(ready->first_grain) >= sizeof from->first_grain ||
             strlen(ready->fingerprint) >= sizeof from->fingerprint) {
-            show_out(from, "it said twice that it is ready, or what it said makes no sense");
+            show_out(from, "it reported ready twice, or an invalid report");
             break;
         }
         from->has_data = ready->has_data;
@@ -399,10 +399,10 @@ static void on_accept(void *context, sh_channel *channel, const char *identity)
     client *idle =
         coordinator->client_count < ENTRANTS_MAX ? NULL : oldest_without_device(coordinator);
     if (idle != NULL)
-        turn_away(idle, "another one needs its place");
+        turn_away(idle, "another device needs its place");
     client *fresh = coordinator->client_count < ENTRANTS_MAX ? calloc(1, sizeof *fresh) : NULL;
     if (fresh == NULL) {
-        sh_log(SH_LOG_WARN, "net.refused", "reason=\"%u devices are connected, or memory is out\"",
+        sh_log(SH_LOG_WARN, "net.refused", "reason=\"%u devices are connected, or memory ran out\"",
                coordinator->client_count);
         sh_channel_close(channel);
         return;
@@ -419,7 +419,7 @@ static void on_accept(void *context, sh_channel *channel, const char *identity)
     sh_channel_peer_host(channel, host);
     turn_guest_away(coordinator,
                     sh_lobby_enter(&coordinator->lobby, fresh->arrival, host, now_ms(coordinator)),
-                    "it has not said hello, and others came");
+                    "it has not said hello, and others connected");
     if (coordinator->over)
         sh_client_tell_end(fresh, coordinator->end_status, coordinator->end_text);
 }

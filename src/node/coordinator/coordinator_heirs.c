@@ -217,10 +217,10 @@ sh_status sh_coordinator_bequeath(sh_coordinator *coordinator, const char *name,
                  name_of(coordinator, i));
     }
     if (coordinator->heir_count == 0)
-        return sh_fail(SH_REFUSED, "no other device has all that it takes to coordinate: the data, "
-                                   "the weights, and leave to do so (shoal join --never-lead)");
+        return sh_fail(SH_REFUSED, "no other device can coordinate: that needs the data, the "
+                                   "weights, and permission (no shoal join --never-lead)");
     if (i == coordinator->heir_count)
-        return sh_fail(SH_REFUSED, "%.64s cannot coordinate the job, or is not there; %.250s could",
+        return sh_fail(SH_REFUSED, "%.64s cannot coordinate the job, or is missing; %.250s could",
                        name, could);
     sh_coordinator_find_way(coordinator, 0, coordinator->heirs[i], &route);
     if (route.host[0] == '\0')

@@ -55,14 +55,14 @@ static void advise(sh_invitation *invitation, bool everywhere, const sh_reach *c
     text[0] = '\0';
     if (is_loopback(host)) {
         snprintf(
-            text, room, "the token says %s, so only devices on this machine can join: %s", host,
+            text, room, "the token names %s, so only devices on this machine can join: %s", host,
             everywhere ? "no network interface is up" : "--listen :PORT opens the job to others");
         return;
     }
     if (!everywhere || count < 2)
         return;
-    size_t used = (size_t)snprintf(text, room, "the token says %s (%s); this device also has", host,
-                                   chosen[0].name);
+    size_t used = (size_t)snprintf(text, room, "the token names %s (%s); this device also has",
+                                   host, chosen[0].name);
     for (size_t i = 1; i < count; i++) {
         char other[SH_ADDRESS_TEXT];
         sh_address_print_host(other, &chosen[i].address);
@@ -74,7 +74,7 @@ static void advise(sh_invitation *invitation, bool everywhere, const sh_reach *c
         }
         used += (size_t)more;
     }
-    snprintf(text + used, room - used, ": --listen ADDRESS:PORT puts another into it");
+    snprintf(text + used, room - used, ": choose another with --listen ADDRESS:PORT");
 }
 
 sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port, const sh_reach *interfaces,
@@ -183,8 +183,7 @@ static sh_status recall_key(sh_invitation *invitation, const sh_token *token, co
         SH_TRY_DONE(sh_leader_public(own, invitation->key));
     status = whole ? sh_leader_check_chain(&invitation->chain, token->leader, own) : SH_REFUSED;
     if (status == SH_REFUSED)
-        status =
-            sh_fail(SH_MISMATCH, "%s: it is not a key that may coordinate the token's job", name);
+        status = sh_fail(SH_MISMATCH, "%s: this key must not coordinate the token's job", name);
 done:
     sh_key_free(text, bytes);
     return status;

@@ -87,20 +87,20 @@ static void the_user_hears_of_other_addresses_and_of_a_loopback(void **state)
     } cases[] = {
         {":7700", 1, ""},
         {":7700", 3,
-         "the token says 192.168.1.5 (eth0); this device also has 10.0.0.7 (wlan0), fd00::5 "
-         "(eth0): --listen ADDRESS:PORT puts another into it"},
+         "the token names 192.168.1.5 (eth0); this device also has 10.0.0.7 (wlan0), fd00::5 "
+         "(eth0): choose another with --listen ADDRESS:PORT"},
         {"0.0.0.0:7700", 3,
-         "the token says 192.168.1.5 (eth0); this device also has 10.0.0.7 (wlan0): --listen "
-         "ADDRESS:PORT puts another into it"},
+         "the token names 192.168.1.5 (eth0); this device also has 10.0.0.7 (wlan0): choose "
+         "another with --listen ADDRESS:PORT"},
         {"10.0.0.7:7700", 3, ""},
         {":7700", 0,
-         "the token says 127.0.0.1, so only devices on this machine can join: no network interface "
-         "is up"},
+         "the token names 127.0.0.1, so only devices on this machine can join: no network "
+         "interface is up"},
         {"localhost:7700", 3,
-         "the token says localhost, so only devices on this machine can join: --listen :PORT opens "
-         "the job to others"},
+         "the token names localhost, so only devices on this machine can join: --listen :PORT "
+         "opens the job to others"},
         {"[::1]:7700", 3,
-         "the token says ::1, so only devices on this machine can join: --listen :PORT opens the "
+         "the token names ::1, so only devices on this machine can join: --listen :PORT opens the "
          "job to others"},
     };
     const sh_reach list[] = {interface("eth0", "192.168.1.5"), interface("wlan0", "10.0.0.7"),
@@ -123,7 +123,7 @@ static void advice_stays_a_sentence(void **state)
         list[i] = interface("wireguard-home0", "2001:db8:1111:2222:3333:4444:5555:6666");
     assert_ok(sh_invitation_read(&invitation, ":7700"));
     assert_ok(sh_invitation_issue(&invitation, 7700, list, SH_REACH_MAX));
-    static const char end[] = "(wireguard-home0): --listen ADDRESS:PORT puts another into it";
+    static const char end[] = "(wireguard-home0): choose another with --listen ADDRESS:PORT";
     const size_t length = strlen(invitation.advice);
     assert_true(length > sizeof end);
     assert_string_equal(invitation.advice + length + 1 - sizeof end, end);
@@ -155,7 +155,7 @@ static void what_was_kept_is_recalled_or_refused(void **state)
     assert_memory_equal(next.key, first.key, sizeof next.key);
 
     assert_ok(sh_file_replace_private(key, leader, sizeof leader));
-    assert_fails(sh_invitation_recall(&next, path), SH_MISMATCH, "not a key that may coordinate");
+    assert_fails(sh_invitation_recall(&next, path), SH_MISMATCH, "this key must not coordinate");
     unsigned char other[SH_KEY_BYTES + 4] = {1};
     assert_ok(sh_file_replace_private(key, other, sizeof other));
     assert_fails(sh_invitation_recall(&next, path), SH_MISMATCH, "token: remove it, and devices");
@@ -198,7 +198,7 @@ static void a_successor_has_the_same_token(void **state)
 
     second.chain.count = 0; /* a key without the warrant */
     assert_ok(sh_invitation_keep(&second, path));
-    assert_fails(sh_invitation_recall(&next, path), SH_MISMATCH, "not a key that may coordinate");
+    assert_fails(sh_invitation_recall(&next, path), SH_MISMATCH, "this key must not coordinate");
     scratch_remove(folder);
 }
 

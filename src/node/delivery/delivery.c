@@ -139,8 +139,8 @@ static void keep(sh_delivery *delivery, slot *s)
         sh_log(SH_LOG_WARN, "data.block_refused", "block=%u device=%u reason=\"%s\"", s->block,
                device, reason);
         snprintf(reason, sizeof reason,
-                 "device %u sent a block of the data set that is not what it should be; such "
-                 "blocks are refused and asked for again",
+                 "device %u sent a wrong block of the data set; such blocks are refused and "
+                 "fetched again",
                  device);
         if (warn)
             sh_mailbox_tell(delivery->mailbox, SH_MAIL_NOTE, SH_OK, reason);
@@ -442,7 +442,7 @@ static void tend(source *s)
         return;
     if (others)
         sh_lull_drop(&s->lull);
-    drop(s, "hardly anything comes from it");
+    drop(s, "almost no data comes from it");
 }
 
 /* Requests blocks again that all sources refused, but not forever while a reader waits. */
@@ -460,8 +460,8 @@ static void ask_again(sh_delivery *delivery, uint64_t open)
     if (hopeless) {
         char text[SH_MESSAGE_BYTES];
         snprintf(text, sizeof text,
-                 "block %u of the data set cannot be had: no device that has the data gives it as "
-                 "it was when the job began; see whether their files have changed",
+                 "block %u of the data set cannot be fetched: no device has it unchanged since the "
+                 "job began; check if their files have changed",
                  block);
         give_up(delivery, SH_CORRUPT, text);
     } else if (stuck) {
@@ -563,13 +563,13 @@ sh_status sh_delivery_open(sh_dataset **dataset, sh_delivery *delivery, const ch
     sh_mirror *mirror;
     const uint32_t device = delivery->sources[0].about.device;
     SH_TRY(sh_fail_in(sh_manifest_parse(&manifest, delivery->packed, delivery->packed_bytes, NULL),
-                      "what device %u says of the data", device));
+                      "device %u's description of the data", device));
     const uint32_t blocks = manifest->blocks;
     sh_status status = SH_OK;
     delivery->tries = calloc(blocks, sizeof *delivery->tries);
     delivery->awaited = calloc(blocks, sizeof *delivery->awaited);
     if (strcmp(manifest->info.fingerprint, fingerprint) != 0)
-        status = sh_fail(SH_MISMATCH, "device %u offers other data than the job's", device);
+        status = sh_fail(SH_MISMATCH, "device %u offers data other than the job's", device);
     else if (delivery->tries == NULL || delivery->awaited == NULL)
         status = sh_fail_memory(2 * (size_t)blocks, "the list of blocks to fetch");
     else
@@ -674,7 +674,7 @@ void sh_delivery_stop(sh_delivery *delivery)
     delivery->has_keeper = false;
     sh_loop_call(delivery->loop, do_stop, delivery);
     if (delivery->begun)
-        sh_mirror_fail(delivery->mirror, SH_STOPPED, "the data are not fetched any more");
+        sh_mirror_fail(delivery->mirror, SH_STOPPED, "the data are no longer fetched");
 }
 
 void sh_delivery_free(sh_delivery *delivery)

@@ -158,7 +158,7 @@ static void other_data_are_refused(void **state)
     stage_new(&s, true);
     sh_delivery *delivery = start(&s, SH_OK);
     assert_fails(sh_delivery_open(&mirror, delivery, "another"), SH_MISMATCH,
-                 "device 0 offers other data than the job's");
+                 "device 0 offers data other than the job's");
     assert_null(mirror);
     end(delivery, NULL);
     stage_free(&s);
@@ -184,7 +184,7 @@ static void a_reader_does_not_wait_for_a_delivery_that_stopped(void **state)
     sh_delivery *delivery = begin(&s, &mirror);
     sh_delivery_stop(delivery);
     assert_fails(sh_dataset_read(mirror, SH_SPLIT_TRAIN, 3, bytes, &label), SH_STOPPED,
-                 "the data are not fetched any more");
+                 "the data are no longer fetched");
     sh_dataset_close(mirror);
     sh_delivery_free(delivery);
     stage_free(&s);

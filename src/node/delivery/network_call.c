@@ -78,7 +78,7 @@ static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head
     sh_network_call *call = context;
     (void)channel;
     if (head->bytes > SH_SKELETON_MOST)
-        call->objection = "what it sends is larger than a network without weights may be";
+        call->objection = "what it sends is too large for a network without weights";
     if (head->kind != SH_FRAME_NETWORK || call->bytes != NULL || head->bytes == 0 ||
         head->bytes > SH_SKELETON_MOST)
         return SH_FLOW_REFUSE;
@@ -196,7 +196,7 @@ static void on_tick(void *context)
         return;
     sh_channel_stats_get(call->channel, &stats);
     if (sh_lull_look(&call->lull, true, stats.received_bytes) == SILENT_TICKS)
-        drop(call, SH_PEER_LOST, "hardly anything comes from it");
+        drop(call, SH_PEER_LOST, "almost no data comes from it");
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -125,7 +125,7 @@ static void somebody_gives_it_or_the_reason_is_said(void **state)
         {{LARGE, RIGHT}, SH_OK, ""},
         {{UNREACHED, RIGHT}, SH_OK, ""},
         {{STRANGER, RIGHT}, SH_OK, ""},
-        {{WRONG, NOTHING}, SH_REFUSED, "device 1: this device has no network"},
+        {{WRONG, NOTHING}, SH_REFUSED, "device 1: this device does not have"},
         {{NOTHING, WRONG}, SH_CORRUPT, "device 1: is damaged or different"},
         {{NOTHING, LARGE}, SH_FORMAT, "device 1: what it sends is too large for"},
         {{NOTHING, STRANGER}, SH_REFUSED, "device 1: "},

@@ -209,7 +209,7 @@ static void give_manifest(client *to)
     sh_supply *supply = to->of;
     to->wants_manifest = true;
     if (!supply->options.vouches) {
-        answer_manifest(to, "this device has the data, and the coordinator says what they are");
+        answer_manifest(to, "this device has the data, but only the coordinator describes them");
     } else if (supply->manifest != NULL) {
         answer_manifest(to, NULL);
     } else if (!supply->making) {
@@ -218,7 +218,7 @@ static void give_manifest(client *to)
         const int error = sh_thread_start(&supply->thread, make_main, supply);
         supply->has_thread = supply->making = error == 0;
         if (error != 0)
-            answer_manifest(to, "the device with the data has no thread left to look at them");
+            answer_manifest(to, "the device with the data has no thread to read them");
     }
 }
 
@@ -226,7 +226,7 @@ static void give_network(client *to)
 {
     const sh_network *network = to->of->options.network;
     if (network == NULL) {
-        answer(to, SH_FRAME_NETWORK, NULL, 0, "this device has no network of the job's to give");
+        answer(to, SH_FRAME_NETWORK, NULL, 0, "this device does not have the job's network");
         return;
     }
     to->takes_network = true;
@@ -328,7 +328,7 @@ sh_status sh_supply_new(sh_supply **supply, const sh_supply_options *options)
 {
     sh_supply *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
-        return sh_fail_memory(sizeof *fresh, "what a device gives of its data");
+        return sh_fail_memory(sizeof *fresh, "the data that a device supplies");
     fresh->options = *options;
     sh_data_identity(fresh->identity, options->device);
     *supply = fresh;

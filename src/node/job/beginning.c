@@ -53,7 +53,7 @@ static sh_status restore_norms(sh_workbench *bench, const sh_onnx *file,
         return SH_OK;
     SH_TRY(sh_onnx_unfold_check(file, bench->job.model));
     SH_TRY(sh_unfold(bench, file, &restored));
-    snprintf(text, sizeof text, "%zu batch norms were put back", restored);
+    snprintf(text, sizeof text, "%zu batch norms were restored", restored);
     add_note(note, text);
     return SH_OK;
 }

@@ -63,7 +63,7 @@ sh_status sh_hand_over(char receiver[SH_NAME_BYTES], const char *run, const char
     char request[SH_PATH_BYTES], answer[SH_PATH_BYTES], *text;
     const char *name = device == NULL ? "" : device;
     if (strlen(name) >= SH_NAME_BYTES)
-        return sh_fail(SH_INVALID, "'%.80s...': no device has a name that long", name);
+        return sh_fail(SH_INVALID, "'%.80s...': too long for a device's name", name);
     SH_TRY(sh_path_join(request, run, SH_RUN_REQUEST));
     SH_TRY(sh_path_join(answer, run, SH_RUN_ANSWER));
     unlink(answer); /* of an earlier request */
@@ -78,9 +78,8 @@ sh_status sh_hand_over(char receiver[SH_NAME_BYTES], const char *run, const char
         (void)poll(NULL, 0, POLL_MS);
     }
     unlink(request);
-    return sh_fail(
-        SH_LIMIT,
-        "%.160s: its training has not answered for %d s: it has ended, hangs, or has not "
-        "made its first step",
-        run, ANSWER_MS / 1000);
+    return sh_fail(SH_LIMIT,
+                   "%.160s: its training has not answered for %d s: it has ended, hangs, or has "
+                   "not finished its first step",
+                   run, ANSWER_MS / 1000);
 }

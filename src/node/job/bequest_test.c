@@ -97,7 +97,7 @@ static void what_cannot_be_asked_is_refused(void **state)
     char receiver[SH_NAME_BYTES], name[SH_NAME_BYTES + 1];
     memset(name, 'n', SH_NAME_BYTES);
     name[SH_NAME_BYTES] = '\0';
-    assert_fails(sh_hand_over(receiver, path, name), SH_INVALID, "no device has a name that long");
+    assert_fails(sh_hand_over(receiver, path, name), SH_INVALID, "too long for a device's name");
     assert_fails(sh_hand_over(receiver, "/nowhere/at/all", NULL), SH_NOT_FOUND, "/nowhere/at/all");
 }
 

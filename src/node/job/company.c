@@ -43,8 +43,8 @@ sh_status sh_company_check(const sh_train_options *options)
     if (!sh_launch_read(&launch) || launch.ranks == 1)
         return SH_OK;
     return sh_fail(SH_INVALID,
-                   "%s has started %u of this, and each would train by itself: give --engine mpi, "
-                   "or start one without %s",
+                   "%s has started %u of these, and each would train alone: give --engine mpi, or "
+                   "start one without %s",
                    launch.launcher, launch.ranks, launch.launcher);
 }
 

@@ -48,7 +48,7 @@ static sh_status run_stage(sh_course *course, const sh_task *task, sh_engine *en
     if (!task->keep)
         sh_trainer_forget(trainer);
     if (engine == NULL)
-        return sh_fail(SH_ABORTED, "the ring is gone");
+        return sh_fail(SH_ABORTED, "the ring is closed");
     const sh_part part = {
         .share = task->share,
         .of = sh_job_grains(&course->bench->job),

@@ -89,9 +89,8 @@ static sh_status look_for_successor(sh_crew *crew)
     }
     if (company->moved.port == 0)
         return SH_OK;
-    observe(crew,
-            &(sh_event){.kind = SH_EVENT_NOTE,
-                        .text = "another device has gone on with this job: this one joins it"});
+    observe(crew, &(sh_event){.kind = SH_EVENT_NOTE,
+                              .text = "another device has continued this job: this one joins it"});
     return sh_fail(SH_ABORTED, "another device coordinates the job now");
 }
 

@@ -21,9 +21,8 @@ static sh_status choose_servers(sh_serving *serving, const sh_train_options *opt
     for (uint32_t i = 0; i < serving->count && options->listen == NULL; i++)
         if (serving->devices[i] >= devices)
             return sh_fail(SH_INVALID,
-                           "--servers %.64s: there will be no device %u: those started here "
-                           "(--devices) count from 0 to %u, and without --listen no others can "
-                           "join",
+                           "--servers %.64s: there is no device %u: those started here (--devices) "
+                           "are 0 to %u, and without --listen no others can join",
                            options->servers, serving->devices[i], devices - 1);
     return SH_OK;
 }
@@ -38,8 +37,8 @@ static sh_status choose_used(uint32_t *used, const sh_train_options *options, co
         return SH_OK;
     if (*used != SH_STANDBY_ALL && *used != SH_STANDBY_AUTO)
         return sh_fail(SH_INVALID,
-                       "--devices-used %.32s: with --strategy %s each device computes by itself, "
-                       "and none holds others up: leave it out",
+                       "--devices-used %.32s: with --strategy %s each device computes by itself "
+                       "and delays no other: leave it out",
                        options->devices_used, job->strategy);
     *used = SH_STANDBY_ALL;
     return SH_OK;

@@ -64,8 +64,8 @@ static void choices_that_cannot_be_are_refused(void **state)
          "--servers 0: --strategy sync has no servers; ps-sync, ps-async and ps-bounded:K have"},
         {"ps-sync", "x", "--servers x: must be a list of numbers"},
         {"ps-sync", "0,3",
-         "--servers 0,3: there will be no device 3: those started here "
-         "(--devices) count from 0 to 2, and without --listen"},
+         "--servers 0,3: there is no device 3: those started here (--devices) are 0 to 2, and "
+         "without --listen"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         sh_duties duties;
@@ -80,7 +80,7 @@ static void choices_that_cannot_be_are_refused(void **state)
     assert_ok(sh_train_options_check(&options));
     options = options_of("ps-sync", "1");
     options.devices = 0; /* one */
-    assert_fails(sh_train_options_check(&options), SH_INVALID, "count from 0 to 0");
+    assert_fails(sh_train_options_check(&options), SH_INVALID, "are 0 to 0");
 }
 
 int main(void)

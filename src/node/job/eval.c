@@ -190,24 +190,23 @@ static void write_note(char note[SH_EVAL_NOTE_BYTES], const evaluation *e)
     const sh_dataset_info *info = sh_pipeline_about(e->bench->pipeline);
     note[0] = '\0';
     if (e->model.file != NULL && e->model.trained == NULL) {
-        snprintf(
-            note, SH_EVAL_NOTE_BYTES,
-            "%.200s does not say how it is given samples: bytes of images are divided by 255%s, "
-            "and its outputs are the classes of the data in their order",
-            e->used,
-            e->options->normalize != NULL
-                ? " and normalised as asked"
-                : " and not normalised (--normalize imagenet or dataset does that)");
+        snprintf(note, SH_EVAL_NOTE_BYTES,
+                 "%.200s does not describe its samples: bytes of images are divided by 255%s, and "
+                 "its outputs are the data's classes in order",
+                 e->used,
+                 e->options->normalize != NULL
+                     ? " and normalised as requested"
+                     : " and not normalised (--normalize imagenet or dataset does that)");
         return;
     }
     if (e->file != NULL && (sh_snapshot_read_fingerprint(&fingerprint, e->file) != SH_OK ||
                             strcmp(fingerprint, info->fingerprint) == 0))
         return;
     if (e->options->data == NULL)
-        snprintf(note, SH_EVAL_NOTE_BYTES,
-                 "the data %.300s have changed since the training: its training samples may be "
-                 "among those measured",
-                 e->job.data);
+        snprintf(
+            note, SH_EVAL_NOTE_BYTES,
+            "the data %.300s have changed since the training: training samples may be measured too",
+            e->job.data);
     else if (e->trained != NULL && info->count[SH_SPLIT_TRAIN] == 1)
         snprintf(note, SH_EVAL_NOTE_BYTES,
                  "%.300s has no split of its own: all of its samples are measured", e->job.data);

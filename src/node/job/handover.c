@@ -9,7 +9,7 @@ static sh_status write_file(const sh_run *run, const char *name, sh_model_format
     char path[SH_PATH_BYTES];
     SH_TRY(sh_run_path(run, name, path));
     if (source->trained_text == NULL)
-        return sh_fail(SH_UNSUPPORTED, "what the model has to know of the data is too long");
+        return sh_fail(SH_UNSUPPORTED, "the model's description of the data is too long");
     return sh_model_file_write(NULL, path, format, source);
 }
 
@@ -36,5 +36,5 @@ sh_status sh_handover_write(const sh_run *run, const sh_model_source *source)
             snprintf(why, sizeof why, "%s", sh_message());
         }
     }
-    return worst == SH_OK ? SH_OK : sh_fail(worst, "%s; shoal export makes one", why);
+    return worst == SH_OK ? SH_OK : sh_fail(worst, "%s; make one with shoal export", why);
 }

@@ -159,8 +159,8 @@ static sh_status conclude_without(const joining *self)
     if (self->options->save == NULL)
         return SH_OK;
     return sh_fail(SH_PEER_LOST,
-                   "%s is not written: the job went on or ended without this device, which has not "
-                   "got the last weights",
+                   "%s is not written: the job continued or ended without this device, which lacks "
+                   "the last weights",
                    self->options->save);
 }
 
@@ -335,7 +335,7 @@ static sh_status wait_and_live(joining *self)
             !sh_retries_next(&delay_ms, &retries, sh_clock_now_ns(sh_clock_system())))
             return status;
         sh_log(SH_LOG_INFO, "join.waits", "delay_ms=%u reason=\"%s\"", delay_ms, sh_message());
-        snprintf(text, sizeof text, "waiting for a coordinator at %s, port %u; Ctrl-C ends this",
+        snprintf(text, sizeof text, "waiting for a coordinator at %s, port %u; stop with Ctrl-C",
                  self->token.host, (unsigned)self->token.port);
         if (!said)
             sh_joining_observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
@@ -408,8 +408,8 @@ static sh_status lead(joining *self, bool handed_over)
     sh_vigil_stop(self->vigil); /* a training has its own */
     self->vigil = NULL;
     snprintf(text, sizeof text,
-             "the coordinator %s: this device goes on in its place from step %llu. Earlier "
-             "checkpoints and figures stay with %s",
+             "the coordinator %s: this device replaces it from step %llu. Earlier checkpoints and "
+             "figures stay on %s",
              handed_over ? "hands over" : "is lost",
              (unsigned long long)self->bench->replica->steps,
              handed_over ? "the other device" : "the lost one");
@@ -501,7 +501,7 @@ static sh_status live_on(joining *self, sh_status status)
            self->options->reconnect_s > 0) {
         char reason[SH_MESSAGE_BYTES], text[SH_MESSAGE_BYTES + 64];
         snprintf(reason, sizeof reason, "%s", sh_message());
-        snprintf(text, sizeof text, "%.800s; trying to come back for %u s", reason,
+        snprintf(text, sizeof text, "%.800s; trying to rejoin for %u s", reason,
                  self->options->reconnect_s);
         sh_joining_observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
         self->lost = false;

@@ -112,8 +112,8 @@ static sh_status open_data(joining *self, const sh_welcome *welcome)
     /* Not here, or this build cannot read it. */
     if ((opened == SH_NOT_FOUND || opened == SH_UNSUPPORTED) && self->options->data == NULL)
         return sh_fail_in(fetch_data(self, welcome),
-                          "the job's data are not on this device, and could not be fetched (if it "
-                          "holds them elsewhere, say where with --data)");
+                          "the job's data are not on this device, and could not be fetched (if "
+                          "they are elsewhere, name the place with --data)");
     if (opened == SH_NOT_FOUND)
         return sh_fail(opened, "%s; without --data they are fetched from the other devices",
                        sh_message());

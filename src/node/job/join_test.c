@@ -136,7 +136,7 @@ static void a_job_that_ends_as_the_device_comes_is_no_failure(void **state)
     assert_false(result.took_part);
     assert_fails(
         sh_join(&(sh_join_options){.token = here.invitation.text, .save = "last.npz"}, NULL),
-        SH_PEER_LOST, "last.npz is not written: the job went on or ended without");
+        SH_PEER_LOST, "last.npz is not written: the job continued or ended without");
     close_host(&here);
 }
 
@@ -154,7 +154,7 @@ static void waits_for_a_coordinator_that_comes_later(void **state)
                       NULL));
     assert_int_equal(here.notes, 1);
     snprintf(expected, sizeof expected,
-             "waiting for a coordinator at 127.0.0.1, port %u; Ctrl-C ends this",
+             "waiting for a coordinator at 127.0.0.1, port %u; stop with Ctrl-C",
              here.invitation.token.port);
     assert_string_equal(here.note, expected);
     close_host(&here);
@@ -206,7 +206,7 @@ static void an_impostor_is_not_believed(void **state)
     open_host(&here);
     here.invitation.key[0] ^= 1;
     assert_fails(sh_join(&(sh_join_options){.token = here.invitation.text}, NULL), SH_REFUSED,
-                 "has the token, and is not the coordinator that made it");
+                 "has the token, but is not the coordinator that made it");
     close_host(&here);
 }
 

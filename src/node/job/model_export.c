@@ -46,10 +46,10 @@ static sh_status export_file(sh_model_exported *result, const sh_model_export *o
     sh_status status = SH_OK;
     SH_TRY(sh_snapshot_read_job(&job, file));
     if (trained_text == NULL)
-        return sh_fail(SH_FORMAT,
-                       "%.200s: does not say what its data were; go on with it for a step: "
-                       "shoal train --resume",
-                       sh_safetensors_path(file));
+        return sh_fail(
+            SH_FORMAT,
+            "%.200s: does not describe its data; train it for one more step: shoal train --resume",
+            sh_safetensors_path(file));
     SH_TRY_DONE(sh_run_network_find(&network, job.model, sh_safetensors_path(file)));
     SH_TRY_DONE(open_replica(&replica, &job, trained_text, network, file));
     const sh_model_source source = {
@@ -94,8 +94,7 @@ sh_status sh_export_model(const sh_model_export *options, sh_model_exported *res
     sh_safetensors *file;
     char used[SH_PATH_BYTES];
     if (options->int8 > 0 && options->format != SH_MODEL_AS_ONNX)
-        return sh_fail(SH_INVALID, "--int8: is for ONNX; other formats have the weights as they "
-                                   "are trained");
+        return sh_fail(SH_INVALID, "--int8: is for ONNX; other formats hold the trained weights");
     if (options->last) {
         SH_TRY(sh_path_copy(used, options->weights));
         SH_TRY(sh_weights_open(&file, options->weights));

@@ -192,16 +192,16 @@ static sh_status open_run(sh_predictor *p, const sh_predict_options *options)
     sh_status status;
     char unused[SH_MESSAGE_BYTES];
     if (options->normalize != NULL)
-        return sh_fail(SH_INVALID, "--normalize: a run knows how its samples were normalised");
+        return sh_fail(SH_INVALID, "--normalize: the run records how its samples were normalised");
     SH_TRY(options->last ? sh_checkpoint_open(&file, p->used, options->run)
                          : sh_weights_open_best(&file, p->used, options->run));
     SH_TRY_DONE(sh_snapshot_read_job(&job, file));
     const char *text = sh_snapshot_trained(file);
     if (text == NULL)
-        SH_TRY_DONE(sh_fail(SH_MISMATCH,
-                            "%s: does not say how its training's data were read; train again with "
-                            "this version",
-                            p->used));
+        SH_TRY_DONE(sh_fail(
+            SH_MISMATCH,
+            "%s: does not record how its training data were read; train again with this version",
+            p->used));
     SH_TRY_DONE(sh_fail_in(sh_trained_parse(&p->trained, text), "%s", p->used));
     SH_TRY_DONE(sh_run_network_find(&p->network, job.model, sh_safetensors_path(file)));
     SH_TRY_DONE(open_bench(p, &job, p->network));
@@ -220,14 +220,14 @@ static sh_status open_file(sh_predictor *p, const sh_predict_options *options)
     snprintf(job.data, sizeof job.data, "%s", p->trained->info.name);
     if (p->model.trained == NULL)
         snprintf(p->note, sizeof p->note,
-                 "%.200s does not say how it is given samples: photos are cut to %zux%zu pixels, "
-                 "bytes divided by 255%s, and classes have no names",
+                 "%.200s does not describe its samples: photos are cut to %zux%zu pixels, bytes "
+                 "divided by 255%s, and classes have no names",
                  p->used, p->trained->info.height, p->trained->info.width,
                  options->normalize != NULL
-                     ? " and normalised as asked"
+                     ? " and normalised as requested"
                      : " and not normalised (--normalize imagenet does that)");
     if (options->normalize != NULL && p->model.trained != NULL)
-        return sh_fail(SH_INVALID, "--normalize: %.256s says how its samples are normalised",
+        return sh_fail(SH_INVALID, "--normalize: %.256s defines how its samples are normalised",
                        p->used);
     if (options->normalize != NULL && strcmp(options->normalize, "dataset") == 0)
         return sh_fail(SH_INVALID,
@@ -276,8 +276,7 @@ static void describe(sh_predictor *p, const sh_predict_options *options)
     p->description =
         sh_description_read(sh_dataset_description(sh_pipeline_dataset(p->bench->pipeline)));
     if (sh_folder_exists(options->run) && sh_run_is_open(options->run))
-        snprintf(p->note, sizeof p->note,
-                 "the training is still under way: its weights so far are used");
+        snprintf(p->note, sizeof p->note, "the training still runs: its current weights are used");
     p->info = (sh_predictor_info){
         .model = p->bench->job.model,
         .weights = p->used,

@@ -62,7 +62,7 @@ static sh_status check(const sh_train_options *options)
         bool given;
         const char *option, *reason;
     } strangers[] = {
-        {options->listen != NULL, "--listen", "nobody can join ranks"},
+        {options->listen != NULL, "--listen", "ranks cannot be joined"},
         {options->devices != 0, "--devices", "mpirun -n starts the devices"},
         {options->min_devices != 0, "--min-devices", "mpirun -n starts the devices"},
         {options->devices_used != NULL, "--devices-used", "all ranks compute"},
@@ -104,7 +104,7 @@ static sh_status gather(sh_ranks *ranks, void **all, const void *mine, size_t by
     unsigned char *fresh = calloc(1, total);
     unsigned char *own = devices == 1 ? fresh : calloc(1, total);
     if (fresh == NULL || own == NULL)
-        SH_TRY_DONE(sh_fail_memory(total, "what the ranks say"));
+        SH_TRY_DONE(sh_fail_memory(total, "the ranks' reports"));
     memcpy(own + ranks->company.rank * bytes, mine, bytes);
     const sh_span span = {
         .own = own, .total = fresh, .count = total / sizeof(uint64_t), .word = SH_WORD_U64};
@@ -155,13 +155,13 @@ enum { PROGRAM, JOB, DATA, FIRST_GRAIN, REPLICA, ASPECTS };
 static const struct {
     const char *other, *remedy;
 } aspects[ASPECTS] = {
-    {"another version of shoal", "install the same on all machines"},
+    {"another version of shoal", "install the same version on all machines"},
     {"another job", "give all ranks the same model and options"},
-    {"other data", "all ranks have to read the same files"},
-    {"other gradients of the job's first grain",
+    {"other data", "all ranks must read the same files"},
+    {"other gradients for the job's first grain",
      "a processor, its memory or a build of shoal has a defect; use another machine, and please "
-     "report it with what shoal version and lscpu say there"},
-    {"other weights", "all ranks have to begin with the same checkpoint or file"},
+     "report it with its output of shoal version and lscpu"},
+    {"other weights", "all ranks must start from the same checkpoint or file"},
 };
 
 typedef struct identity {
@@ -246,8 +246,8 @@ static sh_status open_ranks(sh_company *company)
     SH_TRY(sh_mpi_open(&company->engine, &rank));
     if (company->engine->devices != launch.ranks || rank != launch.rank)
         return sh_fail(SH_MISMATCH,
-                       "--engine mpi: %s says that this is rank %u of %u, and MPI that it is rank "
-                       "%u of %u; start it with Open MPI's mpirun, or with srun --mpi=pmix",
+                       "--engine mpi: %s says that this is rank %u of %u, but MPI says rank %u of "
+                       "%u; start it with Open MPI's mpirun, or with srun --mpi=pmix",
                        launch.launcher, launch.rank, launch.ranks, rank, company->engine->devices);
     if (rank != 0) { /* like names of local devices */
         char host[SH_NAME_BYTES];

@@ -17,8 +17,9 @@ sh_status sh_rate_trial_begin(sh_train_options *options)
     if (!options->lr_find)
         return SH_OK;
     if (options->resume != NULL)
-        return sh_fail(SH_INVALID, "--lr-find with --resume: a range test begins with fresh "
-                                   "weights; leave --resume out");
+        return sh_fail(
+            SH_INVALID,
+            "--lr-find with --resume: a range test starts with fresh weights; leave --resume out");
     if (strcmp(job->strategy, "sync") != 0 && strcmp(job->strategy, "ps-sync") != 0)
         return sh_fail(SH_INVALID, "--lr-find with --strategy %s: is for sync and ps-sync",
                        job->strategy);

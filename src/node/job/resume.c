@@ -14,7 +14,7 @@
 #include "train/snapshot.h"
 #include "train/strategy.h"
 
-#define ADVICE "differs from the checkpoint's; leave it out, or begin a new run"
+#define ADVICE "differs from the checkpoint's; leave it out, or start a new run"
 
 /* Whether `asked` may replace the checkpoint's strategy. */
 static sh_status check_given(const sh_option *option, const sh_job *asked, const sh_job *saved)
@@ -64,7 +64,7 @@ static sh_status write_note(char note[SH_MESSAGE_BYTES], const sh_workbench *ben
     if (name != NULL && strcmp(name + 1, SH_CHECKPOINT_PREVIOUS) == 0 && sh_folder_exists(asked))
         snprintf(note, SH_MESSAGE_BYTES,
                  "%.*s/" SH_CHECKPOINT_LAST
-                 " is damaged or missing; going on from the one before it, %.400s",
+                 " is damaged or missing; continuing from the one before it, %.400s",
                  (int)(name - used), used, used);
     const uint32_t samples = sh_pipeline_about(bench->pipeline)->count[SH_SPLIT_TRAIN];
     const uint64_t before = sh_schedule_of(saved, samples).total_steps;
@@ -107,7 +107,7 @@ sh_status sh_resume_open(sh_workbench **bench, sh_job *saved, const sh_train_opt
     if (strcmp(fingerprint, sh_pipeline_about(fresh->pipeline)->fingerprint) != 0)
         SH_TRY_DONE(sh_fail(SH_MISMATCH,
                             "--resume %.200s: data %.300s differ from the checkpoint's; restore "
-                            "them, or begin a new run (%.300s)",
+                            "them, or start a new run (%.300s)",
                             options->resume, fresh->job.data, before.data));
     SH_TRY_DONE(sh_snapshot_load(fresh->replica, file));
     SH_TRY_DONE(write_note(note, fresh, &before, options->resume, used));

@@ -65,9 +65,8 @@ sh_status sh_run_network_find(sh_network **network, const char *model, const cha
         return sh_fail(status, "%.700s; copy the run's file " SH_RUN_NETWORK " here again",
                        trouble);
     SH_TRY(near_path(path, checkpoint, places[0]));
-    return sh_fail(
-        SH_INVALID,
-        "the network %.128s of %.300s is neither in %.300s nor in the cache folder: copy "
-        "the run's folder as a whole, or train its ONNX file on this device once",
-        model, checkpoint, path);
+    return sh_fail(SH_INVALID,
+                   "the network %.128s of %.300s is neither in %.300s nor in the cache folder: "
+                   "copy the whole folder of the run, or train its ONNX file on this device once",
+                   model, checkpoint, path);
 }

@@ -58,7 +58,7 @@ static void test_the_folder_is_enough(void **state)
     assert_ok(sh_run_open(&run, &(sh_run_options){.path = path}));
     assert_ok(sh_run_network_keep(run, NULL));
     does_not_find(network->spec, "run/checkpoints/last.safetensors", SH_INVALID,
-                  "copy the run's folder as a whole");
+                  "copy the whole folder of the run");
     assert_ok(sh_run_network_keep(run, network));
     finds(network->spec, "run/checkpoints/last.safetensors");
     sh_run_close(run);

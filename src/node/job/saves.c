@@ -65,7 +65,7 @@ void sh_saves_rescue(sh_saves *saves, sh_agent *agent, sh_rescue *rescue)
         return;
     if (sh_replica_lock_within(replica, LOCK_MS)) {
         steps = replica->steps;
-        why = "the weights were being taken from other devices";
+        why = "the weights were being received from other devices";
         if (agent == NULL || sh_agent_is_whole(agent)) {
             status = sh_saves_write(saves, true);
             why = sh_message();

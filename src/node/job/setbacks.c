@@ -28,7 +28,7 @@ sh_status sh_setbacks_note(sh_setbacks *all, sh_setback kind, sh_status status, 
     if (status != SH_OK)
         snprintf(all->kind[kind].reason, SH_MESSAGE_BYTES, "%s", sh_message());
     if (status != SH_OK && !before)
-        snprintf(text, SH_MESSAGE_BYTES, "%.900s: training goes on and tries again every %llu s",
+        snprintf(text, SH_MESSAGE_BYTES, "%.900s: training continues and retries every %llu s",
                  sh_message(), SH_SETBACKS_RETRY_NS / 1000000000);
     else if (status == SH_OK && before)
         snprintf(text, SH_MESSAGE_BYTES, "%s can be written again", names[kind]);

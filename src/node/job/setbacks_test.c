@@ -22,8 +22,7 @@ static const struct turn {
     bool due;         /* before this turn */
 } turns[] = {
     {0, SH_OK, SH_OK, "", false},
-    {1, SH_NO_SPACE, SH_OK, "last: cannot write: training goes on and tries again every 5 s",
-     false},
+    {1, SH_NO_SPACE, SH_OK, "last: cannot write: training continues and retries every 5 s", false},
     {5, SH_NO_SPACE, SH_OK, "", false},
     {10, SH_IO, SH_OK, "", true},
     {16, SH_OK, SH_OK, "checkpoints can be written again", true},

@@ -61,7 +61,7 @@ sh_status sh_train_options_complete(sh_train_options *options)
     const uint32_t devices = apart ? 1 : sh_company_devices(options); /* that share a batch */
     const uint64_t samples = (uint64_t)options->batch_per_device * devices;
     if (samples > UINT32_MAX)
-        return sh_fail(SH_INVALID, "--batch-per-device %u: on %u devices too many samples",
+        return sh_fail(SH_INVALID, "--batch-per-device %u: too many samples on %u devices",
                        options->batch_per_device, devices);
     if (samples > 0)
         options->job.batch_size = (uint32_t)samples;
@@ -238,7 +238,7 @@ static sh_status prepare(training *t)
     char note[SH_MESSAGE_BYTES];
     if (options->resume != NULL && options->pretrained != NULL)
         return sh_fail(SH_INVALID, "--pretrained with --resume: the checkpoint has the weights; "
-                                   "leave --pretrained out, or begin a new run");
+                                   "leave --pretrained out, or start a new run");
     SH_TRY(options->resume != NULL ? sh_resume_open(&t->bench, &t->before, options, note)
                                    : open_new(t, note));
     if (note[0] != '\0')

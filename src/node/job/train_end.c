@@ -119,7 +119,7 @@ static sh_status give_up(const training *t, sh_status status)
     sh_company_fail(t->company, message);
     if (!t->has_checkpoint)
         return sh_fail(status, "%.900s%s; there is no checkpoint yet", message, remedy);
-    return sh_fail(status, "%.700s%s; the last checkpoint in %.200s is whole", message, remedy,
+    return sh_fail(status, "%.700s%s; the last checkpoint in %.200s is intact", message, remedy,
                    sh_run_folder(t->run));
 }
 
@@ -133,8 +133,8 @@ static void note_early_end(training *t)
         return;
     if (job->min_delta > 0)
         snprintf(more, sizeof more, " by more than %g", (double)job->min_delta);
-    snprintf(text, sizeof text, "stopped early: no better %s%s for %llu epoch%s", job->monitor,
-             more, stale, stale == 1 ? "" : "s");
+    snprintf(text, sizeof text, "stopped early: %s did not improve%s for %llu epoch%s",
+             job->monitor, more, stale, stale == 1 ? "" : "s");
     sh_log(SH_LOG_INFO, "job.stopped_early", "step=%llu text=\"%s\"",
            (unsigned long long)replica->steps, text);
     sh_training_observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
@@ -157,10 +157,9 @@ static sh_status write_rest(training *t)
     if (sh_setbacks_left(&t->setbacks, text))
         sh_training_observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
     if (!t->options->lr_find && now.steps > 0 && t->kept.best_steps != now.steps)
-        sh_training_observe(
-            t, &(sh_event){.kind = SH_EVENT_NOTE,
-                           .text = "the best weights could not be saved when they were the "
-                                   "best: the model's files have the last ones"});
+        sh_training_observe(t, &(sh_event){.kind = SH_EVENT_NOTE,
+                                           .text = "the best weights could not be saved at that "
+                                                   "time: the model's files have the last ones"});
     return SH_OK;
 }
 
@@ -178,9 +177,10 @@ sh_status sh_training_finish(training *t, const sh_course *course, sh_status sta
         return course->whole ? save_after(t, course, status, "moved") : status;
     }
     if (!course->whole)
-        return give_up(t, status != SH_OK ? status
-                                          : sh_fail(SH_PEER_LOST, "the job ended while this device "
-                                                                  "took the replica from others"));
+        return give_up(
+            t, status != SH_OK
+                   ? status
+                   : sh_fail(SH_PEER_LOST, "the job ended while this device received the replica"));
     if (status == SH_OK && ending == SH_ENDING_COMPLETE) {
         note_early_end(t);
         status = write_rest(t);
@@ -199,7 +199,7 @@ sh_status sh_training_finish(training *t, const sh_course *course, sh_status sta
 static void note_missing(const training *t, const char *event)
 {
     char text[SH_MESSAGE_BYTES];
-    snprintf(text, sizeof text, "the best weights are not measured: %.700s; shoal eval %.200s does",
+    snprintf(text, sizeof text, "the best weights are not measured: %.700s; use shoal eval %.200s",
              sh_message(), t->summary->run);
     sh_log(SH_LOG_WARN, event, "reason=\"%s\"", sh_message());
     sh_training_observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});

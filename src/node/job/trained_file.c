@@ -40,7 +40,7 @@ static sh_status read_job(sh_job *job, const sh_onnx *file)
     }
     json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     const sh_status status =
-        json == NULL ? sh_fail(SH_FORMAT, "is no JSON") : sh_job_from_json(&said, json);
+        json == NULL ? sh_fail(SH_FORMAT, "is not JSON") : sh_job_from_json(&said, json);
     json_decref(json);
     SH_TRY(sh_fail_in(status, "%.256s: " SH_TRAINED_FILE_JOB, sh_onnx_path(file)));
     for (const sh_option *each = sh_options(); each->kind != SH_OPTION_END; each++)
@@ -148,7 +148,7 @@ sh_status sh_trained_file_trained(sh_trained **trained, const sh_trained_file *m
                                           : assume(model->file);
     if (json == NULL && model->trained == NULL)
         return sh_fail(SH_UNSUPPORTED,
-                       "%.256s: says nothing of its samples, and is no network for square photos "
+                       "%.256s: does not describe its samples, and does not take square photos "
                        "with a fixed number of classes: export the model with shoal export, or "
                        "with fixed height, width and classes",
                        path);

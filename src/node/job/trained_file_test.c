@@ -113,7 +113,7 @@ static void other_files_are_given_photos(void **state)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         assert_ok(sh_trained_file_open(&model, fixture_path(others[i])));
         assert_fails(sh_trained_file_trained(&trained, &model), SH_UNSUPPORTED,
-                     "is no network for square photos");
+                     "does not take square photos");
         sh_trained_file_close(&model);
     }
     assert_false(sh_trained_file_is("runs/one"));

@@ -40,7 +40,7 @@ static sh_status begin(sh_workbench **bench, const char *model, bool unfold)
     assert_ok(sh_job_complete(&job));
     const sh_workbench_data data = {.network = NULL};
     const sh_status status = sh_beginning_open(bench, &job, &data, NULL, note);
-    if (status == SH_OK && unfold && strstr(note, "1 batch norms were put back") == NULL)
+    if (status == SH_OK && unfold && strstr(note, "1 batch norms were restored") == NULL)
         fail_msg("the note is '%s'", note);
     return status;
 }

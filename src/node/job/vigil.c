@@ -54,7 +54,7 @@ struct sh_vigil {
 static void *save(void *argument)
 {
     sh_vigil *vigil = argument;
-    sh_rescue rescue = {.text = "all is saved"};
+    sh_rescue rescue = {.text = "everything is saved"};
     pthread_mutex_lock(&vigil->lock);
     while (vigil->state == IDLE)
         pthread_cond_wait(&vigil->changed, &vigil->lock);
@@ -139,17 +139,16 @@ static void describe(const sh_vigil *vigil, sh_occupation occupation, uint64_t s
         snprintf(text, bytes, "ended before the training began");
         break;
     case SH_OCCUPATION_WAIT:
-        snprintf(text, bytes,
-                 "ended without the step under way: nothing has come from %s for %.0f s",
+        snprintf(text, bytes, "ended without the current step: nothing has come from %s for %.0f s",
                  vigil->options.others, seconds);
         break;
     case SH_OCCUPATION_FILES:
-        snprintf(text, bytes, "ended while files were written: the disk hangs for %.0f s", seconds);
+        snprintf(text, bytes, "ended while writing files: the disk has hung for %.0f s", seconds);
         break;
     default:
         snprintf(text, bytes,
-                 "ended without the step under way: this device has computed nothing for %.0f s (a "
-                 "disk, a driver or a debugger may hold it)",
+                 "ended without the current step: this device has computed nothing for %.0f s (a "
+                 "disk, a driver or a debugger may block it)",
                  seconds);
     }
 }

@@ -120,7 +120,7 @@ static void a_save_that_hangs_is_not_waited_for(void **state)
     sh_vigil_note(w.vigil, SH_OCCUPATION_FILES);
     sh_stop_request(w.stop);
     sem_wait(&w.told);
-    assert_non_null(strstr(w.text, "the disk hangs"));
+    assert_non_null(strstr(w.text, "the disk has hung"));
     assert_non_null(strstr(w.text, "no checkpoint could be written within 0 s; those on the disk"));
     assert_int_equal(w.total_step, 0);
     sem_post(&w.go);
@@ -137,7 +137,7 @@ static void what_is_saved_is_not_saved_again(void **state)
     sh_vigil_offer(w.vigil, false);
     sh_stop_request(w.stop);
     sem_wait(&w.told);
-    assert_non_null(strstr(w.text, "; all is saved"));
+    assert_non_null(strstr(w.text, "; everything is saved"));
     end(&w);
     assert_int_equal(w.saves, 0);
 }

@@ -38,7 +38,7 @@ sh_status sh_chain_read(sh_leader_chain *chain, Shoal__Signature *const *items, 
     chain->count = 0;
     for (size_t i = 0; i < count && whole; i++)
         whole = read_signature(&chain->warrants[chain->count++], items[i]);
-    return whole ? SH_OK : sh_fail(SH_FORMAT, "a chain of warrants that makes no sense");
+    return whole ? SH_OK : sh_fail(SH_FORMAT, "an invalid chain of warrants");
 }
 
 sh_status sh_claim_send(const sh_claim *claim, sh_channel *channel)

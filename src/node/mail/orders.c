@@ -42,21 +42,20 @@ static sh_position read_position(const Shoal__Position *body)
 static sh_status read_ranges(sh_ranges *ranges, Shoal__Range *const *items, size_t count)
 {
     if (count > SH_RANGES_MAX)
-        return sh_fail(SH_FORMAT, "%zu ranges of grains, where %d are the most", count,
+        return sh_fail(SH_FORMAT, "%zu ranges of grains; at most %d are allowed", count,
                        SH_RANGES_MAX);
     ranges->count = (uint32_t)count;
     for (size_t i = 0; i < count; i++)
         ranges->items[i] = (sh_range){items[i]->first, items[i]->count};
-    return sh_ranges_valid(ranges, UINT32_MAX)
-               ? SH_OK
-               : sh_fail(SH_FORMAT, "ranges of grains that are no set");
+    return sh_ranges_valid(ranges, UINT32_MAX) ? SH_OK
+                                               : sh_fail(SH_FORMAT, "invalid ranges of grains");
 }
 
 static sh_status read_route(sh_route *route, const char *host, uint32_t port,
                             const ProtobufCBinaryData *key)
 {
     if (strlen(host) >= sizeof route->host || port > UINT16_MAX || (host[0] != '\0' && port == 0))
-        return sh_fail(SH_FORMAT, "orders with an address that makes no sense");
+        return sh_fail(SH_FORMAT, "orders with an invalid address");
     snprintf(route->host, sizeof route->host, "%s", host);
     route->port = (uint16_t)port;
     if (key->len != SH_KEY_BYTES)
@@ -163,7 +162,7 @@ static sh_status read_seats(sh_directive *directive, const Shoal__Order *body)
 {
     uint32_t next = 0;
     if (body->n_seats > SH_DEVICES_MAX)
-        return sh_fail(SH_FORMAT, "orders for %zu devices, where %d are the most", body->n_seats,
+        return sh_fail(SH_FORMAT, "orders for %zu devices; at most %d are allowed", body->n_seats,
                        SH_DEVICES_MAX);
     directive->seat_count = (uint32_t)body->n_seats;
     for (uint32_t i = 0; i < directive->seat_count; i++) {
@@ -196,7 +195,7 @@ static sh_status read_links(sh_orders *orders, const Shoal__Order *body, uint32_
         due += (uint32_t)sh_directive_links(directive, rank, i) +
                (uint32_t)sh_directive_links(directive, i, rank);
     if (body->n_links != due)
-        return sh_fail(SH_FORMAT, "orders with %zu links, where the view has others",
+        return sh_fail(SH_FORMAT, "orders with %zu links that differ from the view's",
                        body->n_links);
     orders->link_count = (uint32_t)body->n_links;
     for (uint32_t i = 0; i < orders->link_count; i++) {
@@ -209,7 +208,7 @@ static sh_status read_links(sh_orders *orders, const Shoal__Order *body, uint32_
             again = again || (orders->links[k].seat == one->seat &&
                               orders->links[k].comes == (one->comes != 0));
         if (!is_due || again)
-            return sh_fail(SH_FORMAT, "orders with a link to seat %u, which the view has not",
+            return sh_fail(SH_FORMAT, "orders with a link to seat %u, which the view lacks",
                            one->seat);
         orders->links[i].seat = one->seat;
         orders->links[i].comes = one->comes;
@@ -301,7 +300,7 @@ sh_status sh_heartbeat_read(sh_heartbeat *heartbeat, const Shoal__Notice *body)
     if (body->life < SH_LIFE_PREPARING || body->life > SH_LIFE_FINISHED || !is_amount(body->rate) ||
         !is_amount(body->rate_error) || !is_amount(body->step_s) ||
         body->activity > SH_ACTIVITY_TAKES)
-        return sh_fail(SH_FORMAT, "a notice with numbers that make no sense");
+        return sh_fail(SH_FORMAT, "a notice with invalid numbers");
 #define READ(field) notice->field = body->field;
     NOTICE_FIELDS(READ)
 #undef READ
@@ -338,7 +337,7 @@ sh_status sh_sources_read(sh_sources *sources, Shoal__Donor *const *items, size_
 {
     sh_sources fresh = {.count = (uint32_t)count};
     if (count == 0 || count > SH_SOURCES_MAX)
-        return sh_fail(SH_FORMAT, "%zu sources of the data, where 1 to %d can be", count,
+        return sh_fail(SH_FORMAT, "%zu sources of the data; 1 to %d are allowed", count,
                        SH_SOURCES_MAX);
     for (size_t i = 0; i < count; i++) {
         const Shoal__Donor *body = items[i];

@@ -429,34 +429,34 @@ static const struct {
 } senseless[] = {
     {phase_4, "orders of phase 4 with 3 transfers"},
     {nine_transfers, "orders of phase 3 with 9 transfers"},
-    {seats_257, "orders for 257 devices, where 256 are the most"},
+    {seats_257, "orders for 257 devices; at most 256 are allowed"},
     {late_share, "orders whose shares have gaps"},
     {share_with_a_gap, "orders whose shares have gaps"},
     {share_over_another, "orders whose shares have gaps"},
     {shares_beyond_all_numbers, "orders whose shares have gaps"},
     {one_device_twice, "orders that seat device 0 twice"},
-    {ranges_33, "33 ranges of grains, where 32 are the most"},
-    {empty_range, "ranges of grains that are no set"},
-    {ranges_that_touch, "ranges of grains that are no set"},
-    {ranges_that_fall, "ranges of grains that are no set"},
-    {range_beyond_all_numbers, "ranges of grains that are no set"},
+    {ranges_33, "33 ranges of grains; at most 32 are allowed"},
+    {empty_range, "invalid ranges of grains"},
+    {ranges_that_touch, "invalid ranges of grains"},
+    {ranges_that_fall, "invalid ranges of grains"},
+    {range_beyond_all_numbers, "invalid ranges of grains"},
     {no_donor, "a transfer with 0 donors"},
     {five_donors, "a transfer with 5 donors"},
     {donor_without_a_key, "orders without a key"},
     {gift_without_a_key, "orders without a key"},
-    {donor_without_a_port, "orders with an address that makes no sense"},
-    {port_65536, "orders with an address that makes no sense"},
-    {next_without_a_port, "orders with an address that makes no sense"},
-    {long_host, "orders with an address that makes no sense"},
+    {donor_without_a_port, "orders with an invalid address"},
+    {port_65536, "orders with an invalid address"},
+    {next_without_a_port, "orders with an invalid address"},
+    {long_host, "orders with an invalid address"},
     {no_key_to_next, "orders without a key"},
     {no_key_from_previous, "orders without a key"},
-    {no_link_from_previous, "orders with 1 links, where the view has others"},
-    {a_link_too_many, "orders with 3 links, where the view has others"},
-    {one_link_twice, "orders with a link to seat 2, which the view has not"},
-    {link_the_wrong_way, "orders with a link to seat 0, which the view has not"},
-    {link_with_itself, "orders with a link to seat 1, which the view has not"},
-    {link_with_nobody, "orders with a link to seat 3, which the view has not"},
-    {links_of_a_ring_for_servers, "orders with 2 links, where the view has others"},
+    {no_link_from_previous, "orders with 1 links that differ from the view's"},
+    {a_link_too_many, "orders with 3 links that differ from the view's"},
+    {one_link_twice, "orders with a link to seat 2, which the view lacks"},
+    {link_the_wrong_way, "orders with a link to seat 0, which the view lacks"},
+    {link_with_itself, "orders with a link to seat 1, which the view lacks"},
+    {link_with_nobody, "orders with a link to seat 3, which the view lacks"},
+    {links_of_a_ring_for_servers, "orders with 2 links that differ from the view's"},
 };
 
 static void senseless_orders_are_refused(void **state)
@@ -568,11 +568,11 @@ static void senseless_standings_are_refused(void **state)
     } cases[] = {
         {SH_LIFE_PREPARING, 1, 0, NULL},
         {SH_LIFE_FINISHED, 1, 1e30f, NULL},
-        {SH_LIFE_PREPARING - 1, 1, 0, "a notice with numbers that make no sense"},
-        {SH_LIFE_FINISHED + 1, 1, 0, "a notice with numbers that make no sense"},
-        {SH_LIFE_READY, 1, -1e-30f, "a notice with numbers that make no sense"},
-        {SH_LIFE_READY, 0, 0, "ranges of grains that are no set"},
-        {SH_LIFE_READY, UINT32_MAX, 0, "ranges of grains that are no set"},
+        {SH_LIFE_PREPARING - 1, 1, 0, "a notice with invalid numbers"},
+        {SH_LIFE_FINISHED + 1, 1, 0, "a notice with invalid numbers"},
+        {SH_LIFE_READY, 1, -1e-30f, "a notice with invalid numbers"},
+        {SH_LIFE_READY, 0, 0, "invalid ranges of grains"},
+        {SH_LIFE_READY, UINT32_MAX, 0, "invalid ranges of grains"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const sh_heartbeat sent = some_heartbeat();
@@ -588,7 +588,7 @@ static void senseless_standings_are_refused(void **state)
     body.body.n_held = SH_RANGES_MAX + 1;
     body.body.life = SH_LIFE_READY;
     assert_fails(sh_heartbeat_read(&back, &body.body), SH_FORMAT,
-                 "33 ranges of grains, where 32 are the most");
+                 "33 ranges of grains; at most 32 are allowed");
 }
 
 /* ---- sources --------------------------------------------------------------------------------- */

@@ -22,7 +22,7 @@ sh_status sh_sample_message_read(sh_sample *sample, const Shoal__Sample *message
     sample->at_ns = message->at_ns;
     if (message->known >> SH_FIGURE_COUNT != 0 ||
         (size_t)__builtin_popcountll(message->known) != message->n_figures)
-        return sh_fail(SH_FORMAT, "a sample with figures that are not known here");
+        return sh_fail(SH_FORMAT, "a sample with unknown figures");
     for (int k = 0; k < SH_FIGURE_COUNT; k++)
         if ((message->known >> k & 1) != 0)
             sample->figures[k] = message->figures[next++];

@@ -41,7 +41,7 @@ sh_status sh_donations_new(sh_donations **donations, sh_loop *loop)
 {
     sh_donations *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
-        return sh_fail_memory(sizeof *fresh, "what a device gives");
+        return sh_fail_memory(sizeof *fresh, "a device's donations");
     fresh->loop = loop;
     *donations = fresh;
     return SH_OK;

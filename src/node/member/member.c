@@ -83,7 +83,7 @@ static void watch_coordinator(sh_member *member)
     if (member->channel == NULL || !member->welcomed ||
         silent_ms < sh_silence_limit_ms(&member->silence, false))
         return;
-    snprintf(reason, sizeof reason, "nothing was heard of the coordinator for %.1f s",
+    snprintf(reason, sizeof reason, "nothing was heard from the coordinator for %.1f s",
              (double)silent_ms / 1000);
     sh_channel_stats_get(member->channel, &member->closed_stats);
     sh_channel_close(member->channel);
@@ -243,8 +243,8 @@ static sh_status take_proof(sh_member *member, const Shoal__Message *message)
         return sh_fail(SH_NETWORK, "the device there has lost the coordinator");
     }
     if (sh_claim_read(&claimed, message, member->channel, member->legacy.token.leader) != SH_OK)
-        return sh_fail(SH_REFUSED, "the device at the token's address has the token, and is not "
-                                   "the coordinator that made it: see who answers there");
+        return sh_fail(SH_REFUSED, "the device at the token's address has the token, but is not "
+                                   "the coordinator that made it: check who answers there");
     if (claimed.term < member->options.term)
         return sh_fail(SH_NETWORK, "the coordinator there is an earlier one");
     member->legacy.term = claimed.term;
@@ -268,7 +268,7 @@ static sh_status take_heirs(sh_member *member, const Shoal__Heirs *body)
     sh_legacy *legacy = &member->legacy;
     if (body->n_heirs > SH_HEIRS_MAX || body->devices > SH_DEVICES_MAX ||
         (body->used > SH_DEVICES_MAX && body->used != SH_STANDBY_AUTO))
-        return sh_fail(SH_FORMAT, "more heirs than there can be");
+        return sh_fail(SH_FORMAT, "too many heirs");
     legacy->devices = body->devices;
     legacy->used = body->used;
     legacy->heir_count = 0;
@@ -277,7 +277,7 @@ static sh_status take_heirs(sh_member *member, const Shoal__Heirs *body)
         sh_door *door = &legacy->heirs[legacy->heir_count++];
         *door = (sh_door){.device = one->device};
         if (strlen(one->host) >= sizeof door->host || one->port > UINT16_MAX)
-            return sh_fail(SH_FORMAT, "an heir with a door that makes no sense");
+            return sh_fail(SH_FORMAT, "an heir with an invalid door");
         snprintf(door->host, sizeof door->host, "%s", one->host);
         door->port = door->host[0] == '\0' ? 0 : (uint16_t)one->port;
     }
@@ -290,7 +290,7 @@ static sh_status take_probe(sh_member *member, const Shoal__Probe *body)
     Shoal__Echo echo = SHOAL__ECHO__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(ECHO, echo, &echo);
     if (body->wanted > SH_MESSAGE_PADDING_MAX)
-        return sh_fail(SH_FORMAT, "a probe that wants too much");
+        return sh_fail(SH_FORMAT, "a probe that requests too much");
     echo.number = body->number;
     echo.padding = (ProtobufCBinaryData){body->wanted, padding};
     send_message(member, &message);
@@ -336,7 +336,7 @@ static sh_status handle_message(sh_member *member, const Shoal__Message *message
     if (message->body_case == SHOAL__MESSAGE__BODY_REFUSE) {
         const Shoal__Refuse *refuse = message->refuse;
         char text[SH_MESSAGE_BYTES];
-        snprintf(text, sizeof text, "the others went on without this device: %.800s",
+        snprintf(text, sizeof text, "the others continued without this device: %.800s",
                  refuse->reason);
         if (refuse->again)
             sh_mailbox_tell(member->options.mailbox, SH_MAIL_LOST, SH_PEER_LOST, text);

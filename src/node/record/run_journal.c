@@ -238,7 +238,7 @@ void sh_run_journal_batch(sh_run_journal *journal, uint32_t device, const sh_tel
         sh_journal_work(journal->store, device, &batch->steps[i]);
     if (batch->dropped > 0) {
         char text[96];
-        snprintf(text, sizeof text, "%u records came faster than they could be handed on",
+        snprintf(text, sizeof text, "%u records came faster than they could be passed on",
                  batch->dropped);
         sh_journal_event(journal->store, now_ns(), device, "records.dropped", text);
     }

@@ -172,7 +172,8 @@ sh_telemetry_message *sh_telemetry_batch_write(const sh_telemetry_batch *batch)
 sh_status sh_telemetry_batch_read(sh_telemetry_batch *batch, const Shoal__Figures *body)
 {
     if (body->n_samples > SH_TELEMETRY_SAMPLES || body->n_steps > SH_TELEMETRY_STEPS)
-        return sh_fail(SH_FORMAT, "%zu samples and %zu steps at once, where %d and %d are the most",
+        return sh_fail(SH_FORMAT,
+                       "%zu samples and %zu steps at once; at most %d and %d are allowed",
                        body->n_samples, body->n_steps, SH_TELEMETRY_SAMPLES, SH_TELEMETRY_STEPS);
     batch->now_ns = body->now_ns;
     batch->dropped = body->dropped;
