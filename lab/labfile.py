@@ -327,7 +327,7 @@ class _Reader:
         try:
             self.lab.command = [string.Template(word).substitute(os.environ) for word in command]
         except KeyError as missing:
-            table.fail("command", "$%s: there is no such environment variable: set it" % missing.args[0])
+            table.fail("command", "$%s: no such environment variable: set it" % missing.args[0])
         except ValueError:
             table.fail("command", "a $ stands for an environment variable, such as $SHOAL_TEST_DATA; "
                        "write $$ for the sign itself")

@@ -25,7 +25,7 @@ extern "C" {
 #define SH_REPORT_MAP(X)                                                                           \
     X(text, "tables for a terminal")                                                               \
     X(markdown, "the same in Markdown")                                                            \
-    X(html, "one page with charts, which asks for nothing from outside")                           \
+    X(html, "one page with charts, which loads nothing else")                                      \
     X(json, "all figures and the series of the charts")
 
 typedef enum sh_report_format {

@@ -38,8 +38,8 @@ extern "C" {
     X(REFUSED, "refused")                                                                          \
     X(PEER_LOST, "a device was lost")                                                              \
     X(STOPPED, "stopped on request")                                                               \
-    X(ABORTED, "broken off, to be gone on with")                                                   \
-    X(DIVERGED, "devices no longer hold the same weights")                                         \
+    X(ABORTED, "aborted, can be continued")                                                        \
+    X(DIVERGED, "the weights of devices differ")                                                   \
     X(INTERNAL, "internal error")
 
 typedef enum sh_status {

@@ -39,7 +39,7 @@ typedef enum sh_setting {
     X(samples, "trained on")                                                                       \
     X(steps, "applied")                                                                            \
     X(epochs, "done")                                                                              \
-    X(redone, "steps that were done again")                                                        \
+    X(redone, "repeated steps")                                                                    \
     X(parameters, "of the model")                                                                  \
     X(train_loss, "mean of the last epoch")                                                        \
     X(val_loss, "after the last step")                                                             \

@@ -116,8 +116,7 @@ static sh_status store_text(const sh_option *option, const char *text, void *fie
         return refuse(option, text, "must have at most %.0f bytes", option->max);
     for (const char *c = text; *c != '\0'; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            return sh_fail(SH_INVALID, "--%s: must not have control characters in it",
-                           option->name);
+            return sh_fail(SH_INVALID, "--%s: must not contain control characters", option->name);
     if (option->kind == SH_OPTION_NAME)
         memcpy(field, text, strlen(text) + 1);
     else

@@ -184,7 +184,7 @@ static void says_what_is_wrong(void **state)
         {{"--momentum", "1"}, "--momentum 1: must be below 1"},
         {{"--name="}, "--name: must not be empty"},
         {{"--name", "123456789"}, "--name 123456789: must have at most 8 bytes"},
-        {{"--name", "a\033[2J"}, "--name: must not have control characters in it"},
+        {{"--name", "a\033[2J"}, "--name: must not contain control characters"},
         {{"--quiet=1"}, "--quiet: takes no value"},
         {{"--bach-size", "1"}, "unknown option --bach-size; did you mean --batch-size?"},
         {{"--batch=1"}, "unknown option --batch; did you mean --batch-size?"},

@@ -224,8 +224,9 @@ const sh_command sh_bench_command = {
     .summary = "measures what this device can do",
     .details = "Measures peak rates of arithmetic and memory, and the speed of the built-in models "
                "on random data,\n"
-               "with one grain on each lane. Let the device do nothing else meanwhile. shoal plan "
-               "uses the figures.\n"
+               "with one grain on each lane. The device should do nothing else meanwhile. shoal "
+               "plan uses the\n"
+               "figures.\n"
                "\n"
                "examples:\n"
                "  shoal bench --models lenet,mlp --seconds 1\n"

@@ -19,10 +19,10 @@
 /* Exit codes: name, code, meaning (`shoal help exit-codes`). */
 #define SH_EXIT_MAP(X)                                                                             \
     X(DONE, 0, "done")                                                                             \
-    X(FAILURE, 1, "failure; standard error says why, and what to do where that is known")          \
-    X(USAGE, 2, "wrong use: an option, a value or a command that does not exist")                  \
+    X(FAILURE, 1, "failure; standard error says why and, if known, what to do")                    \
+    X(USAGE, 2, "wrong usage: an option, a value or a command that does not exist")                \
     X(HUNG_UP, 129,                                                                                \
-      "stopped by SIGHUP, as when a terminal is closed, in the same way as by SIGTERM")            \
+      "stopped by SIGHUP, such as when a terminal closes, in the same way as by SIGTERM")          \
     X(INTERRUPTED, 130, "stopped by Ctrl-C (SIGINT), after leaving gracefully with a checkpoint")  \
     X(TERMINATED, 143, "stopped by SIGTERM, in the same way")
 

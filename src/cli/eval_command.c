@@ -127,10 +127,8 @@ static int run(const sh_arguments *arguments, void *values)
     const char *first = arguments->positionals[0];
     const bool two = arguments->positional_count == 2;
     if (asked->weights == NULL && access(first, F_OK) != 0)
-        return sh_console_misuse("eval",
-                                 "eval: there is no run %.160s; needs RUN, or "
-                                 "[MODEL] DATA --weights FILE",
-                                 first);
+        return sh_console_misuse(
+            "eval", "eval: no run %.160s; needs RUN, or [MODEL] DATA --weights FILE", first);
     if (given->json != NULL && sh_json_file_check(given->json) != SH_OK)
         return sh_console_fail("%s", sh_message());
     if (given->errors != NULL && !sh_json_is_output(given->errors) &&

@@ -107,8 +107,8 @@ static int run(const sh_arguments *arguments, void *values)
         return sh_console_misuse("export", "export: --format is onnx, safetensors or npz, or "
                                            "FILE ends so");
     if (asked->int8 > 0 && asked->format != SH_MODEL_AS_ONNX)
-        return sh_console_misuse("export", "export: --int8 is for onnx: the other formats have "
-                                           "the weights as they are trained");
+        return sh_console_misuse(
+            "export", "export: --int8 is for onnx: the other formats hold the trained weights");
     if (given->json != NULL && sh_json_file_check(given->json) != SH_OK)
         return sh_console_fail("%s", sh_message());
     if (sh_export_model(asked, &result) != SH_OK)
@@ -135,7 +135,7 @@ const sh_command sh_export_command = {
     .summary = "writes a trained model as ONNX, safetensors or NumPy arrays",
     .details = "RUN is the folder of a training or a checkpoint. From a folder the best checkpoint "
                "is exported if it\n"
-               "has one, or else the last. The training's data are not needed, except for --int8.\n"
+               "has one, or else the last. The training data are needed only for --int8.\n"
                "\n"
                "onnx: operators of version 17. The input is \"input\" [N, C, H, W] for any N; "
                "\"output\" has a logit for\n"
@@ -147,7 +147,7 @@ const sh_command sh_export_command = {
                "--int8 quantises weights and values to 8-bit integers (QuantizeLinear, "
                "DequantizeLinear) and folds\n"
                "batch normalisations. It prints the loss of accuracy.\n"
-               "safetensors, npz: the weights alone, under their names.\n"
+               "safetensors, npz: only the weights, under their names.\n"
                "\n"
                "examples:\n"
                "  shoal export runs/RUN -o model.onnx\n"

@@ -148,7 +148,7 @@ static int print_pairs(const json_t *classes, const json_t *matrix)
         sh_table_add(table, sh_member_text(json_array_get(classes, most[i].answer), "name"));
         sh_table_format(table, "%lld", (long long)most[i].samples);
     }
-    printf("\nwhat is confused most\n");
+    printf("\nmost confused classes\n");
     return sh_command_print_table(table, "");
 }
 

@@ -26,11 +26,11 @@ static int run(const sh_arguments *arguments, void *values)
     const sh_run_state state = snapshot.about.state;
     sh_run_snapshot_release(&snapshot);
     if (state != SH_STATE_RUNNING)
-        return sh_console_fail("%s: is not running (%s): there is nothing to hand over", folder,
+        return sh_console_fail("%s: is not running (%s): nothing to hand over", folder,
                                sh_run_state_text(state));
     if (sh_hand_over(receiver, folder, given->to) != SH_OK)
         return sh_console_fail("%s", sh_message());
-    sh_console_note("%s coordinates the job from now on; the device that did takes part in it",
+    sh_console_note("%s coordinates the job from now on; the former coordinator takes part",
                     receiver);
     return SH_EXIT_DONE;
 }
@@ -38,10 +38,9 @@ static int run(const sh_arguments *arguments, void *values)
 const sh_command sh_hand_over_command = {
     .name = "hand-over",
     .usage = "RUN [--to NAME]",
-    .summary = "has another device coordinate a running training",
-    .details = "RUN is the folder of the training, on the device that coordinates it. Another "
-               "device goes on in\n"
-               "its place at once, with a run's folder of its own (shoal join --run DIR) and the "
+    .summary = "makes another device coordinate a running training",
+    .details = "RUN is the folder of the training, on the device that coordinates it. Another\n"
+               "device takes over at once, with its own run folder (shoal join --run DIR) and the "
                "same token; the\n"
                "first one takes part as a device, and may leave. The weights are the same.\n"
                "\n"

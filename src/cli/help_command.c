@@ -34,7 +34,7 @@ static int print_exit_codes(void)
     }
     puts("exit codes:");
     const int code = sh_command_print_table(table, "  ");
-    puts("A second of these signals ends at once, with the same code and without a checkpoint.");
+    puts("A second signal ends the program at once, with the same code and no checkpoint.");
     return code;
 }
 
@@ -65,7 +65,7 @@ static int print_overview(void)
          "  shoal train lenet digits --epochs 2\n"
          "  shoal train lenet mnist:DIR --listen :7700     prints a token for other devices\n"
          "  shoal join 'shoal://...'                       on each of them\n");
-    puts("'shoal help COMMAND' has its options, 'shoal help exit-codes' what the program returns.");
+    puts("'shoal help COMMAND' shows its options, 'shoal help exit-codes' the exit codes.");
     return code;
 }
 

@@ -57,10 +57,9 @@ static const sh_option options[] = {
      .help = "memory limit, such as 96M (default: none)", .offset = FIELD(options.memory),
      .min = 1},
     {SH_OPTION_TEXT, .name = "run", .value = "DIR",
-     .help = "folder of the run if this device has to lead (default: a new one)",
+     .help = "folder of the run if this device must lead (default: a new one)",
      .offset = FIELD(options.run)},
-    {SH_OPTION_FLAG, .name = "never-lead",
-     .help = "do not go on as the coordinator when it is lost",
+    {SH_OPTION_FLAG, .name = "never-lead", .help = "do not replace a lost coordinator",
      .offset = FIELD(options.never_lead)},
     {SH_OPTION_TEXT, .name = "save", .value = "FILE",
      .help = "write the last weights to FILE: .onnx, .npz, or else safetensors",
@@ -71,9 +70,9 @@ static const sh_option options[] = {
      .help = "how long to look for a lost coordinator (default 60; 0: not at all)",
      .offset = FIELD(options.reconnect_s), .max = 86400},
     {SH_OPTION_U32, .name = "wait", .value = "[SECONDS]", .alone = "4294967295",
-     .help = "wait until the coordinator is there; without SECONDS: without limit",
+     .help = "wait for the coordinator; without SECONDS: without limit",
      .offset = FIELD(options.wait_s), .min = 1},
-    {SH_OPTION_FLAG, .name = "local", .help = "a device that train has started on its own machine",
+    {SH_OPTION_FLAG, .name = "local", .help = "a device that train started on its own machine",
      .offset = FIELD(local), .hidden = true},
     {SH_OPTION_FLAG, .name = "quiet", .help = "print nothing but errors", .offset = FIELD(quiet)},
     {SH_OPTION_FLAG, .name = "verbose", .help = "print log lines on standard error",
@@ -107,13 +106,14 @@ static void print_result(const sh_join_result *result, const char *saved)
     sh_quantity a, b;
     char clean[SH_RUN_BYTES];
     if (!result->took_part) {
-        sh_console_note(result->stood_by ? "the job has ended; this device stood by"
+        sh_console_note(result->stood_by ? "the job has ended; this device was on standby"
                                          : "the job ended before this device could take part");
         return;
     }
-    sh_console_note(
-        "the job has ended%s: %s at step %s", result->stood_by ? "; this device stood by" : "",
-        result->complete ? "complete" : "stopped", sh_quantity_whole(&a, result->steps));
+    sh_console_note("the job has ended%s: %s at step %s",
+                    result->stood_by ? "; this device was on standby" : "",
+                    result->complete ? "complete" : "stopped",
+                    sh_quantity_whole(&a, result->steps));
     if (!result->stood_by) { /* else it did not see them */
         sh_console_note("training    loss %s", sh_quantity_loss(&a, result->train_loss));
         sh_console_note("validation  loss %s, %s %s", sh_quantity_loss(&a, result->val_loss),
@@ -162,7 +162,7 @@ static int run(const sh_arguments *arguments, void *values)
     given->options.observer = observe;
     given->options.context = &session;
     sh_signals_catch(given->options.stop,
-                     given->quiet ? NULL : "\nleaving at the next step; once more: at once\n",
+                     given->quiet ? NULL : "\nleaving at the next step; again: at once\n",
                      SH_SIGNALS_TOGETHER_MS);
     if (given->local)
         sh_signals_leave_interrupt_to_parent();

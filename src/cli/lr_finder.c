@@ -119,8 +119,7 @@ void sh_lr_finder_print(const sh_lr_finder *finder, unsigned width, FILE *out)
     if (sh_lr_finder_suggest(&lr, finder))
         fprintf(out, "suggested   --lr %.2g, where the loss falls most steeply\n", lr);
     else
-        fprintf(out,
-                "suggested   nothing: the loss does not fall; look at the data and the model\n");
+        fprintf(out, "suggested   nothing: the loss does not fall; check the data and the model\n");
 }
 
 json_t *sh_lr_finder_json(const sh_lr_finder *finder)

@@ -134,14 +134,14 @@ static void print_head(const char *model, const sh_model_description *about)
     printf("model       %s", sh_utf8_clean(clean, sizeof clean, model));
     if (about->opset > 0)
         printf(", by %s, opset %" PRId64 ", IR %" PRId64,
-               about->producer[0] == '\0' ? "nobody named" : about->producer, about->opset,
+               about->producer[0] == '\0' ? "an unnamed producer" : about->producer, about->opset,
                about->ir);
     printf("\ninput       %zux%zux%zu", about->channels, about->height, about->width);
     if (about->input[0] != '\0')
         printf(" as '%s', %s in the file", sh_utf8_clean(clean, sizeof clean, about->input),
                about->input_shape[0] == '\0' ? "of any shape" : about->input_shape);
     if (about->baked > 0)
-        printf("; the batch of %" PRIu64 " there does not matter", about->baked);
+        printf("; its batch of %" PRIu64 " is ignored", about->baked);
     printf("\noutput      ");
     if (about->output[0] != '\0')
         printf("'%s': ", sh_utf8_clean(clean, sizeof clean, about->output));

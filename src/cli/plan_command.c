@@ -25,7 +25,7 @@ static const sh_option options[] = {
      .help = "predict steps on these devices: 'this@1gbit, 8x pi4@100mbit'", .offset = FIELD(on),
      .help_at = 39},
     {SH_OPTION_TEXT, .name = "deadline", .value = "TIME",
-     .help = "with --on: the fewest of the devices that end in time, such as 1.5h",
+     .help = "with --on: the fewest devices that finish in time, such as 1.5h",
      .offset = FIELD(deadline), .help_at = 39},
     {SH_OPTION_FLAG, .name = "energy", .help = "with --on: the devices with the least energy",
      .offset = FIELD(energy), .help_at = 39},
@@ -254,7 +254,7 @@ static void print_choice(const sh_plan_options *asked, const sh_plan_result *pla
     if (!asked->energy && asked->deadline == NULL)
         return;
     if (choice->devices == 0) {
-        printf("enough      none of the devices end %s in %s: the fastest take %s\n",
+        printf("enough      no devices finish %s in %s: the fastest need %s\n",
                sh_quantity_count(&a, plan->steps, "step"), asked->deadline,
                sh_quantity_duration(&b, steps * plan->points[plan->best].step_seconds));
         return;
@@ -271,7 +271,7 @@ static void print_choice(const sh_plan_options *asked, const sh_plan_result *pla
 static int print_devices(const sh_plan_options *asked, const sh_plan_result *plan)
 {
     static const char *const heads[] = {"devices",  "step ms",      "samples/s", "computing ms",
-                                        "exchange", "the last one", "what binds"};
+                                        "exchange", "device added", "bottleneck"};
     const sh_plan_point *best = &plan->points[plan->best];
     sh_quantity a;
     sh_table *table = sh_table_new(">>>>><<", heads);
@@ -287,14 +287,14 @@ static int print_devices(const sh_plan_options *asked, const sh_plan_result *pla
         sh_table_add(table, point->added);
         sh_table_add(table, point->binds);
     }
-    puts("\ndevices, each with the one added that helps most");
+    puts("\ndevices, each time adding the one that helps most");
     if (sh_command_print_table(table, "") != SH_EXIT_DONE)
         return SH_EXIT_FAILURE;
     printf("\nfastest     %s, %.2f ms a step: %.2f times one device",
            sh_quantity_count(&a, best->devices, "device"), best->step_seconds * 1e3,
            plan->points[0].step_seconds / best->step_seconds);
     if (best->devices < plan->point_count)
-        printf("; %zu would stand by", plan->point_count - best->devices);
+        printf("; %zu on standby", plan->point_count - best->devices);
     puts("");
     print_choice(asked, plan);
     print_ways(asked, plan);
@@ -400,22 +400,23 @@ const sh_command sh_plan_command = {
     .usage = "MODEL DATA [options]",
     .summary = "estimates the memory and time of a training",
     .details =
-        "Shows the cost of each layer, the memory by kind for several grain sizes, and the "
-        "time of a step and\n"
+        "Shows the cost of each layer, the memory by kind for several grain sizes, and the time of "
+        "a step and\n"
         "of an epoch on this device, estimated from what shoal bench measured. Nothing is "
         "trained.\n"
         "\n"
-        "With --on, also the time of a step on several devices, with 1, 2, ... of them; who would\n"
-        "stand by; and which batch size, grain or width of the wire would be faster (other "
+        "With --on, also the time of a step on several devices, with 1, 2, ... of them; which "
+        "would\n"
+        "be on standby; and which batch size, grain or width of the wire would be faster (other "
         "weights).\n"
         "A device is this (as measured), a board (pi4, pi5, jetson-nano, orin-nano, agx-orin:\n"
-        "estimated) or what it reaches, such as 25gflops; @ begins its link, / its power in "
+        "estimated) or its speed, such as 25gflops; @ begins its link, / its power in "
         "watts.\n"
         "Instead of DEVICES, the token of a running job (- reads it from standard input), or a "
         "file of\n"
         "shoal devices --json, which has measured speeds and links.\n"
-        "--energy chooses the devices that need the least energy, --deadline the fewest that end "
-        "in\n"
+        "--energy chooses the devices that need the least energy, --deadline the fewest that "
+        "finish in\n"
         "time, both together the least energy in time.\n"
         "\n"
         "examples:\n"

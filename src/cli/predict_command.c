@@ -215,11 +215,11 @@ static int run(const sh_arguments *arguments, void *values)
     teller t = {.given = given};
     for (size_t i = 0; i < count && count > 1; i++)
         if (strcmp(files[i], "-") == 0)
-            return sh_console_misuse("predict", "predict: '-', standard input, stands alone");
+            return sh_console_misuse("predict",
+                                     "predict: '-', standard input, must be the only file");
     given->options.run = arguments->positionals[0];
     if (access(given->options.run, F_OK) != 0)
-        return sh_console_misuse("predict", "predict: there is no run or file %.160s",
-                                 given->options.run);
+        return sh_console_misuse("predict", "predict: no run or file %.160s", given->options.run);
     if (given->json != NULL && sh_json_file_check(given->json) != SH_OK)
         return sh_console_fail("%s", sh_message());
     if (given->verbose)

@@ -205,7 +205,7 @@ static void event_text(sh_progress *progress, sh_line *line, const sh_event *eve
         add(line, "training on %s, %s an epoch", sh_quantity_count(&a, event->devices, "device"),
             sh_quantity_count(&b, event->epoch_steps, "step"));
         if (event->total_step > 0)
-            add(line, ", going on behind step %s", sh_quantity_whole(&a, event->total_step));
+            add(line, ", continuing after step %s", sh_quantity_whole(&a, event->total_step));
         add(line, "\n");
         return;
     case SH_EVENT_EPOCH:

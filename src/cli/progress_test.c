@@ -44,7 +44,7 @@ static void each_kind_of_event_has_its_line(void **state)
         {{.kind = SH_EVENT_STARTED, .devices = 1, .epoch_steps = 1875},
          "training on 1 device, 1,875 steps an epoch\n"},
         {{.kind = SH_EVENT_STARTED, .devices = 3, .epoch_steps = 100, .total_step = 1234},
-         "training on 3 devices, 100 steps an epoch, going on behind step 1,234\n"},
+         "training on 3 devices, 100 steps an epoch, continuing after step 1,234\n"},
         {{.kind = SH_EVENT_EPOCH,
           .epoch = 1,
           .epochs = 2,

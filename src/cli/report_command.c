@@ -73,7 +73,7 @@ const sh_command sh_report_command = {
     .summary = "reports on runs: tables, or a page with charts",
     .details = "Shows where the time went, on which device, and which device delayed the others. "
                "Several runs are\n"
-               "shown side by side. A page is one file that loads nothing from elsewhere.\n"
+               "shown side by side. A page is one file that loads nothing else.\n"
                "\n"
                "examples:\n"
                "  shoal report runs/a\n"

@@ -110,7 +110,7 @@ static bool print_devices(const sh_run_snapshot *s, FILE *out, unsigned width)
         char bar[BAR_CELLS + 1];
         sh_table_format(table, "%u %.16s", device->device, device->name);
         sh_table_add(table, !device->is_gone && isnan(device->share)
-                                ? "stands by"
+                                ? "on standby"
                                 : sh_quantity_percent(&figure, device->share, 1));
         sh_table_add(table, sh_quantity_rate(&figure, device->samples_per_second));
         draw_parts(bar, cells, device);

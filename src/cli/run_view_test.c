@@ -136,7 +136,7 @@ static void shows_who_stands_by(void **state)
     sh_run_device devices[3];
     const sh_run_snapshot s = sample_of_three(devices);
     devices[2].is_gone = false;
-    assert_non_null(strstr(printed(&s, (sh_run_view){0}), "2 pi?[2J  stands by          -  -"));
+    assert_non_null(strstr(printed(&s, (sh_run_view){0}), "2 pi?[2J  on standby          -  -"));
 }
 
 static void a_narrow_one_shows_what_matters(void **state)

@@ -105,7 +105,7 @@ const sh_command sh_runs_command = {
     .name = "runs",
     .usage = "[FOLDER] [options]",
     .summary = "lists trainings, finished and running; exports their records",
-    .details = "FOLDER contains runs, or is a run (default: runs). A run that ended without a "
+    .details = "FOLDER contains runs, or is a run (default: runs). A run without a "
                "record of its end is\n"
                "listed as killed.\n"
                "\n"

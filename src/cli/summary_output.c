@@ -137,7 +137,7 @@ void sh_summary_output_print(const sh_summary *summary, sh_run_end end, FILE *fi
     fprintf(file, "memory      %s MB at most on a device\n",
             sh_quantity_megabytes(&a, summary->peak_rss_bytes));
     if (summary->redone_steps > 0)
-        fprintf(file, "redone      %s, because a gradient outgrew its exponent\n",
+        fprintf(file, "redone      %s, because a gradient exceeded its exponent\n",
                 sh_quantity_count(&a, summary->redone_steps, "step"));
     if (summary->views > 1)
         fprintf(file, "views       %s\n", sh_quantity_whole(&a, summary->views));

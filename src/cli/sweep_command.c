@@ -84,7 +84,7 @@ static void show(void *context, const sh_sweep_event *event)
                  sh_quantity_rate(&a, trial->figures[SH_TRIAL_FIGURE_samples_per_second]),
                  sh_quantity_percent(&b, trial->figures[SH_TRIAL_FIGURE_val_accuracy], 2));
     else if (is_end)
-        snprintf(outcome, sizeof outcome, "broken off, ");
+        snprintf(outcome, sizeof outcome, "aborted, ");
     if (isfinite(event->left_seconds) && !(is_end && event->number == event->count))
         snprintf(left, sizeof left, ", about %s left",
                  sh_quantity_duration(&a, event->left_seconds));
@@ -178,7 +178,7 @@ static int conclude(const sweep_values *given, sh_status status, const sh_sweep_
         (json_int_t)result->waiting, "others", (json_int_t)result->others, "trials", trials);
     code = sh_command_write_json(given->json, json, code);
     if (status == SH_STOPPED && !given->quiet)
-        sh_console_note("stopped; the same command goes on");
+        sh_console_note("stopped; repeat the command to continue");
     return code;
 }
 
@@ -196,7 +196,7 @@ static int run(const sh_arguments *arguments, void *values)
     given->options.observer = show;
     given->options.context = given;
     sh_signals_catch(given->options.stop,
-                     given->quiet ? NULL : "\nbreaking the trial off; once more: at once\n",
+                     given->quiet ? NULL : "\naborting the trial; again: at once\n",
                      SH_SIGNALS_TOGETHER_MS);
     const sh_status status = sh_sweep(&given->options, &result);
     sh_signals_release();

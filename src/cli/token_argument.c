@@ -26,7 +26,7 @@ const char *sh_token_argument(char line[SH_TOKEN_LINE_BYTES], const char *argume
     token[strcspn(token, " \t\r\n")] = '\0';
     if (token[0] != '\0')
         return token;
-    (void)!sh_console_fail("no token on standard input: it is the line that begins with shoal:// "
-                           "and is printed by 'shoal train --listen'");
+    (void)!sh_console_fail("no token on standard input: the token is the line beginning with "
+                           "shoal:// that 'shoal train --listen' prints");
     return NULL;
 }

@@ -120,7 +120,7 @@ static int run(const sh_arguments *arguments, void *values)
     if (sh_runs_list(&list, NULL) != SH_OK)
         return sh_console_fail("no RUN is given, and %s", sh_message());
     const int code = list.count > 0 ? look(list.runs[0].folder, given)
-                                    : sh_console_fail("no RUN is given, and runs holds none");
+                                    : sh_console_fail("no RUN is given, and runs has none");
     sh_run_list_release(&list);
     return code;
 }

@@ -81,7 +81,7 @@ static int check(const train_values *given)
                                      asked->listen);
     } else if (asked->min_devices > devices) {
         return sh_console_misuse("train",
-                                 "--min-devices %u: more than the %u started here (--devices), and "
+                                 "--min-devices %u: more than the %u started here (--devices); "
                                  "without --listen no others can join",
                                  asked->min_devices, devices);
     }
@@ -109,7 +109,7 @@ static void print_idle(const sh_job *job, uint32_t devices)
         return;
     const uint32_t grain = job->batch_size / devices;
     const uint64_t batch = (uint64_t)job->grain * devices;
-    sh_console_note("            %s of %s will have nothing to do: a step has %llu grains",
+    sh_console_note("            %s of %s will be idle: a step has %llu grains",
                     sh_quantity_whole(&a, devices - grains),
                     sh_quantity_count(&b, devices, "device"), (unsigned long long)grains);
     if (grain > 0)
@@ -176,7 +176,8 @@ static _Noreturn void end_hung(const train_session *session, const sh_event *eve
     char text[SH_RUN_BYTES + 600];
     const bool resumable = event->total_step > 0 || atomic_load(&session->resumable);
     snprintf(text, sizeof text, "%.480s%s%s", event->text,
-             resumable ? "; go on with: shoal train --resume " : "", resumable ? session->run : "");
+             resumable ? "; continue with: shoal train --resume " : "",
+             resumable ? session->run : "");
     sh_signals_end(text);
 }
 
@@ -213,16 +214,16 @@ static int conclude(const train_session *session, sh_status status, const sh_sum
         return sh_console_fail("%s", sh_message());
     int code = SH_EXIT_DONE;
     if (status == SH_PEER_LOST)
-        code =
-            sh_console_fail("%s; go on with: shoal train --resume %s", sh_message(), summary->run);
+        code = sh_console_fail("%s; continue with: shoal train --resume %s", sh_message(),
+                               summary->run);
     if (status == SH_STOPPED)
         code = sh_signals_exit();
     if (status == SH_STOPPED && code == SH_EXIT_FAILURE && !session->output_lost)
-        sh_console_fail("a device asked to leave, so all stopped; go on with: shoal train "
-                        "--resume %s",
-                        summary->run);
+        sh_console_fail(
+            "a device asked to leave, so all stopped; continue with: shoal train --resume %s",
+            summary->run);
     else if (status == SH_STOPPED && !given->quiet)
-        sh_console_note("stopped; go on with: shoal train --resume %s", summary->run);
+        sh_console_note("stopped; continue with: shoal train --resume %s", summary->run);
     const sh_run_end end = status == SH_OK        ? SH_RUN_COMPLETE
                            : status == SH_STOPPED ? SH_RUN_STOPPED
                                                   : SH_RUN_DEVICE_LOST;
@@ -260,8 +261,8 @@ static bool write_trace(const train_session *session)
     const sh_export_options asked = {.run = session->run, .table = "trace", .path = path};
     if (sh_run_export(&asked) == SH_OK)
         return true;
-    sh_console_fail("--trace: %s; once it is mended: shoal runs %s --export trace -o FILE",
-                    sh_message(), session->run);
+    sh_console_fail("--trace: %s; once fixed: shoal runs %s --export trace -o FILE", sh_message(),
+                    session->run);
     return false;
 }
 
@@ -271,8 +272,7 @@ static int run(const sh_arguments *arguments, void *values)
     train_session session = {.given = given, .events = {-1}};
     sh_train_options *asked = &given->options;
     if (asked->batch_per_device > 0 && asked->given.batch_size)
-        return misuse("--batch-per-device with --batch-size: one of them decides; leave the other "
-                      "out");
+        return misuse("--batch-per-device with --batch-size: leave one of them out");
     if (arguments->positional_count < 2 && asked->resume == NULL)
         return misuse("train: needs MODEL DATA");
     if (arguments->positional_count == 1)
@@ -303,7 +303,7 @@ static int run(const sh_arguments *arguments, void *values)
     if (given->verbose)
         sh_log_set(0, sh_console_log, NULL);
     if (!sh_profile_level_of(&given->options.profile, silent ? NULL : getenv("SHOAL_PROFILE")))
-        return sh_console_fail("SHOAL_PROFILE: must be 0, 1 (operators) or 2 (and each node)");
+        return sh_console_fail("SHOAL_PROFILE: must be 0, 1 (operators) or 2 (also each node)");
     if (sh_stop_new(&given->options.stop) != SH_OK)
         return sh_console_fail("%s", sh_message());
     if (sh_event_stream_open(&session.events, given->events) != SH_OK)
@@ -313,7 +313,7 @@ static int run(const sh_arguments *arguments, void *values)
     given->options.context = &session;
     sh_signals_catch(given->options.stop,
                      given->quiet ? NULL
-                                  : "\nstopping at the next step, with a checkpoint; once more: at "
+                                  : "\nstopping at the next step, with a checkpoint; again: at "
                                     "once\n",
                      SH_SIGNALS_TOGETHER_MS);
     sh_summary summary = {0};
@@ -336,7 +336,7 @@ const sh_command sh_train_command = {
     .details =
         "MODEL is a built-in name with its parameters (see shoal models), or auto. With auto, the "
         "data\n"
-        "decide on the model and on options that are not given. --resume takes MODEL and DATA from "
+        "determine the model and options that are not given. --resume takes MODEL and DATA from "
         "the\n"
         "checkpoint.\n"
         "\nschedules (--schedule); epochs are complete ones:\n"

@@ -71,7 +71,7 @@ static sh_finding count_fault(sh_membership *membership, sh_roster_entry *one, c
         return SH_FINDING_END;
     }
     if (one->repairs.again)
-        snprintf(reason, sizeof reason, "it came back, and %s differs again at step %llu: " WRONG,
+        snprintf(reason, sizeof reason, "it rejoined, and %s differs again at step %llu: " WRONG,
                  what, steps);
     else
         snprintf(reason, sizeof reason, "%s differed %u times, last at step %llu: " WRONG, what,

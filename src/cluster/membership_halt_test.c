@@ -103,7 +103,7 @@ static void one_that_comes_back_is_put_out_at_its_first_fault(void **state)
     assert_int_equal(parts[3].notice.view, membership->now.number);
     differ_by_weights(3);
     assert_false(present[3]);
-    assert_non_null(strstr(refusal, "it came back, and its replica differs again"));
+    assert_non_null(strstr(refusal, "it rejoined, and its replica differs again"));
 }
 
 static void a_wrong_check_in_a_trailer_names_its_device(void **state)

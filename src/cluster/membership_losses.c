@@ -121,12 +121,12 @@ void sh_membership_fail_transfer(sh_membership *membership, sh_roster_entry *one
     one->failures++;
     if (one->device == 0 && one->failures >= SH_MEMBERSHIP_PATIENCE * SH_MEMBERSHIP_PATIENCE)
         sh_membership_end(membership, SH_ABORTED,
-                          "this device cannot take a replica from the others: check its network, "
-                          "and continue from the checkpoint with --resume");
+                          "this device cannot receive a replica from the others: check its "
+                          "network, and continue from the checkpoint with --resume");
     else if (one->device != 0 && one->failures >= SH_MEMBERSHIP_PATIENCE)
         sh_membership_lose(
             membership, one,
-            "it could not take a replica from the others in time: its connection is too slow",
+            "it could not receive a replica from the others in time: its connection is too slow",
             SH_FAREWELL_REFUSAL);
     else if (one->seated && membership->phase == SH_MEMBERSHIP_ENTERING)
         sh_membership_halt(membership);

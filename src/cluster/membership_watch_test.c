@@ -392,7 +392,7 @@ static void a_transfer_that_stands_still_begins_anew(void **state)
         assert_in_range(waited_ms, 5500, 6500); /* twice as long as that piece took */
     }
     assert_int_equal(refused, 1);
-    assert_non_null(strstr(refusal, "could not take a replica"));
+    assert_non_null(strstr(refusal, "could not receive a replica"));
 }
 
 int main(void)

@@ -29,7 +29,7 @@ sh_status sh_contents_read(const sh_dataset *dataset, uint32_t file, uint64_t of
                        file, contents->files);
     const sh_contents_file *f = &contents->file[file];
     if (offset > f->bytes || count > f->bytes - offset)
-        return sh_fail(SH_INVALID, "%s: byte %" PRIu64 " and %zu more do not lie in its %" PRIu64,
+        return sh_fail(SH_INVALID, "%s: byte %" PRIu64 " and %zu more are not within its %" PRIu64,
                        f->name, offset, count, f->bytes);
     return dataset->ops->fetch(dataset, file, offset, bytes, count);
 }

@@ -76,10 +76,10 @@ static void wild_ranges_are_refused(void **state)
     } cases[] = {
         {{4, 0, 1}, "no file number 4"},
         {{UINT32_MAX, 0, 1}, "no file number 4294967295"},
-        {{1, 1200 + 8, 1}, "do not lie in its 1208"},
-        {{1, 1200, 9}, "do not lie in its 1208"},
-        {{1, 0, UINT32_MAX}, "do not lie in its 1208"},
-        {{1, UINT64_MAX, 1}, "do not lie in its 1208"},
+        {{1, 1200 + 8, 1}, "are not within its 1208"},
+        {{1, 1200, 9}, "are not within its 1208"},
+        {{1, 0, UINT32_MAX}, "are not within its 1208"},
+        {{1, UINT64_MAX, 1}, "are not within its 1208"},
     };
     uint8_t byte;
     fixture s;

@@ -173,7 +173,7 @@ sh_status sh_mirror_put(sh_mirror *mirror, uint32_t block, const uint8_t *bytes,
 {
     const sh_status verified = block < mirror->manifest->blocks
                                    ? sh_manifest_verify(mirror->manifest, block, bytes, count)
-                                   : sh_fail(SH_CORRUPT, "block %u was not asked for: there are %u",
+                                   : sh_fail(SH_CORRUPT, "block %u was not requested: there are %u",
                                              block, mirror->manifest->blocks);
     if (verified != SH_OK) {
         pthread_mutex_lock(&mirror->lock);
@@ -391,7 +391,7 @@ static sh_status set_fetch(const sh_dataset *dataset, uint32_t file, uint64_t of
 {
     sh_mirror *mirror = (sh_mirror *)dataset;
     if (!sh_mirror_touch(mirror, file, offset, count))
-        return sh_fail(SH_NOT_FOUND, "byte %" PRIu64 " of %s is not here yet", offset,
+        return sh_fail(SH_NOT_FOUND, "byte %" PRIu64 " of %s has not arrived yet", offset,
                        dataset->contents->file[file].name);
     return sh_mirror_read(mirror, file, offset, bytes, count);
 }

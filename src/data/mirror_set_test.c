@@ -175,8 +175,8 @@ static void what_is_missing_is_not_provided_to_others(void **state)
     courier_open(&c, data);
     c.stands = true;
     assert_fails(sh_contents_read(c.set, 1, 70000, &byte, 1), SH_NOT_FOUND,
-                 "byte 70000 of validation.bin is not here yet");
-    assert_fails(sh_manifest_make(&none, c.set), SH_NOT_FOUND, "is not here yet");
+                 "byte 70000 of validation.bin has not arrived yet");
+    assert_fails(sh_manifest_make(&none, c.set), SH_NOT_FOUND, "has not arrived yet");
     while (bring(&c)) /* the failed read asked for it */
         ;
     assert_ok(sh_contents_read(c.set, 1, 70000, &byte, 1));

@@ -148,7 +148,7 @@ static void wrong_blocks_are_refused(void **state)
     assert_fails(sh_mirror_put(b.mirror, 3, bytes, count - 1), SH_CORRUPT, "instead of 65536");
     assert_fails(sh_mirror_put(b.mirror, 3, bytes, 0), SH_CORRUPT, "has 0 bytes instead of");
     assert_fails(sh_mirror_put(b.mirror, b.manifest->blocks, bytes, count), SH_CORRUPT,
-                 "was not asked for");
+                 "was not requested");
     assert_int_equal(sh_mirror_counted(b.mirror).refused, 5);
     assert_int_equal(sh_mirror_missing(b.mirror), b.manifest->blocks);
     assert_ok(sh_mirror_put(b.mirror, 3, bytes, count));

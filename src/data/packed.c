@@ -135,7 +135,7 @@ static sh_status add_to_digest(sh_source *source, const sh_trained *trained)
     const bool told = text != NULL;
     free(text);
     SH_TRY(sh_digest_finish(digest, source->digest));
-    return told ? SH_OK : sh_fail_memory(0, "what a model knows of its data");
+    return told ? SH_OK : sh_fail_memory(0, "a model's description of its data");
 }
 
 /* `*useless`: the file was no packed set, damaged, or of another user or version, and was

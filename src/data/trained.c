@@ -47,7 +47,7 @@ sh_status sh_trained_text(char **text, const sh_dataset *dataset)
     char *fresh = json == NULL ? NULL : json_dumps(json, JSON_COMPACT);
     json_decref(json);
     if (fresh == NULL)
-        return sh_fail_memory(4096, "what a model knows of its data");
+        return sh_fail_memory(4096, "a model's description of its data");
     if (strlen(fresh) > SH_TRAINED_BYTES_MOST) {
         free(fresh);
         fresh = NULL;
@@ -113,7 +113,7 @@ sh_status sh_trained_parse(sh_trained **trained, const char *text)
 {
     sh_trained *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
-        return sh_fail_memory(sizeof *fresh, "what a model knows of its data");
+        return sh_fail_memory(sizeof *fresh, "a model's description of its data");
     fresh->json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     if (fresh->json == NULL || !take(fresh)) {
         sh_trained_free(fresh);

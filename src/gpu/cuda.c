@@ -62,7 +62,7 @@ static sh_status judge(const cuda_gpu *gpu, CUresult result, const char *doing)
 /* Every operation begins with it, because the context belongs to a thread. */
 static sh_status enter(const cuda_gpu *gpu)
 {
-    return judge(gpu, gpu->cu.cuCtxSetCurrent(gpu->context), "turning to it");
+    return judge(gpu, gpu->cu.cuCtxSetCurrent(gpu->context), "making it current");
 }
 
 /* Devices */
@@ -75,9 +75,10 @@ static sh_status start_driver(cuda_calls *cu)
     const CUresult result = cu->cuInit(0);
     const char *forbidden = result == 0 ? NULL : sh_gpu_forbidden_file(files);
     if (forbidden != NULL)
-        return sh_fail(SH_PERMISSION,
-                       "this user may not read and write %s: is he in the groups video and render?",
-                       forbidden);
+        return sh_fail(
+            SH_PERMISSION,
+            "this user cannot read and write %s: add the user to the groups video and render",
+            forbidden);
     return sh_cuda_judge(result, "NVIDIA's driver", "its start");
 }
 
@@ -96,11 +97,11 @@ static void find_lack(char *text, size_t room, const cuda_calls *cu, CUdevice de
     const uint32_t minor = attribute(cu, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     text[0] = '\0';
     if (driver_version < DRIVER_MIN)
-        snprintf(text, room, "its driver is for CUDA %d.%d, and CUDA %d.%d is needed: update it",
+        snprintf(text, room, "its driver is for CUDA %d.%d, but CUDA %d.%d is needed: update it",
                  driver_version / 1000, driver_version % 1000 / 10, DRIVER_MIN / 1000,
                  DRIVER_MIN % 1000 / 10);
     else if (major * 10 + minor < CAPABILITY_MIN)
-        snprintf(text, room, "its compute capability is %u.%u, and %d.%d is needed", major, minor,
+        snprintf(text, room, "its compute capability is %u.%u, but %d.%d is needed", major, minor,
                  CAPABILITY_MIN / 10, CAPABILITY_MIN % 10);
     else if (attribute(cu, device, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE) == CU_COMPUTEMODE_PROHIBITED)
         snprintf(text, room, "its compute mode prohibits it: nvidia-smi -c DEFAULT");
@@ -214,7 +215,7 @@ static sh_status new_module(sh_gpu_module **out, sh_gpu *base, const sh_gpu_sour
     void *block;
     if (source->ptx == NULL)
         return sh_fail(SH_UNSUPPORTED,
-                       "GPU %s: this build has no kernels for CUDA (clang was not there)",
+                       "GPU %s: this build has no kernels for CUDA (clang was missing)",
                        base->description.name);
     SH_TRY(enter(gpu));
     SH_TRY(sh_block_new(&block, sizeof(cuda_module), "kernels of a GPU"));
@@ -246,7 +247,7 @@ static sh_status find_function(cuda_kernel *kernel, const cuda_gpu *gpu, CUmodul
     int items = 0;
     const CUresult result = gpu->cu.cuModuleGetFunction(&kernel->handle, module, name);
     if (result == CUDA_ERROR_NOT_FOUND)
-        return sh_fail(SH_NOT_FOUND, "GPU %s: there is no kernel '%s'", gpu->base.description.name,
+        return sh_fail(SH_NOT_FOUND, "GPU %s: has no kernel '%s'", gpu->base.description.name,
                        name);
     SH_TRY(judge(gpu, result, name));
     SH_TRY(judge(
@@ -288,7 +289,7 @@ static sh_status new_memory(sh_gpu_memory **out, sh_gpu *base, size_t bytes)
     SH_TRY(enter(gpu));
     SH_TRY(sh_block_new(&block, sizeof(cuda_memory), "a GPU's memory"));
     cuda_memory *memory = block;
-    snprintf(doing, sizeof doing, "taking %.1f MB of its memory", (double)bytes / 1e6);
+    snprintf(doing, sizeof doing, "allocating %.1f MB of its memory", (double)bytes / 1e6);
     const sh_status status =
         judge(gpu, gpu->cu.cuMemAlloc_v2(&memory->address, bytes == 0 ? 4 : bytes), doing);
     if (status != SH_OK)

@@ -50,29 +50,30 @@ enum {
 #define SH_CUDA_ERRORS(X)                                                                          \
     X(1, INVALID_VALUE, INTERNAL, "")                                                              \
     X(2, OUT_OF_MEMORY, NO_MEMORY, "its memory is exhausted")                                      \
-    X(34, STUB_LIBRARY, UNSUPPORTED, "libcuda.so.1 is the one for building, not the driver's")     \
-    X(46, DEVICE_UNAVAILABLE, IO, "another process has it for itself")                             \
+    X(34, STUB_LIBRARY, UNSUPPORTED, "libcuda.so.1 is the build stub, not the driver's")           \
+    X(46, DEVICE_UNAVAILABLE, IO, "another process uses it exclusively")                           \
     X(100, NO_DEVICE, NOT_FOUND, "the driver finds no GPU")                                        \
     X(200, INVALID_IMAGE, FORMAT, "")                                                              \
     X(209, NO_BINARY_FOR_GPU, UNSUPPORTED, "the kernels are for newer GPUs")                       \
-    X(214, ECC_UNCORRECTABLE, IO, "its memory has an error that it could not correct")             \
+    X(214, ECC_UNCORRECTABLE, IO, "its memory has an uncorrectable error")                         \
     X(218, INVALID_PTX, FORMAT, "")                                                                \
     X(221, JIT_COMPILER_NOT_FOUND, UNSUPPORTED,                                                    \
       "the driver's compiler is missing (libnvidia-ptxjitcompiler.so.1)")                          \
     X(222, UNSUPPORTED_PTX_VERSION, VERSION, "the driver is too old for the kernels: update it")   \
-    X(304, OPERATING_SYSTEM, PERMISSION, "the system refuses what the driver asks of it")          \
+    X(304, OPERATING_SYSTEM, PERMISSION, "the system refuses a request of the driver")             \
     X(500, NOT_FOUND, NOT_FOUND, "")                                                               \
-    X(700, ILLEGAL_ADDRESS, IO, "a kernel left its memory; the GPU is lost to this process")       \
-    X(701, LAUNCH_OUT_OF_RESOURCES, IO, "a kernel needs more than it has")                         \
-    X(702, LAUNCH_TIMEOUT, IO, "a kernel took too long; the GPU is lost to this process")          \
-    X(719, LAUNCH_FAILED, IO, "a kernel failed; the GPU is lost to this process")                  \
-    X(800, NOT_PERMITTED, PERMISSION, "this user may not use it")                                  \
+    X(700, ILLEGAL_ADDRESS, IO,                                                                    \
+      "a kernel accessed invalid memory; this process can no longer use the GPU")                  \
+    X(701, LAUNCH_OUT_OF_RESOURCES, IO, "a kernel needs more resources than it has")               \
+    X(702, LAUNCH_TIMEOUT, IO, "a kernel took too long; this process can no longer use the GPU")   \
+    X(719, LAUNCH_FAILED, IO, "a kernel failed; this process can no longer use the GPU")           \
+    X(800, NOT_PERMITTED, PERMISSION, "this user must not use it")                                 \
     X(802, SYSTEM_NOT_READY, IO, "the driver is not ready yet: is nvidia-fabricmanager running?")  \
     X(803, SYSTEM_DRIVER_MISMATCH, VERSION,                                                        \
       "libcuda.so.1 and the kernel's module are of different versions: restart after an update")   \
     X(804, COMPAT_NOT_SUPPORTED_ON_DEVICE, VERSION,                                                \
       "libcuda.so.1 is too new for this GPU's driver")                                             \
-    X(999, UNKNOWN, IO, "the driver does not say why")
+    X(999, UNKNOWN, IO, "the driver gives no reason")
 
 enum {
 #define SH_CUDA_NUMBER(number, name, status, meaning) CUDA_ERROR_##name = number,

@@ -72,8 +72,8 @@ static void what_a_gpu_lacks_is_said(void **state)
         int capability, version, compute_mode;
         const char *why_not;
     } cases[] = {
-        {61, 12020, 0, "its compute capability is 6.1, and 7.0 is needed"},
-        {72, 10020, 0, "its driver is for CUDA 10.2, and CUDA 11.0 is needed: update it"},
+        {61, 12020, 0, "its compute capability is 6.1, but 7.0 is needed"},
+        {72, 10020, 0, "its driver is for CUDA 10.2, but CUDA 11.0 is needed: update it"},
         {90, 13000, 2, "its compute mode prohibits it: nvidia-smi -c DEFAULT"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -100,8 +100,8 @@ static void a_driver_that_fails_says_why(void **state)
     } cases[] = {
         {100, "the driver finds no GPU; CUDA error 100, NO_DEVICE"},
         {803, "are of different versions: restart after an update"},
-        {34, "the one for building, not the driver's"},
-        {304, "the system refuses what the driver asks of it"},
+        {34, "the build stub, not the driver's"},
+        {304, "the system refuses a request of the driver"},
         {802, "is nvidia-fabricmanager running?"},
         {12345, "CUDA error 12345"},
     };
@@ -175,9 +175,9 @@ static void what_opening_fails_at_is_told(void **state)
     } cases[] = {
         {"cuDevicePrimaryCtxRetain", 2, SH_NO_MEMORY,
          "GPU Fake 10: opening it failed: its memory is exhausted; CUDA error 2, OUT_OF_MEMORY"},
-        {"cuDevicePrimaryCtxRetain", 800, SH_PERMISSION, "this user may not use it"},
-        {"cuDevicePrimaryCtxRetain", 46, SH_IO, "another process has it for itself"},
-        {"cuStreamCreate", 999, SH_IO, "opening its queue failed: the driver does not say why"},
+        {"cuDevicePrimaryCtxRetain", 800, SH_PERMISSION, "this user must not use it"},
+        {"cuDevicePrimaryCtxRetain", 46, SH_IO, "another process uses it exclusively"},
+        {"cuStreamCreate", 999, SH_IO, "opening its queue failed: the driver gives no reason"},
         {"cuDeviceGet", 101, SH_UNSUPPORTED,
          "GPU 0, of NVIDIA, is not used: NVIDIA's driver: finding it failed: CUDA error 101"},
     };
@@ -219,10 +219,11 @@ static void what_fails_at_work_is_told(void **state)
         int error;
         const char *part;
     } losses[] = {
-        {700, "GPU Fake 10: computing failed: a kernel left its memory; the GPU is lost"},
-        {702, "a kernel took too long; the GPU is lost to this process"},
-        {719, "a kernel failed; the GPU is lost to this process"},
-        {214, "its memory has an error that it could not correct"},
+        {700, "GPU Fake 10: computing failed: a kernel accessed invalid memory; this process can "
+              "no longer use the GPU"},
+        {702, "a kernel took too long; this process can no longer use the GPU"},
+        {719, "a kernel failed; this process can no longer use the GPU"},
+        {214, "its memory has an uncorrectable error"},
     };
     sh_gpu *gpu;
     sh_gpu_module *module;
@@ -231,12 +232,12 @@ static void what_fails_at_work_is_told(void **state)
     assert_ok(sh_gpu_open(&gpu, 0));
     assert_ok(sh_gpu_module_new(&module, gpu, &(sh_gpu_source){.ptx = ptx}));
     assert_fails(sh_gpu_kernel_get(&kernel, module, "subtract"), SH_NOT_FOUND,
-                 "there is no kernel 'subtract'");
+                 "has no kernel 'subtract'");
     assert_null(kernel);
     assert_ok(sh_gpu_kernel_get(&kernel, module, "add_scaled"));
     assert_ok(sh_gpu_memory_new(&memory, gpu, 1 << 19));
     assert_fails(sh_gpu_memory_new(&more, gpu, (1 << 19) + 1), SH_NO_MEMORY,
-                 "taking 0.5 MB of its memory failed: its memory is exhausted");
+                 "allocating 0.5 MB of its memory failed: its memory is exhausted");
     assert_null(more);
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
         fake->failing = "cuStreamSynchronize";
@@ -250,7 +251,7 @@ static void what_fails_at_work_is_told(void **state)
                                (sh_gpu_argument[]){sh_gpu_pointer(all), sh_gpu_pointer(all),
                                                    sh_gpu_f32(0), sh_gpu_u32(0)},
                                4),
-                 SH_IO, "add_scaled failed: a kernel needs more than it has");
+                 SH_IO, "add_scaled failed: a kernel needs more resources than it has");
     fake->failing = NULL;
     sh_gpu_memory_free(memory);
     sh_gpu_module_free(module);

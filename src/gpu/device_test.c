@@ -211,7 +211,7 @@ static void what_fails_is_told(void **state)
     assert_fails(sh_gpu_module_new(&broken, gpu, &(sh_gpu_source){.ptx = "only"}), SH_UNSUPPORTED,
                  "no kernels for OpenCL");
     assert_fails(sh_gpu_kernel_get(&kernel, module, "subtract"), SH_NOT_FOUND,
-                 "there is no kernel 'subtract'");
+                 "has no kernel 'subtract'");
     assert_fails(sh_gpu_memory_new(&memory, gpu, SIZE_MAX / 4 * 3), SH_NO_MEMORY,
                  sh_gpu_describe_open(gpu)->name);
     assert_null(broken);

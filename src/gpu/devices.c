@@ -96,11 +96,10 @@ sh_status sh_gpu_find(sh_gpu_place *place, uint32_t number)
     if (number < list->count)
         *place = list->places[number];
     else if (list->count == 0)
-        status =
-            sh_fail(SH_NOT_FOUND, "this machine has no GPU that can be used (%s)", list->reasons);
+        status = sh_fail(SH_NOT_FOUND, "this machine has no usable GPU (%s)", list->reasons);
     else
-        status = sh_fail(SH_NOT_FOUND, "there is no GPU %u: this machine has %u, from 0 on%s%s%s",
-                         number, list->count, list->reason_bytes == 0 ? "" : " (", list->reasons,
+        status = sh_fail(SH_NOT_FOUND, "no GPU %u: this machine has %u, from 0 on%s%s%s", number,
+                         list->count, list->reason_bytes == 0 ? "" : " (", list->reasons,
                          list->reason_bytes == 0 ? "" : ")");
     free(list);
     return status;

@@ -118,7 +118,7 @@ static const char *what_lacks(const opencl_calls *cl, cl_device_id device, const
     if (sscanf(version, "OpenCL %d.%d", &major, &minor) != 2 || major * 10 + minor < 12)
         return "its driver is older than OpenCL 1.2";
     if (number_of(cl, device, CL_DEVICE_AVAILABLE) == 0)
-        return "its driver says that it is not available now";
+        return "its driver says that it is unavailable";
     if (number_of(cl, device, CL_DEVICE_COMPILER_AVAILABLE) == 0)
         return "its driver has no compiler";
     if (number_of(cl, device, CL_DEVICE_ENDIAN_LITTLE) == 0)
@@ -197,7 +197,7 @@ static sh_status open_parts(opencl_gpu *gpu, uint32_t index)
     SH_TRY(sh_opencl_load(&gpu->cl));
     SH_TRY(find_devices(&gpu->cl, devices, &count));
     if (index >= count)
-        return sh_fail(SH_NOT_FOUND, "the GPU was there a moment ago");
+        return sh_fail(SH_NOT_FOUND, "the GPU disappeared");
     gpu->device = devices[index];
     describe(&gpu->base.description, &gpu->cl, gpu->device);
     gpu->context = gpu->cl.clCreateContext(NULL, 1, &gpu->device, NULL, NULL, &error);
@@ -295,7 +295,7 @@ static sh_status make_kernel(opencl_kernel *kernel, const opencl_module *module,
     cl_int error;
     kernel->handle = gpu->cl.clCreateKernel(module->program, name, &error);
     if (error == CL_INVALID_KERNEL_NAME)
-        return sh_fail(SH_NOT_FOUND, "GPU %s: there is no kernel '%s'", gpu->base.description.name,
+        return sh_fail(SH_NOT_FOUND, "GPU %s: has no kernel '%s'", gpu->base.description.name,
                        name);
     SH_TRY(judge(gpu, error, name));
     size_t items = 0;
@@ -341,7 +341,7 @@ static sh_status allocate(opencl_memory *memory, size_t bytes)
     const opencl_gpu *gpu = gpu_of(memory->base.gpu);
     char doing[64];
     cl_int error;
-    snprintf(doing, sizeof doing, "taking %.1f MB of its memory", (double)bytes / 1e6);
+    snprintf(doing, sizeof doing, "allocating %.1f MB of its memory", (double)bytes / 1e6);
     memory->buffer = gpu->cl.clCreateBuffer(gpu->context, CL_MEM_READ_WRITE, bytes == 0 ? 4 : bytes,
                                             NULL, &error);
     SH_TRY(judge(gpu, error, doing));
@@ -409,7 +409,7 @@ static sh_status find_buffer(cl_mem *buffer, sh_gpu_range range)
         cl_int error;
         cl_mem handle = gpu->cl.clCreateSubBuffer(memory->buffer, CL_MEM_READ_WRITE,
                                                   CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
-        SH_TRY(judge(gpu, error, "giving a kernel a range of its memory"));
+        SH_TRY(judge(gpu, error, "passing a memory range to a kernel"));
         *part = (sub_buffer){range.offset, range.bytes, handle};
         memory->part_count++;
     }

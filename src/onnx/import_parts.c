@@ -82,7 +82,7 @@ sh_status sh_import_slice(sh_onnx_use *use)
         const sh_onnx_range *range = &ranges[i];
         const bool whole = range->count == shape.dim[i] && range->step == 1;
         if (!whole && i == use->in[0]->batch)
-            return sh_fail(SH_UNSUPPORTED, "it takes some of the samples");
+            return sh_fail(SH_UNSUPPORTED, "it selects some of the samples");
         if (range->count == 0)
             return sh_fail(SH_UNSUPPORTED, "nothing is left of dimension %zu", i);
         if (range->count == 1 || range->step == 1)
@@ -229,7 +229,7 @@ static sh_status pick(sh_onnx_use *use, const sh_onnx_constant *which)
     const sh_shape shape = *sh_import_shape(use, x);
     SH_TRY(sh_onnx_axis(&axis, sh_onnx_node_integer(&use->node, "axis", 0), shape.rank));
     if (axis == use->in[0]->batch)
-        return sh_fail(SH_UNSUPPORTED, "it takes some of the samples");
+        return sh_fail(SH_UNSUPPORTED, "it selects some of the samples");
     for (size_t i = 0; i < which->count; i++) {
         SH_TRY(sh_onnx_axis(&index, which->cells[i].whole, shape.dim[axis]));
         SH_TRY(sh_import_take(&picked[i], use, x, axis, index, 1));

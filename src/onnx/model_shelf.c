@@ -30,7 +30,7 @@ static sh_status open_shelf(int *folder, char path[SH_CACHE_PATH])
     if (*folder < 0 && error == EPERM)
         return sh_fail(SH_REFUSED,
                        "%s/" FOLDER ": another user owns it or can write it: remove it, or make it "
-                                    "private with chown and chmod go-w",
+                       "private with chown and chmod go-w",
                        path);
     return *folder >= 0 ? SH_OK : sh_fail_errno(error, "%s/" FOLDER ": cannot be opened", path);
 }

@@ -517,7 +517,7 @@ static sh_status run(bench *b)
     SH_TRY(evaluate(b));
 
     if (save(b, path) != SH_OK) {
-        snprintf(note, sizeof note, "the figures are not kept: %s", sh_message());
+        snprintf(note, sizeof note, "the figures are not saved: %s", sh_message());
         tell(b, note);
     } else if (strlen(path) < sizeof result->file) {
         memcpy(result->file, path, strlen(path) + 1);

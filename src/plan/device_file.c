@@ -146,12 +146,12 @@ static sh_status from_json(sh_measurements *known, const json_t *json)
     if (!json_is_integer(version) || json_integer_value(version) != VERSION)
         return sh_fail(SH_VERSION, "was written by another version of shoal");
     if (json_object_size(json) != 6)
-        return sh_fail(SH_CORRUPT, "has other parts than it should");
+        return sh_fail(SH_CORRUPT, "has unexpected parts");
     if (!read_name(json_object_get(json, "variant"), known->variant, sizeof known->variant))
-        return sh_fail(SH_CORRUPT, "\"variant\" is no name");
+        return sh_fail(SH_CORRUPT, "\"variant\" is not a name");
     if (!read_number(json_object_get(json, "lanes"), 1, &lanes) || lanes > 4096 ||
         lanes != floor(lanes))
-        return sh_fail(SH_CORRUPT, "\"lanes\" is no number of lanes");
+        return sh_fail(SH_CORRUPT, "\"lanes\" is not a number of lanes");
     known->lanes = (uint32_t)lanes;
 
     const json_t *all = json_object_get(json, "rates");
@@ -161,14 +161,14 @@ static sh_status from_json(sh_measurements *known, const json_t *json)
         if (!json_is_array(pair) || json_array_size(pair) != 2 ||
             !read_number(json_array_get(pair, 0), 1, &rate->one) ||
             !read_number(json_array_get(pair, 1), 1, &rate->all))
-            return sh_fail(SH_CORRUPT, "\"rates\" has no good \"%s\"", rates[i].name);
+            return sh_fail(SH_CORRUPT, "\"rates\" has no valid \"%s\"", rates[i].name);
     }
     if (json_object_size(all) != sizeof rates / sizeof *rates)
-        return sh_fail(SH_CORRUPT, "\"rates\" has more than it should");
+        return sh_fail(SH_CORRUPT, "\"rates\" has unexpected members");
 
     const json_t *operations = json_object_get(json, "operations");
     if (!json_is_array(operations))
-        return sh_fail(SH_CORRUPT, "\"operations\" is no list");
+        return sh_fail(SH_CORRUPT, "\"operations\" is not a list");
     if (json_array_size(operations) > SH_MEASUREMENTS_MAX)
         return sh_fail(SH_CORRUPT, "\"operations\" has more than %d entries", SH_MEASUREMENTS_MAX);
     for (size_t i = 0; i < json_array_size(operations); i++) {

@@ -87,11 +87,11 @@ static void what_is_malformed_is_refused(void **state)
         {"{\"format\":\"shoal.device\"}", SH_VERSION, "another version"},
         {"{\"format\":\"shoal.device\",\"version\":1}", SH_VERSION, "another version"},
         {"{\"format\":\"shoal.device\",\"version\":2.0}", SH_VERSION, "another version"},
-        {"{\"format\":\"shoal.device\",\"version\":2}", SH_CORRUPT, "has other parts"},
-        {HEAD "}", SH_CORRUPT, "has other parts"},
-        {HEAD ",\"operations\":[],\"more\":1}", SH_CORRUPT, "has other parts"},
-        {HEAD ",\"operation\":[]}", SH_CORRUPT, "\"operations\" is no list"},
-        {HEAD ",\"operations\":{}}", SH_CORRUPT, "\"operations\" is no list"},
+        {"{\"format\":\"shoal.device\",\"version\":2}", SH_CORRUPT, "has unexpected parts"},
+        {HEAD "}", SH_CORRUPT, "has unexpected parts"},
+        {HEAD ",\"operations\":[],\"more\":1}", SH_CORRUPT, "has unexpected parts"},
+        {HEAD ",\"operation\":[]}", SH_CORRUPT, "\"operations\" is not a list"},
+        {HEAD ",\"operations\":{}}", SH_CORRUPT, "\"operations\" is not a list"},
         {HEAD ",\"operations\":[[]]}", SH_CORRUPT, "operation 0 is malformed"},
         {HEAD ",\"operations\":[[\"\",\"00000000000000ff\",1,1,1,1,1]]}", SH_CORRUPT,
          "operation 0"},
@@ -123,7 +123,7 @@ static void what_is_malformed_is_refused(void **state)
          SH_CORRUPT, "\"variant\""},
         {"{\"format\":\"shoal.device\",\"version\":2,\"variant\":\"x\",\"lanes\":1,\"rates\":{},"
          "\"operations\":[]}",
-         SH_CORRUPT, "\"rates\" has no good \"matrix\""},
+         SH_CORRUPT, "\"rates\" has no valid \"matrix\""},
         {HEAD ",\"lanes\":4,\"operations\":[]}", SH_CORRUPT, "is damaged at byte"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -16,7 +16,7 @@
 #define GFLOPS_MAX 1e6
 #define WATTS_MAX 1e5
 #define KNOWN                                                                                      \
-    "There is this, pi4, pi5, jetson-nano, orin-nano, agx-orin, or what it reaches, such as "      \
+    "Known are this, pi4, pi5, jetson-nano, orin-nano, agx-orin, or a speed, such as "             \
     "25gflops"
 
 /* Cores, GHz, float32 operations per cycle and core (a multiply-add is two), and watts under load.
@@ -194,7 +194,7 @@ sh_status sh_inventory_of_list(sh_inventory *inventory, const sh_device_list *li
     sh_inventory found = {.listed = true};
     const double mean = mean_flops(list);
     if (mean == 0)
-        return sh_fail(SH_NOT_FOUND, "--on: the speed of none of the devices is known; run shoal "
+        return sh_fail(SH_NOT_FOUND, "--on: the speed of all devices is unknown; run shoal "
                                      "bench on them, or list them while they compute");
     if (list->count > SH_DEVICES_MAX)
         return sh_fail(SH_INVALID, "--on: %zu devices: at most %d", list->count, SH_DEVICES_MAX);

@@ -137,11 +137,11 @@ static sh_status choose(sh_plan_result *result, const sh_outlook *asked, const s
         if (!(inventory->kind[k].watts > 0))
             return inventory->listed
                        ? sh_fail(SH_INVALID,
-                                 "--energy: the power of '%s' is not known: add \"power_watts\" to "
-                                 "it in the file of the list",
+                                 "--energy: the power of '%s' is unknown: add \"power_watts\" to "
+                                 "it in the file",
                                  inventory->kind[k].name)
                        : sh_fail(SH_INVALID,
-                                 "--energy: the power of '%s' is not known: say it, as %s/40w",
+                                 "--energy: the power of '%s' is unknown: give it, such as %s/40w",
                                  inventory->kind[k].name, inventory->kind[k].name);
     list_kinds(list, inventory, devices);
     const sh_thrift_aim aim = {.energy = asked->energy, .limit_s = asked->limit_s};
@@ -156,12 +156,11 @@ static void note_estimates(sh_plan_result *result, const sh_inventory *inventory
         if (inventory->kind[i].board)
             snprintf(result->on_note, sizeof result->on_note,
                      "the speed and power of a board are estimated: half of its processor's peak, "
-                     "and what it usually draws");
+                     "and its usual power");
     if (inventory->guessed > 0)
-        snprintf(
-            result->on_note, sizeof result->on_note,
-            "the speed of %u of the devices is not known: each counts as the mean of the others",
-            inventory->guessed);
+        snprintf(result->on_note, sizeof result->on_note,
+                 "the speed of %u of the devices is unknown: each counts as the mean of the others",
+                 inventory->guessed);
 }
 
 /* The ways with the grain of a row. */
@@ -197,7 +196,7 @@ sh_status sh_outlook_fill(sh_plan_result *result, const sh_outlook *asked)
     for (uint32_t i = 0; i < inventory->kinds && !result->timed; i++)
         if (inventory->kind[i].flops == 0)
             return sh_fail(SH_NOT_FOUND, "--on this: this device has not been measured; run shoal "
-                                         "bench, or say what it reaches, such as 25gflops");
+                                         "bench, or give its speed, such as 25gflops");
     result->points = calloc(inventory->devices, sizeof *result->points);
     result->ways = calloc(result->grain_count * WIRES * MULTIPLES, sizeof *result->ways);
     sh_curve *curve = malloc(sizeof *curve);

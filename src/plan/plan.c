@@ -319,7 +319,7 @@ static sh_status read_devices(planning *p, const sh_plan_options *options, const
     sh_strategy strategy;
     const bool several = options->on != NULL || options->devices != NULL;
     if (!several && (options->energy || options->deadline != NULL))
-        return sh_fail(SH_INVALID, "%s: say with --on which devices there are",
+        return sh_fail(SH_INVALID, "%s: name the devices with --on",
                        options->energy ? "--energy" : "--deadline");
     if (!several)
         return SH_OK;
@@ -359,7 +359,7 @@ static sh_status run(planning *p, const sh_plan_options *options)
     SH_TRY(read_devices(p, options, &job));
     SH_TRY(sh_lane_list_parse(&lanes, options->lanes));
     if (lanes.gpu_count > 0)
-        return sh_fail(SH_UNSUPPORTED, "--lanes %s: a plan knows no GPUs yet; leave gpu: out",
+        return sh_fail(SH_UNSUPPORTED, "--lanes %s: plans do not support GPUs yet; leave gpu: out",
                        options->lanes);
     SH_TRY(open_bench(p, &job));
     const sh_dataset_info *info = sh_pipeline_about(p->bench->pipeline);

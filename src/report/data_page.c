@@ -83,8 +83,8 @@ static void add_facts(sh_sheet *sheet, const json_t *found)
              whole(&a, sh_member_number(json_object_get(found, "blank_samples"), "count")));
     add_row(sheet, "blank", text);
     snprintf(text, sizeof text,
-             "%s; %s validation samples are also trained with, and %s have another "
-             "target than an equal sample",
+             "%s; %s validation samples are also trained with, and %s differ in target from an "
+             "equal sample",
              whole(&a, sh_member_number(same, "samples")),
              whole(&b, sh_member_number(same, "validation")),
              whole(&c, sh_member_number(same, "contradicting")));
@@ -168,7 +168,7 @@ static void add_targets(sh_sheet *sheet, const json_t *targets)
     if (json_array_size(targets) == 0)
         return;
     sh_sheet_heading(sheet, 2, "Targets");
-    sh_sheet_table(sheet, "What is to be predicted, over the training samples", "<>>>>", heads);
+    sh_sheet_table(sheet, "Targets, over the training samples", "<>>>>", heads);
     for (size_t i = 0; i < json_array_size(targets) && i < CLASSES_MOST; i++) {
         const json_t *one = json_array_get(targets, i);
         sh_sheet_cell(sheet, sh_utf8_clean(text, sizeof text, sh_member_text(one, "name")));
@@ -182,12 +182,11 @@ static void add_targets(sh_sheet *sheet, const json_t *targets)
 
 static void add_duplicates(sh_sheet *sheet, const json_t *pairs)
 {
-    static const char *const heads[] = {"sample", "is there again as"};
+    static const char *const heads[] = {"sample", "is repeated as"};
     if (json_array_size(pairs) == 0)
         return;
     sh_sheet_heading(sheet, 2, "Duplicates");
-    sh_sheet_table(sheet, "The first samples that are there twice, those of both splits first",
-                   "<<", heads);
+    sh_sheet_table(sheet, "The first duplicate samples, those in both splits first", "<<", heads);
     for (size_t i = 0; i < json_array_size(pairs); i++)
         for (size_t k = 0; k < 2; k++) {
             const char *place = json_string_value(json_array_get(json_array_get(pairs, i), k));
@@ -203,14 +202,13 @@ static void add_training(sh_sheet *sheet, const json_t *training)
     if (!json_is_object(training))
         return;
     sh_sheet_heading(sheet, 2, "Training");
-    snprintf(
-        text, sizeof text,
-        "shoal train auto would train %s. The network is given %s. The loss is %s; an epoch is "
-        "%s steps of %s samples, and there are %s epochs unless --epochs says otherwise.",
-        sh_member_text(training, "why"), sh_member_text(training, "inputs"),
-        sh_member_text(training, "loss"), whole(&a, sh_member_number(training, "epoch_steps")),
-        whole(&b, sh_member_number(training, "batch_size")),
-        whole(&c, sh_member_number(training, "epochs")));
+    snprintf(text, sizeof text,
+             "shoal train auto would train %s. The network is given %s. The loss is %s; an epoch "
+             "is %s steps of %s samples, and %s epochs are the default of --epochs.",
+             sh_member_text(training, "why"), sh_member_text(training, "inputs"),
+             sh_member_text(training, "loss"), whole(&a, sh_member_number(training, "epoch_steps")),
+             whole(&b, sh_member_number(training, "batch_size")),
+             whole(&c, sh_member_number(training, "epochs")));
     sh_sheet_paragraph(sheet, text);
 }
 
@@ -255,13 +253,12 @@ static sh_status write_samples(FILE *file, const void *context)
         return SH_OK;
     sh_sheet_heading(&sheet, 2, "Samples");
     sh_sheet_paragraph(
-        &sheet,
-        "How typical a sample is: its values are averaged over a grid of at most 256 cells "
-        "(images: "
-        "8 x 8 of each channel). The mean of the training samples of its class, or of all where "
-        "targets are no classes, is taken away, and each cell is divided by its standard deviation "
-        "over the training samples. The distance is the root mean square of these. Typical samples "
-        "have the least distance, an equal part of each class; odd ones have the largest.");
+        &sheet, "How typical a sample is: its values are averaged over a grid of at most 256 cells "
+                "(images: 8 x 8 of each channel). The mean of the training samples of its class, "
+                "or of all if targets are not classes, is subtracted, and each cell is divided by "
+                "its standard deviation over the training samples. The distance is the root mean "
+                "square of these. Typical samples have the smallest distance, with an equal part "
+                "of each class; odd ones have the largest.");
     add_examples(&sheet, "Typical", json_object_get(examples, "typical"));
     add_examples(&sheet, "Odd", json_object_get(examples, "odd"));
     return SH_OK;
@@ -274,7 +271,7 @@ sh_status sh_data_page(char **html, const char *json, const char *title)
     json_t *found = json_loads(json, 0, NULL);
     if (!json_is_object(found)) {
         json_decref(found);
-        return sh_fail(SH_FORMAT, "what was found in the data is no JSON object");
+        return sh_fail(SH_FORMAT, "the findings on the data are not a JSON object");
     }
     const sh_status status = sh_page_text(html, "data.html", parts, &(data_page){found, title});
     json_decref(found);

@@ -143,7 +143,7 @@ static void a_failure_leaves_the_file(void **state)
 {
     (void)state;
     scratch_write(path, "old", 3);
-    assert_fails(export("steps", SH_EXPORT_CSV), SH_NOT_FOUND, "/a: there is no such folder");
+    assert_fails(export("steps", SH_EXPORT_CSV), SH_NOT_FOUND, "/a: no such folder");
     history_make(root, "a",
                  "WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 2000) "
                  "INSERT INTO events SELECT i, NULL, 'number', i FROM n");

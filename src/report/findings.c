@@ -114,8 +114,8 @@ void sh_findings_summary(sh_sheet *sheet, const sh_subject *subjects, size_t cou
         sh_sheet_paragraph(sheet, text);
     }
     sh_sheet_table(sheet,
-                   "Accuracy is of the last validation, memory the most that one device held, CPU "
-                   "time, sent bytes and energy of all devices together",
+                   "Accuracy is from the last validation, memory is the peak of one device, CPU "
+                   "time, sent bytes and energy are totals of all devices",
                    "<<>>>>>>>>>", heads);
     for (size_t i = 0; i < count; i++) {
         const sh_subject *subject = &subjects[i];
@@ -158,7 +158,7 @@ static void add_devices(sh_sheet *sheet, const sh_run_digest *digest)
     static const char *const heads[] = {"device", "name",     "lanes",    "steps",
                                         "grains", "samples",  "CPU time", "memory",
                                         "sent",   "received", "energy",   "hottest"};
-    sh_sheet_table(sheet, "What each device did and took", "><>>>>>>>>>>", heads);
+    sh_sheet_table(sheet, "Work and resources of each device", "><>>>>>>>>>>", heads);
     for (size_t i = 0; i < digest->device_count; i++) {
         const sh_digest_device *device = &digest->devices[i];
         const sh_digest_figure *figures = device->figures;
@@ -193,8 +193,8 @@ static void add_split(sh_sheet *sheet, const sh_run_digest *digest)
             heads[used++] = sh_step_split_name(i);
         }
     sh_sheet_table(sheet,
-                   "Where a step's time goes, on average: wait is for the device that computed "
-                   "longest, network the rest of the exchange",
+                   "Where a step's time goes, on average: wait is for the slowest device, network "
+                   "is the rest of the exchange",
                    columns, heads);
     for (size_t i = 0; i < digest->device_count; i++) {
         const sh_digest_device *device = &digest->devices[i];
@@ -230,7 +230,7 @@ static void add_best(sh_sheet *sheet, const sh_run_digest *digest)
             best = &digest->epochs[i];
     if (best == NULL)
         return;
-    snprintf(text, sizeof text, "The least validation loss, %s, was behind epoch %.0f",
+    snprintf(text, sizeof text, "The lowest validation loss, %s, was after epoch %.0f",
              sh_quantity_of(&loss, best->val_loss, SH_UNIT_loss), best->epoch);
     sh_sheet_paragraph(sheet, text);
 }

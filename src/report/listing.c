@@ -52,15 +52,13 @@ sh_status sh_listing_open(sh_database **database, const char *folder)
 {
     char path[SH_PATH_BYTES];
     if (!sh_folder_exists(folder))
-        return sh_fail(SH_NOT_FOUND, "%s: there is no such folder; shoal runs lists the runs",
-                       folder);
+        return sh_fail(SH_NOT_FOUND, "%s: no such folder; shoal runs lists the runs", folder);
     if (!is_run(folder))
         return sh_fail(SH_NOT_FOUND, "%s: is not the folder of a run; shoal runs lists them",
                        folder);
     SH_TRY(sh_path_join(path, folder, SH_RUN_DATABASE));
     if (access(path, F_OK) != 0 && errno == ENOENT)
-        return sh_fail(SH_NOT_FOUND, "%s: has no " SH_RUN_DATABASE ": nothing was recorded of it",
-                       folder);
+        return sh_fail(SH_NOT_FOUND, "%s: has no " SH_RUN_DATABASE ": it has no record", folder);
     return sh_database_open(database, path, sh_schema_run(), SH_DATABASE_READ);
 }
 

@@ -41,7 +41,7 @@ static void lists_runs_newest_first(void **state)
         {"complete", SH_STATE_COMPLETE, "", 10},
         {"killed", SH_STATE_KILLED, "", 12},
         {"again", SH_STATE_STOPPED, "", 8},
-        {"bare", SH_STATE_UNREADABLE, "/bare: has no run.db: nothing was recorded of it", NAN},
+        {"bare", SH_STATE_UNREADABLE, "/bare: has no run.db: it has no record", NAN},
     };
     assert_int_equal(list.count, sizeof expected / sizeof *expected);
     for (size_t i = 0; i < list.count; i++) {
@@ -115,8 +115,7 @@ static void says_what_is_wrong(void **state)
     memset(text, 'x', sizeof text);
     assert_fails(sh_runs_list(&list, inside("none")), SH_NOT_FOUND, "/none: cannot list: No such");
     assert_int_equal(list.count, 7);
-    assert_fails(sh_listing_open(&database, inside("none")), SH_NOT_FOUND,
-                 "/none: there is no such folder");
+    assert_fails(sh_listing_open(&database, inside("none")), SH_NOT_FOUND, "/none: no such folder");
     assert_fails(sh_listing_open(&database, scratch_folder), SH_NOT_FOUND,
                  "is not the folder of a run");
 

@@ -187,7 +187,7 @@ static void leaves_the_snapshot_where_it_fails(void **state)
 {
     (void)state;
     sh_run_snapshot s = {.device_count = 7};
-    assert_fails(sh_run_look(&s, folder), SH_NOT_FOUND, "/a: there is no such folder");
+    assert_fails(sh_run_look(&s, folder), SH_NOT_FOUND, "/a: no such folder");
     history_make(root, "a", "");
     assert_fails(sh_run_look(&s, folder), SH_NOT_FOUND, "/a: ended before its training began");
     history_make(root, "a", HISTORY_RUN "DROP TABLE events");

@@ -64,7 +64,7 @@
       sets.push(epochs(run, before + 'validation', axis, run.epochs[validation], many + 1));
       if (runs.length === 1 && name === 'loss') {
         const thin = {borderWidth: 0, pointRadius: 0, backgroundColor: colour(0) + '33', pointHitRadius: 0};
-        sets.push(line('least to most of a point', run.points[axis], run.points.loss_most, 0, {...thin, fill: '+1'}));
+        sets.push(line('range within a point', run.points[axis], run.points.loss_most, 0, {...thin, fill: '+1'}));
         sets.push(line('', run.points[axis], run.points.loss_least, 0, thin));
       }
     });

@@ -33,8 +33,7 @@ sh_status sh_quality_file(json_t **quality, const char *folder, const char *name
     free(text);
     return *quality != NULL
                ? SH_OK
-               : sh_fail(SH_FORMAT, "%.200s: is not JSON; remove it to have a report without it",
-                         path);
+               : sh_fail(SH_FORMAT, "%.200s: is not JSON; remove it for a report without it", path);
 }
 
 static void add_name(sh_sheet *sheet, const json_t *one)

@@ -74,7 +74,7 @@ sh_status sh_report(const sh_report_options *options, char **text)
     const bool markdown = options->format == SH_REPORT_markdown;
     char *fresh, sweep[SH_PATH_BYTES];
     if (options->run_count == 0)
-        return sh_fail(SH_INVALID, "no run to report of");
+        return sh_fail(SH_INVALID, "no run to report on");
     if (options->run_count > 1 ||
         sh_path_join(sweep, options->runs[0], SH_SWEEP_DATABASE) != SH_OK ||
         access(sweep, F_OK) != 0)
@@ -83,8 +83,8 @@ sh_status sh_report(const sh_report_options *options, char **text)
         SH_TRY(sh_sweep_tables(&fresh, options->runs[0], markdown));
     else
         return sh_fail(SH_UNSUPPORTED,
-                       "%s is a sweep, which has tables as text or Markdown; shoal sweep --list "
-                       "--json has all figures",
+                       "%s is a sweep, reported as text or Markdown; shoal sweep --list --json has "
+                       "all figures",
                        options->runs[0]);
     if (options->output == NULL) {
         *text = fresh;

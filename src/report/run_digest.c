@@ -538,7 +538,7 @@ sh_status sh_run_digest_new(sh_run_digest **digest, const char *path)
         &reader, "SELECT model, data, job, parameters, steps, weights_hash, epoch_steps FROM run",
         take_run));
     if (reader.digest->job == NULL)
-        SH_TRY_DONE(sh_fail(SH_NOT_FOUND, "%s: no run has begun in it", file));
+        SH_TRY_DONE(sh_fail(SH_NOT_FOUND, "%s: no run has started in it", file));
     SH_TRY_DONE(MAKE_ROOM(&reader, reader.sessions, "SELECT count(*) FROM sessions"));
     SH_TRY_DONE(each(&reader, sessions_sql, take_session));
     SH_TRY_DONE(read_steps(&reader));

@@ -156,7 +156,7 @@ static void bears_what_is_missing(void **state)
     sh_run_digest *digest;
     assert_fails(sh_run_digest_new(&digest, folder), SH_NOT_FOUND, "run.db");
     run_sql("SELECT 1");
-    assert_fails(sh_run_digest_new(&digest, folder), SH_NOT_FOUND, "no run has begun in it");
+    assert_fails(sh_run_digest_new(&digest, folder), SH_NOT_FOUND, "no run has started in it");
     run_sql("INSERT INTO run VALUES ('m\x1b[2J', 'd', '{}', 1, 0, 0, 0, 1, NULL)");
     digest = digested();
     assert_string_equal(digest->model, "m?[2J");

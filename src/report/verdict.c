@@ -136,22 +136,22 @@ static bool is_throttled(const hearing *court, int index, char *why, size_t byte
     if (device->held_back > HELD_BACK)
         snprintf(
             why, bytes,
-            "firmware held its processor back for %.0f %% of the time, for heat or low voltage",
+            "firmware throttled its processor for %.0f %% of the time, for heat or low voltage",
             100 * device->held_back);
     else if (grows)
         snprintf(why, bytes,
-                 "a quota denied it %.0f %% of the processor time it wanted at first and %.0f %% "
-                 "in the end",
+                 "a quota denied it %.0f %% of the requested processor time at first and %.0f %% "
+                 "at the end",
                  100 * device->denied_early, 100 * device->denied_late);
     else if (alone)
-        snprintf(why, bytes, "a quota denied it %.0f %% of the processor time it wanted",
+        snprintf(why, bytes, "a quota denied it %.0f %% of the requested processor time",
                  100 * device->denied);
     else if (device->frequency_ratio < FREQUENCY_DROP)
         snprintf(why, bytes, "its clock ran at %.0f %% of its best%s",
                  100 * device->frequency_ratio, device->celsius > 75 ? ", and it was hot" : "");
     else if (device->denied > peers + DENIED_MORE)
         snprintf(why, bytes,
-                 "it has less of its processor: a quota denies it %.0f %% of what it wants, the "
+                 "it gets less processor time: a quota denies it %.0f %% of its request, the "
                  "others %.0f %%",
                  100 * device->denied, 100 * peers);
     return device->held_back > HELD_BACK || grows || alone ||
@@ -176,7 +176,7 @@ static void judge_speed(hearing *court, int index)
     const bool slower = ratio >= SLOWER, slowed = growth >= SLOWED;
     if (!slower && !slowed)
         return;
-    char why[160] = "its processor was not held back", speed[96], share[96] = "its share follows";
+    char why[160] = "its processor was not throttled", speed[96], share[96] = "its share follows";
     sh_cause cause = SH_CAUSE_compute;
     if (is_short_of_memory(device, why, sizeof why))
         cause = SH_CAUSE_memory;
@@ -186,10 +186,10 @@ static void judge_speed(hearing *court, int index)
     const double lead = device->computing_seconds - median(court, COMPUTING, index);
     const double cost = lead > 0 ? lead / device->step_seconds : 0;
     if (slower)
-        snprintf(speed, sizeof speed, "computes %.1fx slower a grain than the median of the others",
+        snprintf(speed, sizeof speed, "computes a grain %.1fx slower than the median of the others",
                  ratio);
     else
-        snprintf(speed, sizeof speed, "became %.1fx slower a grain in the course of the job",
+        snprintf(speed, sizeof speed, "became %.1fx slower a grain during the job",
                  value_of(device, GROWTH));
     if (cost >= COST_NOTABLE)
         snprintf(share, sizeof share, "the others wait for it %.0f %% of a step", 100 * cost);
@@ -261,11 +261,11 @@ static void judge_network(hearing *court)
 static void judge_idle(hearing *court, int index)
 {
     const double share = court->devices[index].network_seconds / court->devices[index].step_seconds;
-    find(court, SH_CAUSE_idle, index, share > 0 ? share : 0,
-         "%s computed nothing, and all that the others exchange went through it too: with "
-         "--devices-used auto it would stand by; more grains a step (--grain, --batch-size) would "
-         "use it",
-         court->devices[index].name);
+    find(
+        court, SH_CAUSE_idle, index, share > 0 ? share : 0,
+        "%s computed nothing, but all exchanges of the others went through it: with --devices-used "
+        "auto it would be on standby; more grains a step (--grain, --batch-size) would use it",
+        court->devices[index].name);
 }
 
 static void judge_wait(hearing *court, int index)
@@ -276,9 +276,8 @@ static void judge_wait(hearing *court, int index)
     if (value_of(device, WAIT) < WAIT_MUCH || !(faster >= SLOWER))
         return;
     find(court, SH_CAUSE_wait, index, 0,
-         "%s waits for the others %.0f %% of its time: it computes %.1fx faster a grain than "
-         "they and has %.1f grains a step; a larger share, or smaller grains, "
-         "would use it",
+         "%s waits for the others %.0f %% of its time: it computes a grain %.1fx faster than they "
+         "do and has %.1f grains a step; a larger share, or smaller grains, would use it",
          device->name, 100 * value_of(device, WAIT), faster, device->grains);
 }
 
@@ -293,21 +292,21 @@ static void sum_up(hearing *court, const sh_verdict_device *devices)
     if (court->steps <= 0)
         snprintf(text, bytes, "Not available: the run has no times of steps.");
     else if (court->count == 1)
-        snprintf(text, bytes, "One device: it computes %.0f %% of the time and waits for nobody.",
+        snprintf(text, bytes, "One device: it computes %.0f %% of the time and waits for none.",
                  100 * court->devices[0].computing_seconds / court->devices[0].step_seconds);
     else if (verdict->finding_count > 0 && verdict->findings[0].cause == SH_CAUSE_idle &&
              verdict->findings[0].cost >= COST_NOTABLE)
-        snprintf(text, bytes, "Slowed by what goes through %s, which computes nothing.",
+        snprintf(text, bytes, "Slowed by exchanges through %s, which computes nothing.",
                  devices[verdict->findings[0].device].name);
     else if (verdict->finding_count > 0 && verdict->findings[0].cost >= COST_NOTABLE)
-        snprintf(text, bytes, "Held up by %s (%s).",
-                 verdict->findings[0].device < 0 ? "what all devices share"
+        snprintf(text, bytes, "Delayed by %s (%s).",
+                 verdict->findings[0].device < 0 ? "a shared resource"
                                                  : devices[verdict->findings[0].device].name,
                  sh_cause_name(verdict->findings[0].cause));
     else if (wait >= WAIT_MUCH)
         snprintf(text, bytes,
-                 "No device holds the others up all the time, but they wait for each other in "
-                 "turns: %.0f %% of a step.",
+                 "No single device delays the others, but they wait for each other in turn: %.0f "
+                 "%% of a step.",
                  100 * wait);
     else
         snprintf(text, bytes,

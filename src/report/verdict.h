@@ -22,12 +22,12 @@
 
 /* Name, meaning. */
 #define SH_CAUSE_MAP(X)                                                                            \
-    X(compute, "it computes longer than its peers, and nothing holds it back")                     \
-    X(throttled, "a quota, heat or low voltage holds its processor back")                          \
+    X(compute, "it computes longer than its peers, without throttling")                            \
+    X(throttled, "a quota, heat or low voltage throttles its processor")                           \
     X(memory, "its memory is short")                                                               \
     X(network, "sums wait for a link")                                                             \
     X(wait, "it waits for the others: its share is too small")                                     \
-    X(idle, "it computes nothing, and passes on what the others exchange")
+    X(idle, "it computes nothing, and forwards what the others exchange")
 
 typedef enum sh_cause {
 #define SH_CAUSE_ENUM(name, what) SH_CAUSE_##name,

@@ -118,7 +118,7 @@ sh_status sh_eval_page(char **html, const char *pictures, const char *title)
     json_t *worst = json_loads(pictures, 0, NULL);
     if (!json_is_object(worst)) {
         json_decref(worst);
-        return sh_fail(SH_FORMAT, "what was found of the worst samples is no JSON object");
+        return sh_fail(SH_FORMAT, "the findings on the worst samples are not a JSON object");
     }
     const sh_status status = sh_page_text(html, "data.html", parts, &(worst_page){worst, title});
     json_decref(worst);

@@ -78,7 +78,7 @@ sh_status sh_file_writer_open(sh_file_writer **writer, const char *path)
             SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot create", path));
     }
     status = sh_fail(SH_LIMIT,
-                     "%s: %d temporaries (" SH_TEMPORARY_MARK "...) lie beside it: remove them",
+                     "%s: %d temporaries (" SH_TEMPORARY_MARK "...) are beside it: remove them",
                      path, TEMPORARY_TRIES);
 done:
     free(fresh);

@@ -182,7 +182,7 @@ static sh_status parse_tensor(entry *tensor, const json_t *about)
         !whole_number(json_array_get(offsets, 1), &tensor->end))
         return sh_fail(SH_FORMAT, "data_offsets is not two whole numbers");
     if (tensor->begin > tensor->end)
-        return sh_fail(SH_FORMAT, "data_offsets go back, from %" PRIu64 " to %" PRIu64,
+        return sh_fail(SH_FORMAT, "data_offsets decrease, from %" PRIu64 " to %" PRIu64,
                        tensor->begin, tensor->end);
     if (json_object_size(about) != 3)
         return sh_fail(SH_FORMAT, "has a field besides dtype, shape, data_offsets");
@@ -517,7 +517,7 @@ sh_status sh_safetensors_load(const sh_safetensors *file, const char *name, cons
     SH_TRY(sh_safetensors_type(&found, file, index));
     char shown[SHOWN_BYTES], has[SH_SHAPE_TEXT], wants[SH_SHAPE_TEXT];
     if (!sh_type_equal(&found, type))
-        return sh_fail(SH_MISMATCH, "%s: tensor \"%s\" is %s %s, the model wants %s %s", file->path,
+        return sh_fail(SH_MISMATCH, "%s: tensor \"%s\" is %s %s, the model needs %s %s", file->path,
                        show(name, shown), sh_dtype_text(found.dtype),
                        sh_shape_print(&found.shape, has), sh_dtype_text(type->dtype),
                        sh_shape_print(&type->shape, wants));

@@ -122,8 +122,8 @@ static void says_what_does_not_fit(void **state)
     assert_int_equal(index, 99);
     const sh_type flat = {SH_F32, {1, {2}}}, whole = {SH_I32, {2, {2, 1}}};
     assert_fails(sh_safetensors_load(file, "w", &flat, f), SH_MISMATCH,
-                 "m: tensor \"w\" is F32 2x1, the model wants F32 2");
-    assert_fails(sh_safetensors_load(file, "w", &whole, f), SH_MISMATCH, "wants I32 2x1");
+                 "m: tensor \"w\" is F32 2x1, the model needs F32 2");
+    assert_fails(sh_safetensors_load(file, "w", &whole, f), SH_MISMATCH, "needs I32 2x1");
     assert_fails(sh_safetensors_load(file, "v", &whole, f), SH_NOT_FOUND, "no tensor \"v\"");
     assert_fails(sh_safetensors_read(file, 0, f, 16), SH_MISMATCH, "has 8 bytes, not 16");
     sh_safetensors_close(file);
@@ -257,7 +257,7 @@ static const struct malformed {
     {T("\"F32\"", "[1]", "[0,4,8]"), SH_FORMAT, "data_offsets is not two whole numbers"},
     {T("\"F32\"", "[1]", "[-4,0]"), SH_FORMAT, "data_offsets is not two whole numbers"},
     {T("\"F32\"", "[1]", "[0,4.0]"), SH_FORMAT, "data_offsets is not two whole numbers"},
-    {T("\"F32\"", "[1]", "[4,0]"), SH_FORMAT, "data_offsets go back, from 4 to 0"},
+    {T("\"F32\"", "[1]", "[4,0]"), SH_FORMAT, "data_offsets decrease, from 4 to 0"},
     {T("\"F32\"", "[2]", "[0,4]"), SH_FORMAT, "need 8 bytes, data_offsets hold 4"},
     {T("\"U8\"", "[1]", "[0,4]"), SH_FORMAT, "need 1 bytes, data_offsets hold 4"},
     {T("\"F32\"", "[0]", "[0,4]"), SH_FORMAT, "need 0 bytes, data_offsets hold 4"},

@@ -214,7 +214,7 @@ static sh_status add_value(reader *self, axis *to, const yaml_node_t *node, cons
 {
     for (size_t i = 0; i < to->count; i++)
         if (are_equal(to->values[i], value))
-            return fail_at(self, node->start_mark, "%.200s stands here twice",
+            return fail_at(self, node->start_mark, "%.200s is here twice",
                            value == NULL ? "null" : value);
     if (to->count == SH_STUDY_VALUES_MAX)
         return sh_fail(SH_LIMIT, "%s:%zu: more than %d values", self->path,
@@ -249,7 +249,7 @@ static sh_status add_scalar(reader *self, axis *to, sh_setting setting, const ya
         return SH_OK;
     }
     if (!value_of(kind, text, value))
-        return fail_at(self, node->start_mark, "'%s' must be %s, and not '%.200s'",
+        return fail_at(self, node->start_mark, "'%s' must be %s, not '%.200s'",
                        sh_setting_name(setting), expected[kind], text);
     const bool no = kind == FLAG && strcmp(value, "false") == 0; /* as if not in the file */
     return add_value(self, to, node, no ? NULL : value);
@@ -294,20 +294,20 @@ static sh_status read_pair(reader *self, const yaml_node_pair_t *pair, const fie
     char text[SH_STUDY_TEXT_BYTES];
     const yaml_node_t *key = node_of(self, pair->key);
     if (text_of(key, text) == NULL)
-        return fail_at(self, key->start_mark, "a name must stand here");
+        return fail_at(self, key->start_mark, "a name must be here");
     sh_suggestion meant = {.typed = text};
     for (const field *each = fields; each->name != NULL; each++) {
         sh_suggestion_offer(&meant, each->name);
         if (strcmp(each->name, text) != 0)
             continue;
         if (*each->node != NULL)
-            return fail_at(self, key->start_mark, "'%s' stands here twice", text);
+            return fail_at(self, key->start_mark, "'%s' is here twice", text);
         *each->node = node_of(self, pair->value);
         return SH_OK;
     }
     const int setting = axes == NULL ? -1 : setting_of(text);
     if (setting >= 0 && seen[setting])
-        return fail_at(self, key->start_mark, "'%s' stands here twice", text);
+        return fail_at(self, key->start_mark, "'%s' is here twice", text);
     if (setting >= 0) {
         seen[setting] = true;
         return read_axis(self, &axes[setting], (sh_setting)setting, node_of(self, pair->value));
@@ -315,9 +315,9 @@ static sh_status read_pair(reader *self, const yaml_node_pair_t *pair, const fie
     for (int i = 0; axes != NULL && i < SH_SETTING_COUNT; i++)
         sh_suggestion_offer(&meant, sh_setting_name((sh_setting)i));
     if (meant.name == NULL)
-        return fail_at(self, key->start_mark,
-                       "'%.100s' is not known here: shoal sweep --help says what is", text);
-    return fail_at(self, key->start_mark, "'%.100s' is not known here; did you mean '%s'?", text,
+        return fail_at(self, key->start_mark, "'%.100s' is unknown here: see shoal sweep --help",
+                       text);
+    return fail_at(self, key->start_mark, "'%.100s' is unknown here; did you mean '%s'?", text,
                    meant.name);
 }
 
@@ -370,7 +370,7 @@ static sh_status apply_rule(reader *self, const yaml_node_t *node, size_t first)
             self->trials[kept++] = self->trials[i];
     }
     if (kept == self->study.trial_count)
-        return fail_at(self, node->start_mark, "this rule of 'exclude' takes no trial away");
+        return fail_at(self, node->start_mark, "this rule of 'exclude' removes no trial");
     self->study.trial_count = kept;
     return SH_OK;
 }
@@ -404,8 +404,7 @@ static sh_status add_trials(reader *self, const block *from, const yaml_node_t *
         if (trial->settings[SH_SETTING_batch_size] != NULL &&
             trial->settings[SH_SETTING_batch_per_device] != NULL)
             return fail_at(self, node->start_mark,
-                           "'batch-size' and 'batch-per-device': one of them decides; set the "
-                           "other to null");
+                           "'batch-size' and 'batch-per-device': set one of them to null");
     }
     self->study.trial_count += count;
     if (from->rules != NULL) {
@@ -441,7 +440,7 @@ static sh_status read_document(reader *self)
     const yaml_node_t *root = yaml_document_get_root_node(&self->document);
     self->study.name = "";
     if (root == NULL)
-        return sh_fail(SH_FORMAT, "%s: is empty: shoal sweep --help has the form of a study",
+        return sh_fail(SH_FORMAT, "%s: is empty: shoal sweep --help shows the form of a study",
                        self->path);
     SH_TRY(read_mapping(self, root, "a study", fields, NULL));
     if (name != NULL)
@@ -469,7 +468,7 @@ static sh_status read_document(reader *self)
         SH_TRY(add_trials(self, &self->own, node));
     }
     if (self->study.trial_count == 0)
-        return fail_at(self, blocks->start_mark, "no trial is left");
+        return fail_at(self, blocks->start_mark, "no trial remains");
     return SH_OK;
 }
 

@@ -215,7 +215,7 @@ static sh_status run_trial(sweep *self)
         self->left_seconds = forecast(self);
     }
     if (sh_trials_save(self->trials, trial, self->begun) != SH_OK && status == SH_OK)
-        return sh_fail_in(SH_IO, "keeping what came of a trial");
+        return sh_fail_in(SH_IO, "saving a trial's results");
     tell(self, SH_SWEEP_END, seconds);
     return status;
 }
@@ -251,7 +251,7 @@ static sh_status do_all(sweep *self)
             continue;
         if (sh_study_trial_is_lab(trial->settings) && geteuid() != 0)
             return sh_fail(SH_PERMISSION,
-                           "'cpu', 'link', 'delay' and 'ram' are the lab's, which needs root for "
+                           "'cpu', 'link', 'delay' and 'ram' need the lab, which needs root for "
                            "namespaces and quotas: run it with sudo, or leave them out");
         SH_TRY(sh_trial_command_make(&command, trial->settings, &place));
         sh_trial_command_release(&command);
@@ -326,7 +326,7 @@ sh_status sh_sweep(const sh_sweep_options *options, sh_sweep_result *result)
                            ? snprintf(made.folder, SH_RUN_BYTES, "%s", options->folder)
                            : snprintf(made.folder, SH_RUN_BYTES, "runs/%.*s", letters, name);
     if (length >= SH_RUN_BYTES)
-        SH_TRY_DONE(sh_fail(SH_LIMIT, "%s: too long a path", options->folder));
+        SH_TRY_DONE(sh_fail(SH_LIMIT, "%s: the path is too long", options->folder));
     SH_TRY_DONE(sh_study_read(&study, options->file));
     self->study = study;
     made.inside = study;

@@ -174,7 +174,7 @@ static void prints_tables(void **state)
     assert_non_null(strstr(text, "\nb, digits\n\n"));
     free(text);
     asked.format = SH_REPORT_html;
-    assert_fails(sh_report(&asked, &text), SH_UNSUPPORTED, "is a sweep, which has tables as text");
+    assert_fails(sh_report(&asked, &text), SH_UNSUPPORTED, "is a sweep, reported as text");
 }
 
 static void refuses_before_it_begins(void **state)
@@ -184,7 +184,7 @@ static void refuses_before_it_begins(void **state)
     sh_sweep_options options = options_for(STUDY("a") "\nlab: nowhere");
     assert_fails(sh_sweep(&options, &result), SH_NOT_FOUND, "nowhere: is not the lab's program");
     options = options_for("blocks: [{model: a, data: digits}, {model: b, data: $SHOAL_TEST_NONE}]");
-    assert_fails(sh_sweep(&options, &result), SH_NOT_FOUND, "$SHOAL_TEST_NONE: there is no such");
+    assert_fails(sh_sweep(&options, &result), SH_NOT_FOUND, "$SHOAL_TEST_NONE: no such");
     options.only = "colour=red";
     assert_fails(sh_sweep(&options, &result), SH_INVALID, "colour=red");
     options = options_for("blocks: 3");

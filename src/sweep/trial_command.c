@@ -40,10 +40,10 @@ static sh_status expand(char out[TEXT_BYTES], const char *setting, const char *t
         snprintf(name, sizeof name, "%.*s", letters > 0 ? (int)letters : 1,
                  text + (letters > 0 ? 1 : 0));
         if (letters > 0 && (value = getenv(name)) == NULL)
-            return sh_fail(SH_NOT_FOUND,
-                           "'%s': $%s: there is no such environment variable: set it, or write $$ "
-                           "for the sign itself",
-                           setting, name);
+            return sh_fail(
+                SH_NOT_FOUND,
+                "'%s': $%s: no such environment variable: set it, or write $$ for the sign itself",
+                setting, name);
         text += letters > 0 ? letters + 1 : text[0] == '$' && text[1] == '$' ? 2 : 1;
         length += (size_t)snprintf(out + length, TEXT_BYTES - length, "%s", value);
         if (length >= TEXT_BYTES)
@@ -181,9 +181,8 @@ sh_status sh_trial_command_make(sh_trial_command *command,
     SH_TRY_DONE(begin(&self));
     if (lab && place->lab == NULL)
         SH_TRY_DONE(sh_fail(SH_NOT_FOUND,
-                            "'cpu', 'link', 'delay' and 'ram' need the lab, and there is "
-                            "none: name its program with 'lab: PATH' in the study, or "
-                            "with SHOAL_LAB"));
+                            "'cpu', 'link', 'delay' and 'ram' need the lab, which is missing: name "
+                            "its program with 'lab: PATH' in the study, or with SHOAL_LAB"));
     SH_TRY_DONE(sh_path_join(path, place->folder, lab ? SH_TRIAL_LAB_FILE : "run"));
     SH_TRY_DONE(sh_path_join(summary, place->folder, SH_TRIAL_SUMMARY));
     const char *const of_lab[] = {place->lab, "run",         path,        "--quiet",

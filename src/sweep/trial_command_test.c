@@ -92,11 +92,11 @@ static void refuses_what_it_cannot_do(void **state)
     const char *settings[SH_SETTING_COUNT] = {
         [SH_SETTING_model] = "lenet", [SH_SETTING_data] = "$SHOAL_TEST_NOWHERE/x"};
     assert_fails(sh_trial_command_make(&command, settings, &place), SH_NOT_FOUND,
-                 "'data': $SHOAL_TEST_NOWHERE: there is no such environment variable: set it");
+                 "'data': $SHOAL_TEST_NOWHERE: no such environment variable: set it");
     settings[SH_SETTING_data] = "digits";
     settings[SH_SETTING_cpu] = "1";
     assert_fails(sh_trial_command_make(&command, settings, &(sh_trial_place){"f", "/p", NULL}),
-                 SH_NOT_FOUND, "need the lab, and there is none: name its program");
+                 SH_NOT_FOUND, "need the lab, which is missing: name its program");
 }
 
 int main(void)

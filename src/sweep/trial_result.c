@@ -51,7 +51,7 @@ static double number_of(const json_t *object, const char *key)
 static void take_last_words(sh_trial *trial, const char *folder, int exit_status)
 {
     char path[SH_PATH_BYTES], *text = NULL, *rest;
-    const char *words = "it said nothing";
+    const char *words = "it printed nothing";
     if (sh_path_join(path, folder, SH_TRIAL_LOG) == SH_OK &&
         sh_file_read(&text, NULL, path, LOG_BYTES_MAX) == SH_OK)
         for (const char *line = strtok_r(text, "\r\n", &rest); line != NULL;

@@ -59,7 +59,7 @@ static void says_why_a_trial_failed(void **state)
          "the training ended: stopped"},
         {"{}", "so far so good\nshoal: no such file\ntry: shoal help train\n\n", 2,
          "exit status 2: no such file"},
-        {"{}", "", 137, "exit status 137: it said nothing"},
+        {"{}", "", 137, "exit status 137: it printed nothing"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sh_trial trial = {.state = SH_TRIAL_RUNNING};

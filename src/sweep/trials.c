@@ -41,7 +41,7 @@ sh_status sh_trials_open(sh_trials **trials, const char *folder, sh_database_mod
             SH_TRY_DONE(errno != EWOULDBLOCK
                             ? sh_fail_errno(errno, "%s: cannot be locked", path)
                             : sh_fail(SH_REFUSED,
-                                      "%s: another sweep is at work there: wait for its end, or "
+                                      "%s: another sweep is running there: wait for its end, or "
                                       "name another folder with --run",
                                       folder));
     }

@@ -164,7 +164,7 @@ static void lets_one_sweep_in_at_a_time(void **state)
     assert_fails(sh_trials_open(&other, folder, SH_DATABASE_READ), SH_NOT_FOUND, "sweep.db");
     trials = opened(ONE);
     assert_fails(sh_trials_open(&other, folder, SH_DATABASE_WRITE), SH_REFUSED,
-                 "another sweep is at work there");
+                 "another sweep is running there");
     assert_ok(sh_trials_open(&other, folder, SH_DATABASE_READ));
     sh_trials_close(other);
     sh_trials_close(trials);

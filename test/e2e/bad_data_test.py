@@ -583,11 +583,11 @@ class Packing(BadData):
     def test_a_folder_that_changes(self):
         self.put_photos(count=100)
         for change, message in (
-                (lambda: self.put("p/a/new.jpg", PHOTO), "p/a/new.jpg came while the folder was packed; try again when it is "
+                (lambda: self.put("p/a/new.jpg", PHOTO), "p/a/new.jpg appeared while the folder was packed; try again when it is "
                  "complete"),
                 (lambda: self.put("p/a/0.jpg", fixtures.jpeg(8, 8)), "p/a/0.jpg changed while the folder was packed; try "
                  "again when it is complete"),
-                (lambda: os.unlink(self.path("p", "b", "7.jpg")), "p/b/7.jpg went while the folder was packed; try again "
+                (lambda: os.unlink(self.path("p", "b", "7.jpg")), "p/b/7.jpg disappeared while the folder was packed; try again "
                  "when it is complete"),
                 (lambda: shutil.rmtree(self.path("p")), "the folder changed while it was packed: p: cannot open the data "
                  "folder: No such file or directory")):

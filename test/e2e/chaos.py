@@ -47,7 +47,7 @@ FAULTS = {"hangs": "a computing thread that is stopped", "trickles": "a link tha
           "full": "a full disk; needs root"}
 # Why one may end that was cut off, while it joined or for longer than it looks for the job.
 CUT_OFF = "|".join((LOST, "could not reach", "did not answer the handshake", "its link ", "the connection ended",
-                    "the connection is cut", "could not take a replica"))
+                    "the connection is cut", "could not receive a replica"))
 
 
 def is_stopped(pid):

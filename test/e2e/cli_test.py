@@ -36,7 +36,7 @@ usage: shoal COMMAND [arguments]
   sweep STUDY.yaml [options]      runs the trainings of a study, one after another
   runs [FOLDER] [options]         lists trainings, finished and running; exports their records
   top [RUN] [options]             shows a running training: progress, devices, where time goes
-  hand-over RUN [--to NAME]       has another device coordinate a running training
+  hand-over RUN [--to NAME]       makes another device coordinate a running training
   models [MODEL] [options]        lists the built-in models, or describes one
   version [--json FILE]           shows the version, the compiler, and optional parts
   help [COMMAND|exit-codes]       shows how a command is used
@@ -46,18 +46,18 @@ examples:
   shoal train lenet mnist:DIR --listen :7700     prints a token for other devices
   shoal join 'shoal://...'                       on each of them
 
-'shoal help COMMAND' has its options, 'shoal help exit-codes' what the program returns.
+'shoal help COMMAND' shows its options, 'shoal help exit-codes' the exit codes.
 """
 
 EXIT_CODES = """\
 exit codes:
     0  done
-    1  failure; standard error says why, and what to do where that is known
-    2  wrong use: an option, a value or a command that does not exist
-  129  stopped by SIGHUP, as when a terminal is closed, in the same way as by SIGTERM
+    1  failure; standard error says why and, if known, what to do
+    2  wrong usage: an option, a value or a command that does not exist
+  129  stopped by SIGHUP, such as when a terminal closes, in the same way as by SIGTERM
   130  stopped by Ctrl-C (SIGINT), after leaving gracefully with a checkpoint
   143  stopped by SIGTERM, in the same way
-A second of these signals ends at once, with the same code and without a checkpoint.
+A second signal ends the program at once, with the same code and no checkpoint.
 """
 
 # Arguments, the message behind "shoal: ", the command that the hint names.
@@ -89,7 +89,7 @@ MISUSE = (
      "--batch-size 4294967296: must be at most 4294967295", "train"),
     ("train lenet digits --batch-per-device 0", "--batch-per-device 0: must be at least 1", "train"),
     ("train lenet digits --batch-per-device 16 --batch-size 32",
-     "--batch-per-device with --batch-size: one of them decides; leave the other out", "train"),
+     "--batch-per-device with --batch-size: leave one of them out", "train"),
     ("train lenet digits --batch-per-device 4294967295 --devices 2",
      "--batch-per-device 4294967295: too many samples on 2 devices", "train"),
     ("train lenet digits --batch-per-device 9 --devices 3 --grain 28",
@@ -111,7 +111,7 @@ MISUSE = (
      "plan"),
     ("train lenet digits --min-devices 0", "--min-devices 0: must be at least 1", "train"),
     ("train lenet digits --devices 2 --min-devices 3",
-     "--min-devices 3: more than the 2 started here (--devices), and without --listen no others can join",
+     "--min-devices 3: more than the 2 started here (--devices); without --listen no others can join",
      "train"),
     ("train lenet digits --listen 7700",
      "--listen 7700: must be [ADDRESS]:PORT, such as :7700 or 192.168.1.5:7700", "train"),
@@ -178,12 +178,12 @@ MISUSE = (
     ("join - --name=", "--name: must not be empty", "join"),
     ("join - --name " + 64 * "x", "--name " + 64 * "x" + ": must have at most 63 bytes", "join"),
     ("eval", "eval: needs RUN", "eval"),
-    ("eval lenet", "eval: there is no run lenet; needs RUN, or [MODEL] DATA --weights FILE", "eval"),
-    ("eval lenet digits", "eval: there is no run lenet; needs RUN, or [MODEL] DATA --weights FILE", "eval"),
+    ("eval lenet", "eval: no run lenet; needs RUN, or [MODEL] DATA --weights FILE", "eval"),
+    ("eval lenet digits", "eval: no run lenet; needs RUN, or [MODEL] DATA --weights FILE", "eval"),
     ("eval . --json - --errors -", "eval: --json and --errors cannot both be '-'", "eval"),
     ("predict", "predict: needs RUN FILES...", "predict"),
-    ("predict nowhere a.jpg", "predict: there is no run or file nowhere", "predict"),
-    ("predict . - a.csv", "predict: '-', standard input, stands alone", "predict"),
+    ("predict nowhere a.jpg", "predict: no run or file nowhere", "predict"),
+    ("predict . - a.csv", "predict: '-', standard input, must be the only file", "predict"),
     ("predict . a.jpg --top 0", "--top 0: must be at least 1", "predict"),
     ("data", "data: needs DATA", "data"),
     ("data digits --val-split 1.5", "--val-split 1.5: must be below 1", "data"),
@@ -451,8 +451,8 @@ class Signals(harness.Case):
         else:
             process.signal(number)
         result = process.wait(30)
-        self.assertIn("stopping at the next step, with a checkpoint; once more: at once\n", result.err)
-        self.assertRegex(result.err, r"(?m)^stopped; go on with: shoal train --resume .*here$")
+        self.assertIn("stopping at the next step, with a checkpoint; again: at once\n", result.err)
+        self.assertRegex(result.err, r"(?m)^stopped; continue with: shoal train --resume .*here$")
         self.assertTrue(result.out.startswith("status      stopped\n"), str(result))
         summary = self.summary(self.path("s.json"))
         self.assertEqual(summary["status"], "stopped")

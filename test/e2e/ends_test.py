@@ -42,7 +42,7 @@ class Ends(harness.Case):
             return result, None
         said = re.search(r"(?m)^shoal: ended without the current step: this device has computed nothing for \d+ s "
                          r"\(a disk, a driver or a debugger may block it\); a checkpoint of step (\d+) was written; "
-                         r"go on with: shoal train --resume run\d*$", result.err)
+                         r"continue with: shoal train --resume run\d*$", result.err)
         self.assertTrue(said, str(result))
         return result, int(said.group(1))
 

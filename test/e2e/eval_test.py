@@ -129,7 +129,7 @@ class Eval(harness.Case):
     def test_reports_show_figures_that_a_run_has(self):
         os.remove(self.path("run", "metrics.json"))
         before = self.shoal("report", "run").out
-        self.assertRegex(before, r"The least validation loss, \d\.\d+, was behind epoch \d")
+        self.assertRegex(before, r"The lowest validation loss, \d\.\d+, was after epoch \d")
         self.assertNotIn("Validation samples of each class", before)
         with open(self.path("run", "metrics.json"), "w", encoding="utf-8") as file:
             json.dump(self.measure("run")["metrics"], file)

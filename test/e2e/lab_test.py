@@ -40,7 +40,7 @@ BAD = [
     ("job = 1\n", r":1: 'job' must be a table: write \[job\] on a line of its own"),
     ('[job]\ncommand = "lenet \'digits"\n', r":2: \[job\] command: 'lenet 'digits': must be .*quotes must close"),
     ('[job]\ncommand = "lenet d --run x"\n', r":2: \[job\] command: --run is given by the lab: leave it out"),
-    ('[job]\ncommand = "lenet mnist:$SHOAL_NONE"\n', r":2: .*\$SHOAL_NONE: there is no such environment variable"),
+    ('[job]\ncommand = "lenet mnist:$SHOAL_NONE"\n', r":2: .*\$SHOAL_NONE: no such environment variable"),
     (HEAD, r": has no \[\[device\]\]: the first one is the coordinator"),
     (HEAD + "[device]\n", r":3: write \[\[device\]\] with two brackets"),
     (HEAD + "[[device]]\ncpu = 0\n", r":4: \[device\] cpu: 0: must be a number of cores from 0.01 up, such as 0.2"),

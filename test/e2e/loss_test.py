@@ -159,7 +159,7 @@ class Unable(Loss):
                                   "--run", "run"]).wait(20)
         self.assertEqual(result.status, 1, str(result))
         self.assertRegex(result.err, r"(?m)^shoal: device \S+/2 ended with exit code \d+ before the training began; "
-                                     r"saved at step 0; go on with: shoal train --resume run$")
+                                     r"saved at step 0; continue with: shoal train --resume run$")
         self.assert_goes_on(0, JOB)
 
 

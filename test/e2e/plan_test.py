@@ -101,7 +101,7 @@ class Plan(harness.Case):
     def test_without_a_cache_the_figures_are_only_shown(self):
         result = self.shoal(*QUICK, "--json", "bench.json", env={"XDG_CACHE_HOME": "/proc/nowhere"},
                             timeout=120)
-        self.assertIn("the figures are not kept: ", result.err)
+        self.assertIn("the figures are not saved: ", result.err)
         self.assertEqual(self.load("bench.json")["file"], "")
 
     def test_a_plan_has_all_but_times_before_the_device_is_measured(self):
@@ -185,7 +185,7 @@ class Plan(harness.Case):
         result = self.plan(*JOB, "--on", "9x 0.001gflops@1gbit")
         self.assertEqual(result.plan["best_devices"], 8)
         self.assertEqual(result.plan["points"][8]["binds"], "computing; 1 without grains")
-        self.assertRegex(result.out, r"(?m)^fastest +8 devices, .* ms a step: \d\.\d\d times one device; 1 would stand by$")
+        self.assertRegex(result.out, r"(?m)^fastest +8 devices, .* ms a step: \d\.\d\d times one device; 1 on standby$")
 
     def test_a_plan_for_energy_or_a_deadline(self):
         """Computing takes all the time: devices of 2 W need the least energy, and as much with all four as with one, so all are
@@ -207,10 +207,10 @@ class Plan(harness.Case):
             self.assertRegex(result.out, r"(?m)^energy +\d+x .*: .* ms a step, [\d,]+ steps in .* J a step, .* kJ in all$")
         late = self.plan(*JOB, *devices, "--deadline", "%.3fs" % (steps * 0.9 * fastest))
         self.assertIsNone(late.plan["choice"])
-        self.assertIn("none of the devices end", late.out)
-        for arguments, message in ((("--energy",), "--energy: say with --on"),
+        self.assertIn("no devices finish", late.out)
+        for arguments, message in ((("--energy",), "--energy: name the devices with --on"),
                                    (("--on", "this, 2gflops/3w", "--energy"), "measured"),
-                                   (("--on", "2gflops", "--energy"), "the power of '2gflops' is not known"),
+                                   (("--on", "2gflops", "--energy"), "the power of '2gflops' is unknown"),
                                    (("--on", "pi4", "--deadline", "soon"), "--deadline soon: expected a time such as 90s")):
             self.assertIn(message, self.shoal("plan", *JOB, *arguments, status=1, env=self.env).err)
 
@@ -272,7 +272,7 @@ class Plan(harness.Case):
                 (good[:100], "device.json: is damaged at byte"),
                 (good.replace('"version":2', '"version":3'),
                  "device.json: was written by another version of shoal; run shoal bench again"),
-                (good.replace('"triad"', '"tried"'), 'device.json: "rates" has no good "triad"'),
+                (good.replace('"triad"', '"tried"'), 'device.json: "rates" has no valid "triad"'),
                 (re.sub('"variant":"[a-z0-9]+"', '"variant":"%s"' % other, good),
                  "no times: this device was measured with the variant " + other),
         ):
@@ -310,7 +310,7 @@ class Plan(harness.Case):
                                 env={"SHOAL_PROFILE": off})
             self.assertEqual(silent.err, "")
         refused = self.shoal("train", *JOB, "--quiet", status=1, env={"SHOAL_PROFILE": "yes"})
-        self.assertIn("SHOAL_PROFILE: must be 0, 1 (operators) or 2 (and each node)", refused.err)
+        self.assertIn("SHOAL_PROFILE: must be 0, 1 (operators) or 2 (also each node)", refused.err)
 
 
 if __name__ == "__main__":

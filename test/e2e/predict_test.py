@@ -376,7 +376,7 @@ class Predict(harness.Case):
         training = self.start("train", "mlp:784-16-10", "digits:640/90", "--run", "run", "--epochs", "100000")
         self.write("grey.png", fixtures.png(28, 28))
         early = self.shoal("predict", "nowhere", "grey.png", status=2)
-        self.assertEqual(early.err.splitlines()[0], "shoal: predict: there is no run or file nowhere")
+        self.assertEqual(early.err.splitlines()[0], "shoal: predict: no run or file nowhere")
         training.wait_for(r"epoch 3/", timeout=60, stream="err")
         during = self.shoal("predict", "run", "grey.png")
         self.assertEqual(during.err, "the training still runs: its current weights are used\n")

@@ -34,7 +34,7 @@ class Report(harness.Case):
         self.make("a", 300, 5, 0, 1, 0, 3)
         out = self.shoal("report", "a").out
         for words in ("a: lenet on mnist:/data, 61,706 parameters", "The link of d3 carries 2.5 MB/s",
-                      "d1 computes 2.0x slower a grain", "d0      6.80 ms", "not available", "shares"):
+                      "d1 computes a grain 2.0x slower", "d0      6.80 ms", "not available", "shares"):
             self.assertIn(words, out)
         lines = self.shoal("report", "a", "--format", "markdown").out.splitlines()
         self.assertIn("## Summary", lines)
@@ -70,7 +70,7 @@ class Report(harness.Case):
                                                  if attributes.get("http-equiv") == "Content-Security-Policy"))
         self.assertEqual([tag for tag, _ in read.found].count("table"), 1 + 2 * 4)
         self.assertEqual(len(json.loads(read.scripts[0])["runs"]), 2)
-        for words in ("a", "b", "Held up by d2 (compute).", "validation accuracy"):
+        for words in ("a", "b", "Delayed by d2 (compute).", "validation accuracy"):
             self.assertIn(words, read.texts)
 
     def test_what_a_database_says_stays_text(self):

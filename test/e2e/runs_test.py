@@ -99,7 +99,7 @@ unreadable: runs/c/run.db: its schema has version 9, this shoal knows version %d
                 (["runs"], "runs: cannot list: No such file or directory"),
                 (["top"], "no RUN is given, and runs: cannot list"),
                 (["top", "empty"], "empty: is not the folder of a run"),
-                (["top", "none"], "none: there is no such folder"),
+                (["top", "none"], "none: no such folder"),
                 (["runs", "a", "--export", "step"], "a: has no table step, but run, sessions, devices,"),
                 (["runs", "a", "--export", "steps", "--output", "no/file"], "no/file: cannot create"),
                 (["runs", "--json", "no/file"], "--json no/file: No such file")):

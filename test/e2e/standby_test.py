@@ -59,8 +59,8 @@ class Told(StandBy):
         self.assertEqual(summary["views"], 1)  # nothing changed for those that compute
         result = self.joined["idle"].wait(20)
         self.assertEqual(result.status, 0, str(result))
-        self.assertIn("only device idle is on standby: 1 may compute (--devices-used), and others are faster", result.err)
-        self.assertIn("the job has ended; this device stood by", result.err)
+        self.assertIn("device idle is on standby: only 1 may compute (--devices-used), and others are faster", result.err)
+        self.assertIn("the job has ended; this device was on standby", result.err)
 
     def test_who_stands_by_may_leave(self):
         training = self.begin(1000000, "1", "idle")

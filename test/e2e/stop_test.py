@@ -36,7 +36,7 @@ class Stop(harness.Case):
         process.signal(number)
         result = process.wait(30)
         self.assertEqual(result.status, 128 + number, str(result))
-        self.assertRegex(result.err, r"(?m)^stopped; go on with: shoal train --resume run$")
+        self.assertRegex(result.err, r"(?m)^stopped; continue with: shoal train --resume run$")
         summary = self.summary(path)
         self.assertEqual(summary["status"], "stopped")
         self.assertEqual(sum(device["samples"] for device in summary["devices"]), summary["samples"])
@@ -100,7 +100,7 @@ class Interrupted(Stop):
             local, = harness.children_of(process.child.pid)
             os.kill(local, signal.SIGSTOP)  # no step ends any more, so it has to wait after the first
             process.signal(first)
-            process.wait_for("^stopping at the next step, with a checkpoint; once more: at once$", stream="err")
+            process.wait_for("^stopping at the next step, with a checkpoint; again: at once$", stream="err")
             time.sleep(0.1)  # what comes together counts as one
             self.assertIsNone(process.child.poll())
             process.signal(second)
@@ -119,7 +119,7 @@ class Interrupted(Stop):
             os.killpg(process.child.pid, number)
             result = process.wait(20)
             self.assertEqual(result.status, 128 + number, str(result))
-            self.assertRegex(result.err, r"(?m)^stopped; go on with: ")
+            self.assertRegex(result.err, r"(?m)^stopped; continue with: ")
             self.assertEqual(self.summary(self.path("s.json"))["status"], "stopped")
 
     def test_while_it_waits_for_devices(self):
@@ -149,7 +149,7 @@ class Interrupted(Stop):
         other.signal(signal.SIGINT)
         result = other.wait(20)
         self.assertEqual(result.status, 130, str(result))
-        self.assertRegex(result.err, "(?m)^leaving at the next step; once more: at once$")
+        self.assertRegex(result.err, "(?m)^leaving at the next step; again: at once$")
         self.assertNotIn("shoal: ", result.err)
         first.wait_for("^device guest left$", stream="err")
         time.sleep(0.2)

@@ -248,7 +248,7 @@ class HandedOver(Succession):
         training.process.signal(signal.SIGINT)
         training.process.wait(30)
         ended = self.shoal("hand-over", training.run, status=1)
-        self.assertIn("is not running (stopped): there is nothing to hand over", ended.err)
+        self.assertIn("is not running (stopped): nothing to hand over", ended.err)
 
 
 class Nobody(Succession):

@@ -88,7 +88,7 @@ class Sweeps(harness.Case):
         done = [name for name, trial in before.items() if trial["status"] == "done"]
         self.assertGreaterEqual(len(done), 5)
         self.assertLess(len(done), TRIALS)
-        self.assertGreater(max(trial["attempts"] for trial in before.values()), 1, "no trial was broken off")
+        self.assertGreater(max(trial["attempts"] for trial in before.values()), 1, "no trial was aborted")
         self.shoal("sweep", study, "--run", broken)
         self.assertEqual(self.exact(study, "--run", broken), self.exact(study, "--run", alone))
         after = {trial["id"]: trial for trial in self.table(study, "--run", broken)["trials"]}
@@ -137,7 +137,7 @@ class Sweeps(harness.Case):
         process.signal(signal.SIGINT)
         result = process.wait()
         self.assertEqual(result.status, 130, str(result))
-        self.assertIn("stopped; the same command goes on", result.err)
+        self.assertIn("stopped; repeat the command to continue", result.err)
         self.assertEqual(self.trial_processes(folder), [])
         trial = self.table(study)["trials"][0]
         self.assertEqual((trial["status"], trial["attempts"]), ("waiting", 1))
@@ -148,14 +148,14 @@ class Sweeps(harness.Case):
         process = self.start("sweep", study)
         self.reach(lambda: self.trial_processes("runs/study"), "a trial")
         result = self.shoal("sweep", study, status=1)
-        self.assertIn("runs/study: another sweep is at work there", result.err)
+        self.assertIn("runs/study: another sweep is running there", result.err)
         process.signal(signal.SIGINT)
         process.wait()
 
     def test_mistakes(self):
         study = self.study("blocks:\n- model: lenet\n  data: digits\n  devises: 3\n")
         result = self.shoal("sweep", study, status=1)
-        self.assertEqual(result.err, "shoal: study.yaml:4:3: 'devises' is not known here; did you mean 'devices'?\n")
+        self.assertEqual(result.err, "shoal: study.yaml:4:3: 'devises' is unknown here; did you mean 'devices'?\n")
         self.assertFalse(os.path.exists(self.path("runs")))
         self.assertIn("needs STUDY.yaml", self.shoal("sweep", status=2).err)
 

@@ -63,7 +63,7 @@ static sh_status read_end(directory *d, const uint8_t *end, uint64_t end_at)
     if (read16(end + 4) != 0 || read16(end + 6) != 0 || read16(end + 8) != d->entries)
         return sh_fail(SH_UNSUPPORTED, "is a part of a divided archive; save it again");
     if (d->bytes > end_at || d->at > end_at - d->bytes)
-        return refuse("its directory lies outside of the file");
+        return refuse("its directory is outside the file");
     if (d->bytes > DIRECTORY_MOST)
         return sh_fail(SH_LIMIT, "has a directory of %" PRIu64 " bytes; at most %u are read",
                        d->bytes, DIRECTORY_MOST);
@@ -121,7 +121,7 @@ static sh_status read_entry(sh_zip_member *member, const uint8_t *entry, uint64_
         return sh_fail(SH_UNSUPPORTED, "has an array of 4 GB or more; save its arrays as .npy "
                                        "files in a folder instead");
     if (fresh.head_at > directory_at || fresh.packed_bytes > directory_at - fresh.head_at)
-        return refuse("a member lies outside of it");
+        return refuse("a member is outside the file");
     if (fresh.deflated ? fresh.bytes / RATIO_MOST > fresh.packed_bytes
                        : fresh.bytes != fresh.packed_bytes)
         return refuse("the size of a member cannot be");
@@ -230,13 +230,13 @@ sh_status sh_zip_open(int *inner, uint64_t *at, int fd, uint64_t file_bytes,
 {
     uint8_t head[HEAD_BYTES];
     if (file_bytes < HEAD_BYTES || member->head_at > file_bytes - HEAD_BYTES)
-        return refuse("a member lies outside of it");
+        return refuse("a member is outside the file");
     SH_TRY(sh_extent_read_all(fd, member->head_at, head, sizeof head));
     if (memcmp(head, "PK\3\4", 4) != 0)
         return refuse("a member is not where its directory says");
     const uint64_t begins = member->head_at + HEAD_BYTES + read16(head + 26) + read16(head + 28);
     if (begins > file_bytes || member->packed_bytes > file_bytes - begins)
-        return refuse("a member lies outside of it");
+        return refuse("a member is outside the file");
     if (member->deflated) {
         SH_TRY(open_deflated(inner, fd, begins, member));
         *at = 0;

@@ -91,14 +91,14 @@ static void damaged_archives_are_refused(void **state)
         {"x.npy", end, 'X', SH_CORRUPT, "cut off before its directory"},
         {"x.npy", end + 4, 1, SH_UNSUPPORTED, "divided archive"},
         {"x.npy", end + 10, 9, SH_UNSUPPORTED, "divided archive"},
-        {"x.npy", end + 14, 1, SH_CORRUPT, "directory lies outside"},
+        {"x.npy", end + 14, 1, SH_CORRUPT, "directory is outside"},
         {"z.npy", end + 12, 10, SH_CORRUPT, "directory ends early"},
         {"x.npy", entry, 'X', SH_CORRUPT, "directory ends early"},
         {"x.npy", entry + 29, 255, SH_CORRUPT, "directory ends early"},
         {"x.npy", entry + 8, 1, SH_UNSUPPORTED, "is encrypted"},
         {"x.npy", entry + 10, 12, SH_UNSUPPORTED, "packed by method 12"},
         {"x.npy", entry + 24, 99, SH_CORRUPT, "size of a member cannot be"},
-        {"x.npy", entry + 23, 1, SH_CORRUPT, "a member lies outside"},
+        {"x.npy", entry + 23, 1, SH_CORRUPT, "a member is outside"},
         {"x.npy", entry + 42, 1, SH_CORRUPT, "not where its directory says"},
         {"y.npy", entry + 51 + 16, 0, SH_CORRUPT, "not what was packed"}, /* its CRC */
         {"y.npy", entry + 51 + 24, 1, SH_CORRUPT, "cannot be unpacked"},  /* its size */

@@ -240,8 +240,7 @@ static sh_status parse_lines(reading *r, const csv_calls *calls, struct csv_pars
         if (calls->csv_parse(parser, bytes + at, length, on_field, on_row, r) != length &&
             r->status == SH_OK)
             return sh_fail(SH_FORMAT,
-                           "%s:%u: a quote stands inside a field; double it, and quote "
-                           "the field",
+                           "%s:%u: a quote is inside a field; double it, and quote the field",
                            r->name, r->line);
         at += length;
     }

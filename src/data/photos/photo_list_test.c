@@ -226,7 +226,7 @@ static const struct {
      "labels.csv: a quote is never closed"},
     {{{"a.png", NULL}, {"labels.csv", "file_name,l\na.png,x\"y\n"}},
      {0},
-     "labels.csv:2: a quote stands inside a field"},
+     "labels.csv:2: a quote is inside a field"},
     {{{"a.png", NULL}, {"labels.csv", ""}}, {0}, "labels.csv: has no header and no rows"},
     {{{"a.png", NULL}, {"b.png", NULL}, {"labels.csv", "file_name,l\na.png,x\nb.png,\n"}},
      {0},

@@ -112,9 +112,9 @@ static sh_status compare(const photos *p, const sh_photo_list *now)
             return fail_changed(p, a->name, "changed");
     }
     if (i < then->count && (i == files->count || then->count >= files->count))
-        return fail_changed(p, then->items[i].name, "went");
+        return fail_changed(p, then->items[i].name, "disappeared");
     if (i < files->count)
-        return fail_changed(p, files->items[i].name, "came");
+        return fail_changed(p, files->items[i].name, "appeared");
     return SH_OK;
 }
 

@@ -185,9 +185,9 @@ static void folders_that_change_are_noticed(void **state)
         int what; /* 0: write, 1: write longer, 2: remove */
     } cases[] = {
         {"train/a/100.png", "/photos/train/a/100.png changed while the folder was packed", 1},
-        {"train/b/101.png", "/photos/train/b/101.png went while", 2},
-        {"train/b/100a.png", "/photos/train/b/100a.png came while", 0},
-        {"val/c/999.png", "/photos/val/c/999.png came while", 0},
+        {"train/b/101.png", "/photos/train/b/101.png disappeared while", 2},
+        {"train/b/100a.png", "/photos/train/b/100a.png appeared while", 0},
+        {"val/c/999.png", "/photos/val/c/999.png appeared while", 0},
         {"val/d/1.png", "class d is only in val/", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

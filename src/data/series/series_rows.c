@@ -202,7 +202,7 @@ static sh_status take_number(sh_series_rows *rows, const reading *in, size_t col
             return set_value(rows, rows->rows, column, 0); /* until `fill` */
         return sh_fail(SH_FORMAT,
                        "%s: line %" PRIu64 ": more than %d values of column %.64s are missing in a "
-                                           "row; fix them, or split the file there",
+                       "row; fix them, or split the file there",
                        in->name, row->line, SH_SERIES_GAP_MOST, c->name);
     }
     if (kind != SH_CELL_NUMBER)

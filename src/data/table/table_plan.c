@@ -138,7 +138,7 @@ static sh_status check_categories(bool *drop, const sh_column *column, const sh_
     if (column->counts[SH_CELL_WORD] > 0 && 10 * column->counts[SH_CELL_NUMBER] >= 9 * present)
         return sh_fail(SH_FORMAT,
                        "line %" PRIu64 ": '%s' is not a number, unlike others in the column '%s'; "
-                                       "fix it, or leave the column out with --inputs -%s",
+                       "fix it, or leave the column out with --inputs -%s",
                        column->lines[SH_CELL_WORD], column->odd == NULL ? "" : column->odd, name,
                        name);
     const bool names = column->many || 2 * (uint64_t)column->words.count >= present;

@@ -241,7 +241,7 @@ static sh_status parse_words(sh_lexicon *words, const json_t *list)
         uint32_t number;
         const char *text = json_string_value(json_array_get(list, i));
         if (text == NULL)
-            return sh_fail(SH_FORMAT, "a word of a column is no text");
+            return sh_fail(SH_FORMAT, "a word of a column is not text");
         SH_TRY(sh_lexicon_add(words, &number, text));
         if (number != i)
             return sh_fail(SH_FORMAT, "the word '%s' of a column is given twice", text);

@@ -246,7 +246,7 @@ static sh_status take_proof(sh_member *member, const Shoal__Message *message)
         return sh_fail(SH_REFUSED, "the device at the token's address has the token, but is not "
                                    "the coordinator that made it: check who answers there");
     if (claimed.term < member->options.term)
-        return sh_fail(SH_NETWORK, "the coordinator there is an earlier one");
+        return sh_fail(SH_NETWORK, "the coordinator there is outdated");
     member->legacy.term = claimed.term;
     member->proved = true;
     return SH_OK;
