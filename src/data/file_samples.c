@@ -259,10 +259,11 @@ static sh_status check_reader(const sh_file_samples *files)
 {
     if (files->reader != NULL)
         return SH_OK;
-    return sh_fail(SH_UNSUPPORTED,
-                   "the run was trained with %.40s, which is not single files; `shoal eval RUN "
-                   "DATA` measures it on other data",
-                   files->trained->info.name);
+    return sh_fail(
+        SH_UNSUPPORTED,
+        "the run was trained with %.40s, which is not made of single files; `shoal eval RUN "
+        "DATA` measures it on other data",
+        files->trained->info.name);
 }
 
 sh_status sh_file_samples_begin(sh_file_samples *files, const char *const *paths, size_t count)

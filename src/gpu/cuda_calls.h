@@ -67,7 +67,7 @@ enum {
     X(701, LAUNCH_OUT_OF_RESOURCES, IO, "a kernel needs more resources than it has")               \
     X(702, LAUNCH_TIMEOUT, IO, "a kernel took too long; this process can no longer use the GPU")   \
     X(719, LAUNCH_FAILED, IO, "a kernel failed; this process can no longer use the GPU")           \
-    X(800, NOT_PERMITTED, PERMISSION, "this user must not use it")                                 \
+    X(800, NOT_PERMITTED, PERMISSION, "this user has no permission to use it")                     \
     X(802, SYSTEM_NOT_READY, IO, "the driver is not ready yet: is nvidia-fabricmanager running?")  \
     X(803, SYSTEM_DRIVER_MISMATCH, VERSION,                                                        \
       "libcuda.so.1 and the kernel's module are of different versions: restart after an update")   \

@@ -175,7 +175,7 @@ static void what_opening_fails_at_is_told(void **state)
     } cases[] = {
         {"cuDevicePrimaryCtxRetain", 2, SH_NO_MEMORY,
          "GPU Fake 10: opening it failed: its memory is exhausted; CUDA error 2, OUT_OF_MEMORY"},
-        {"cuDevicePrimaryCtxRetain", 800, SH_PERMISSION, "this user must not use it"},
+        {"cuDevicePrimaryCtxRetain", 800, SH_PERMISSION, "this user has no permission to use it"},
         {"cuDevicePrimaryCtxRetain", 46, SH_IO, "another process uses it exclusively"},
         {"cuStreamCreate", 999, SH_IO, "opening its queue failed: the driver gives no reason"},
         {"cuDeviceGet", 101, SH_UNSUPPORTED,

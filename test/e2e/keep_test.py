@@ -124,7 +124,7 @@ class Patience(Keep):
                 self.assertEqual((end.summary["epochs"], end.summary["status"]), (epoch, "complete"))
                 self.assertTrue(end.summary["stopped_early"])
                 by = r" by more than 0\.5" if "min_delta" in options else ""
-                self.assertRegex(end.err, r"(?m)^stopped early:  did not improve%s%s for %d epochs$" % (
+                self.assertRegex(end.err, r"(?m)^stopped early: %s did not improve%s for %d epochs$" % (
                     options.get("monitor", "val_loss"), by, options["patience"]))
                 ends.append(end.summary)
             self.assertEqual(ends[0]["weights_hash"], ends[1]["weights_hash"])

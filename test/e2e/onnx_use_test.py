@@ -82,7 +82,7 @@ class OnnxUse(harness.Case):
         classes = tuple("class %d" % k for k in range(5))
         self.photos("photos", 4, 8, classes)
         model = os.path.join(NETWORKS, "resnet_like.onnx")
-        said = r"resnet_like\.onnx does not say how it is given samples: .*divided by 255 and not normalised \(--normalize imagenet"
+        said = r"resnet_like\.onnx does not describe its samples: .*divided by 255 and not normalised \(--normalize imagenet"
         result = self.shoal("predict", model, "photos/class 1/00.png", "--json", "-")
         self.assertRegex(result.err, said)
         self.assertIn("photos are cut to 8x8 pixels", result.err)

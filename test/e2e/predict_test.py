@@ -390,7 +390,7 @@ class Predict(harness.Case):
 
     def test_data_of_no_files(self):
         self.fit("lenet", "noise:1x28x28/10/64/16", "--steps", "1")
-        self.assertIn("the run was trained with noise, which is not single files",
+        self.assertIn("the run was trained with noise, which is not made of single files",
                       self.shoal("predict", "run", "x.png", status=1).err)
 
     def test_real_photos(self):

@@ -38,7 +38,7 @@ class StandBy(harness.Case):
         self.joined = {}
         for name in names:
             self.joined[name] = training.join(name, "--run", self.path(name), quiet=False)
-            training.events.find(r'device\.(joined|rests) .*"device %s (joined|stands)' % name)
+            training.events.find(r'device\.(joined|rests) .*"device %s (joined|is on standby)' % name)
         return training
 
     def weights_alone(self):
