@@ -6,7 +6,7 @@ and files. Each time the job has to go on within ten seconds, or ten usual steps
 one device. Needs root, and python3-fuse (Debian) for the disk that hangs.
 
 A thread is stopped as a debugger does. A link is led over a second cable that carries one byte a second. A disk is a
-FUSE file system that stops answering. Bits flip in the replica, or in what a donor gives of it (src/train/flip.h). A source
+FUSE file system that stops answering. Bits flip in the replica, or in what a donor gives of it (src/train/bit_flip.h). A source
 of data stops while it gives them to a device that has none, over a link of 400 Mbit/s.
 """
 

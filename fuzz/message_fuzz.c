@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/mail/orders.h"
+#include "node/protocol/orders.h"
 
 #define DEVICE 2 /* the receiver of orders; the seeds have a seat for it */
 

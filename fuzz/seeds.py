@@ -269,7 +269,7 @@ def devices():
 
 
 def hierarchies():
-    """mountinfo and cgroup of proc (monitor/hierarchy.h)."""
+    """mountinfo and cgroup of proc (monitor/cgroup.h)."""
     first = b"33 31 0:30 / /sys/fs/cgroup/cpu,cpuacct rw shared:7 - cgroup cgroup rw,cpu,cpuacct\n"
     second = b"30 20 0:26 / /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
     yield "first", first + b"\0" b"3:cpu,cpuacct:/lab/d1\n0::/\n"
@@ -391,7 +391,7 @@ def trained():
 
 
 def label_forms():
-    """data/label_form.h: a form, a newline, a path."""
+    """data/label_pattern.h: a form, a newline, a path."""
     yield "group", b"{label}_{group}_{}.wav\n7_anna_12.wav"
     yield "split", b"{split}/{label}/{}\ntrain/up/1.wav"
     yield "other", b"{label}.wav\na/b.flac"
@@ -464,7 +464,7 @@ def main():
             ("device", devices),
             ("device_list", device_lists),
             ("receiver", hand_overs),
-            ("hierarchy", hierarchies),
+            ("cgroup", hierarchies),
             ("interfaces", interfaces),
             ("npy", arrays),
             ("zip", archives),
@@ -472,7 +472,7 @@ def main():
             ("photo_labels", photo_labels),
             ("table", tables),
             ("recording", recordings),
-            ("label_form", label_forms),
+            ("label_pattern", label_forms),
             ("trained", trained),
             ("series", series),
             ("packed", packed),

@@ -387,11 +387,11 @@ static void share_block(sh_program *program, sh_buffer *out, uint32_t now)
     for (uint32_t i = 0; i < out->over_count; i++) {
         const sh_buffer *in = &program->buffers[out->over[i]];
         sh_buffer *block = &program->buffers[in->block];
-        if (in->space != SH_SPACE_LANE || block->last != now || block->taken == now ||
+        if (in->space != SH_SPACE_LANE || block->last != now || block->last_reused_at == now ||
             block->bytes < out->bytes || in->whole || block->slab_bytes != out->slab_bytes)
             continue;
         out->block = in->block;
-        block->taken = now;
+        block->last_reused_at = now;
         block->last = out->last;
         return;
     }
@@ -478,8 +478,8 @@ static sh_status place_in_shared(sh_compiler *compiler)
         const value_homes *homes = &compiler->homes[graph->parameters[i].value];
         for (uint32_t j = 1; j < homes->count; j++) {
             sh_buffer *buffer = &program->buffers[homes->items[j].buffer];
-            SH_TRY(sh_prepared_place(compiler->prepared, &buffer->place, &buffer->turn, (uint32_t)i,
-                                     &homes->items[j].layout));
+            SH_TRY(sh_prepared_place(compiler->prepared, &buffer->place, &buffer->place_number,
+                                     (uint32_t)i, &homes->items[j].layout));
             buffer->placed = true;
         }
     }

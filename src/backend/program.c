@@ -233,7 +233,7 @@ static bool is_of_part(const sh_program *program, const sh_instruction *instruct
     for (uint32_t i = 0; i < instruction->operand_count && !program->chained; i++) {
         const sh_buffer *buffer = &program->buffers[instruction->operands[i]];
         if (buffer->space == SH_SPACE_SHARED)
-            turn = buffer->turn;
+            turn = buffer->place_number;
     }
     return turn % parts == part;
 }

@@ -19,16 +19,16 @@ typedef struct sh_buffer {
     bool scratch; /* for one instruction */
     bool placed;  /* `place` is known */
     size_t bytes;
-    uint32_t first, last; /* instruction numbers from 1; 0 is before the run */
-    size_t slab_bytes;    /* size if it holds only one slab of a group; 0: it holds all samples */
-    bool whole;           /* an instruction of a group accesses more than a slab at a time */
-    size_t place;         /* offset in its space, or the parameter's index */
-    uint32_t turn;        /* shared space: number of its place (prepared.h) */
+    uint32_t first, last;  /* instruction numbers from 1; 0 is before the run */
+    size_t slab_bytes;     /* size if it holds only one slab of a group; 0: it holds all samples */
+    bool whole;            /* an instruction of a group accesses more than a slab at a time */
+    size_t place;          /* offset in its space, or the parameter's index */
+    uint32_t place_number; /* shared space: number of its place (prepared.h) */
 
     sh_buffer_id over[SH_MAX_OVERWRITES]; /* buffers whose memory it may reuse */
     uint32_t over_count;
-    sh_buffer_id block; /* the buffer whose memory it uses: itself or an earlier one */
-    uint32_t taken;     /* of a block: the instruction that last reused it */
+    sh_buffer_id block;      /* the buffer whose memory it uses: itself or an earlier one */
+    uint32_t last_reused_at; /* of a block: the instruction that last reused it */
 } sh_buffer;
 
 /* A group (slabs.h), stored in its first member. */

@@ -237,7 +237,7 @@ static void drop(float *y, uint32_t first, uint32_t samples, float p, uint32_t l
     stop(&m);
 }
 
-/* The rule of backend/drop.h, with the one-block cipher; `place` is in plain order. */
+/* The rule of backend/dropout_mask.h, with the one-block cipher; `place` is in plain order. */
 static bool is_kept(uint32_t sample, uint32_t place, double p, uint32_t layer)
 {
     const uint32_t element = place % 10 * (ELEMENTS / 10) + place / 10;

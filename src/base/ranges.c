@@ -27,7 +27,7 @@ static bool append(sh_ranges *ranges, sh_range range)
     return true;
 }
 
-bool sh_ranges_unite(sh_ranges *ranges, const sh_ranges *more)
+bool sh_ranges_add_all(sh_ranges *ranges, const sh_ranges *more)
 {
     sh_ranges both = {0};
     uint32_t a = 0, b = 0;
@@ -50,7 +50,7 @@ static sh_ranges set_of(sh_range range)
 bool sh_ranges_add(sh_ranges *ranges, sh_range range)
 {
     const sh_ranges one = set_of(range);
-    return sh_ranges_unite(ranges, &one);
+    return sh_ranges_add_all(ranges, &one);
 }
 
 bool sh_ranges_complement(sh_ranges *missing, const sh_ranges *ranges, uint32_t total)
@@ -114,7 +114,7 @@ bool sh_ranges_overlap(const sh_ranges *a, const sh_ranges *b)
     return false;
 }
 
-bool sh_ranges_meet(const sh_ranges *ranges, sh_range range)
+bool sh_ranges_intersect(const sh_ranges *ranges, sh_range range)
 {
     const sh_ranges one = set_of(range);
     return sh_ranges_overlap(ranges, &one);

@@ -37,7 +37,7 @@ typedef struct sh_ranges {
 bool sh_ranges_add(sh_ranges *ranges, sh_range range);
 
 /* Adds all of `more`. False: no room. */
-bool sh_ranges_unite(sh_ranges *ranges, const sh_ranges *more);
+bool sh_ranges_add_all(sh_ranges *ranges, const sh_ranges *more);
 
 /* The numbers 0 .. total - 1 that `ranges` lacks. False: no room. */
 bool sh_ranges_complement(sh_ranges *missing, const sh_ranges *ranges, uint32_t total);
@@ -54,7 +54,7 @@ uint32_t sh_ranges_at(const sh_ranges *ranges, uint32_t index);
 bool sh_ranges_overlap(const sh_ranges *a, const sh_ranges *b);
 
 /* Whether the set has any number of the range. */
-bool sh_ranges_meet(const sh_ranges *ranges, sh_range range);
+bool sh_ranges_intersect(const sh_ranges *ranges, sh_range range);
 
 /* Whether `ranges` is well formed, with all numbers below `total`: for received sets. */
 bool sh_ranges_valid(const sh_ranges *ranges, uint32_t total);

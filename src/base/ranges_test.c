@@ -57,12 +57,12 @@ static void sets_are_as_bits_would_have_them(void **state)
         assert_true(sh_ranges_complement(&gaps, &one, NUMBERS));
         assert_bits(&gaps, missing);
         for (uint32_t i = 0, index = 0; i < NUMBERS; i++) {
-            assert_int_equal(sh_ranges_meet(&one, (sh_range){i, 1}), a[i]);
+            assert_int_equal(sh_ranges_intersect(&one, (sh_range){i, 1}), a[i]);
             if (a[i])
                 assert_int_equal(sh_ranges_at(&one, index++), i);
         }
         sh_ranges united = one;
-        assert_true(sh_ranges_unite(&united, &other));
+        assert_true(sh_ranges_add_all(&united, &other));
         assert_bits(&united, both);
 
         sh_ranges taken;
@@ -70,7 +70,7 @@ static void sets_are_as_bits_would_have_them(void **state)
         sh_ranges_take(&taken, &one, some);
         assert_int_equal(sh_ranges_total(&taken), some < total ? some : total);
         assert_false(sh_ranges_overlap(&taken, &one));
-        assert_true(sh_ranges_unite(&taken, &one));
+        assert_true(sh_ranges_add_all(&taken, &one));
         assert_bits(&taken, a);
     }
 }
@@ -99,10 +99,10 @@ static void a_range_meets_a_set_that_has_some_of_it(void **state)
                           apart[] = {{0, 4}, {8, 12}, {21, 9}, {5, 0}, {30, 1}};
     const sh_ranges ranges = {2, {{4, 4}, {20, 1}}};
     for (size_t i = 0; i < sizeof meeting / sizeof *meeting; i++)
-        assert_true(sh_ranges_meet(&ranges, meeting[i]));
+        assert_true(sh_ranges_intersect(&ranges, meeting[i]));
     for (size_t i = 0; i < sizeof apart / sizeof *apart; i++)
-        assert_false(sh_ranges_meet(&ranges, apart[i]));
-    assert_false(sh_ranges_meet(&(sh_ranges){0}, (sh_range){0, NUMBERS}));
+        assert_false(sh_ranges_intersect(&ranges, apart[i]));
+    assert_false(sh_ranges_intersect(&(sh_ranges){0}, (sh_range){0, NUMBERS}));
 }
 
 static void what_has_no_room_leaves_the_set_alone(void **state)

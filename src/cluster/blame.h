@@ -3,7 +3,7 @@
  * Finds the faulty device if the checks in a sum disagreed although all weights agree: compares
  * what each device reports about its own trailer and about the total. A pure function.
  *
- *     if (sh_blame_find(odd, words, count, check, devices) == 0)
+ *     if (sh_blame_find(odd, reports, count, check, devices) == 0)
  *         ... no report identifies the faulty device ...
  *
  * Threads: any.
@@ -15,13 +15,13 @@
 #include <stdint.h>
 
 /* A device's report about the stage. */
-typedef struct sh_blame_word {
-    bool there;     /* its replica is at the stage; other devices do not count */
-    bool passed;    /* its replica is past the stage: it found that all agreed */
-    bool differed;  /* it found that the checks differ */
-    uint64_t said;  /* the check in its own trailer; 0: not computed */
-    uint64_t total; /* the sum of all checks that it read; only if it `differed` */
-} sh_blame_word;
+typedef struct sh_blame_report {
+    bool there;         /* its replica is at the stage; other devices do not count */
+    bool passed;        /* its replica is past the stage: it found that all agreed */
+    bool differed;      /* it found that the checks differ */
+    uint64_t own_check; /* the check in its own trailer; 0: not computed */
+    uint64_t total;     /* the sum of all checks that it read; only if it `differed` */
+} sh_blame_report;
 
 /*
  * Marks the faulty devices in odd[count] and returns their number. `check` is the check of the
@@ -33,7 +33,7 @@ typedef struct sh_blame_word {
  *   it passed the stage and more devices found a difference, or the reverse
  *   most that found a difference read the same other total
  */
-uint32_t sh_blame_find(bool *odd, const sh_blame_word *words, uint32_t count, uint64_t check,
+uint32_t sh_blame_find(bool *odd, const sh_blame_report *reports, uint32_t count, uint64_t check,
                        uint32_t devices);
 
 #endif

@@ -10,11 +10,11 @@
 #define TOTAL (4 * CHECK + 5)
 #define DIFFERED                                                                                   \
     {                                                                                              \
-        .there = true, .differed = true, .said = CHECK, .total = TOTAL                             \
+        .there = true, .differed = true, .own_check = CHECK, .total = TOTAL                        \
     }
 #define STOPPED                                                                                    \
     {                                                                                              \
-        .there = true, .said = CHECK                                                               \
+        .there = true, .own_check = CHECK                                                          \
     }
 #define PASSED                                                                                     \
     {                                                                                              \
@@ -23,22 +23,22 @@
 
 static const struct {
     const char *what;
-    sh_blame_word words[WORDS];
+    sh_blame_report reports[WORDS];
     uint32_t odd; /* bit mask */
 } cases[] = {
     {"its own trailer says another check",
      {DIFFERED,
       DIFFERED,
-      {.there = true, .differed = true, .said = CHECK + 5, .total = TOTAL},
+      {.there = true, .differed = true, .own_check = CHECK + 5, .total = TOTAL},
       STOPPED},
      1 << 2},
     {"it was stopped before it read the total, and says so too",
-     {DIFFERED, DIFFERED, STOPPED, {.there = true, .said = CHECK + 5}},
+     {DIFFERED, DIFFERED, STOPPED, {.there = true, .own_check = CHECK + 5}},
      1 << 3},
     {"its trailer was not made yet", {DIFFERED, DIFFERED, DIFFERED, {.there = true}}, 0},
     {"the total that it complains of shows no difference",
      {STOPPED,
-      {.there = true, .differed = true, .said = CHECK, .total = 4 * CHECK},
+      {.there = true, .differed = true, .own_check = CHECK, .total = 4 * CHECK},
       STOPPED,
       STOPPED},
      1 << 1},
@@ -46,14 +46,20 @@ static const struct {
     {"it passed alone", {DIFFERED, PASSED, DIFFERED, STOPPED}, 1 << 1},
     {"as many passed as did not", {PASSED, DIFFERED, PASSED, DIFFERED}, 0},
     {"it read another total than all others",
-     {DIFFERED, DIFFERED, {.there = true, .differed = true, .said = CHECK, .total = 9}, STOPPED},
+     {DIFFERED,
+      DIFFERED,
+      {.there = true, .differed = true, .own_check = CHECK, .total = 9},
+      STOPPED},
      1 << 2},
     {"two totals, one each",
-     {DIFFERED, {.there = true, .differed = true, .said = CHECK, .total = 9}, STOPPED, STOPPED},
+     {DIFFERED,
+      {.there = true, .differed = true, .own_check = CHECK, .total = 9},
+      STOPPED,
+      STOPPED},
      0},
     {"all say the right and read the same", {DIFFERED, DIFFERED, DIFFERED, DIFFERED}, 0},
     {"a word of another stage is none",
-     {DIFFERED, DIFFERED, DIFFERED, {.said = CHECK + 1, .total = 4 * CHECK}},
+     {DIFFERED, DIFFERED, DIFFERED, {.own_check = CHECK + 1, .total = 4 * CHECK}},
      0},
 };
 
@@ -63,7 +69,7 @@ static void who_is_wrong_follows_from_what_all_say(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bool odd[WORDS];
         uint32_t mask = 0;
-        const uint32_t found = sh_blame_find(odd, cases[i].words, WORDS, CHECK, WORDS);
+        const uint32_t found = sh_blame_find(odd, cases[i].reports, WORDS, CHECK, WORDS);
         for (uint32_t k = 0; k < WORDS; k++)
             mask |= (uint32_t)odd[k] << k;
         if (mask != cases[i].odd || found != (uint32_t)__builtin_popcount(mask))

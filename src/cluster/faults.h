@@ -14,7 +14,7 @@
 #include "cluster/membership.h"
 #include "cluster/repairs.h"
 
-#define SH_FAULTS_OUTCASTS 8 /* remembered names */
+#define SH_FAULTS_EVICTED 8 /* remembered names */
 
 /* What a halt finds. */
 typedef enum sh_finding {
@@ -24,16 +24,16 @@ typedef enum sh_finding {
 } sh_finding;
 
 /* An evicted device. An empty name: none. */
-typedef struct sh_outcast {
+typedef struct sh_evicted {
     char name[SH_MEMBERSHIP_TEXT];
     bool guilty; /* refused when it returns; else evicted again at its first fault */
-} sh_outcast;
+} sh_evicted;
 
 typedef struct sh_faults {
     bool differed;           /* the current halt is for disagreeing checks */
     sh_position differed_at; /* of this stage */
-    bool unsound;            /* likewise, for non-finite numbers */
-    bool afresh;             /* the stage restarts: its sums have a wrong word */
+    bool not_finite;         /* likewise, for non-finite numbers */
+    bool restart;            /* the stage restarts: its sums have a wrong word */
 
     /* Only one device had non-finite numbers: others compute its grains of this stage. */
     bool suspecting;
@@ -43,8 +43,8 @@ typedef struct sh_faults {
     sh_repairs unexplained;           /* halts for checks that found no faulty device */
     char suspect[SH_MEMBERSHIP_TEXT]; /* the device left out on trial; "": none */
 
-    uint32_t outcast_count; /* ever */
-    sh_outcast outcasts[SH_FAULTS_OUTCASTS];
+    uint32_t evicted_count; /* ever */
+    sh_evicted evicted[SH_FAULTS_EVICTED];
 } sh_faults;
 
 #endif

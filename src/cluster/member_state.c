@@ -13,9 +13,9 @@ bool sh_membership_member(sh_member_state *state, const sh_membership *membershi
         return false;
     const sh_seat *seat = sh_seat_of(view->seats, view->seat_count, device);
     *state = (sh_member_state){
-        .state = seat != NULL ? SH_DEVICE_COMPUTES
-                 : one->rests ? SH_DEVICE_STANDBY
-                              : SH_DEVICE_PREPARES,
+        .state = seat != NULL      ? SH_DEVICE_COMPUTES
+                 : one->on_standby ? SH_DEVICE_STANDBY
+                                   : SH_DEVICE_PREPARES,
         .grains = seat != NULL ? seat->share.count : 0,
         .rate = (double)sh_membership_speed(membership, one).rate,
         .link = one->link,

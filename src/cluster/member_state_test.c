@@ -26,7 +26,7 @@ static void each_role_is_told(void **state)
 
     coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_LINK, .device = 1, .link = &link});
     sh_roster_entry *one = sh_membership_find(membership, 1);
-    one->rests = true;
+    one->on_standby = true;
     snprintf(one->why, sizeof one->why, "its link is slow");
     found = state_of(1);
     assert_int_equal(found.state, SH_DEVICE_STANDBY);

@@ -12,7 +12,7 @@
  *                 and leaving devices have passed their last stage, these are dismissed: STEADY
  *
  * A joiner's links are tested before it receives a replica: it has a seat in a `next` that is
- * linked and then dropped (`trying`). Other pending changes take precedence.
+ * linked and then dropped (`testing_links`). Other pending changes take precedence.
  *
  * An unplanned change follows a loss, a broken link or differing replicas; the first view is made
  * the same way:
@@ -21,7 +21,7 @@
  *     RECOVERING cluster/recovery has decided: some receive replicas, all link `next`
  *     ENTERING   as above, from a common start
  *
- * A member that *rests* is on standby: it has no seat, or will have none in the next view
+ * A member that *on_standby* is on standby: it has no seat, or will have none in the next view
  * (cluster/membership_select).
  *
  * A member is *seated* from the GO of its first view until it is dismissed or lost. Only seated
@@ -67,7 +67,7 @@ sh_status sh_membership_new(sh_membership **membership, const sh_membership_opti
     made->slots = 1;
     made->members[0] = (sh_roster_entry){.present = true, .local = true};
     snprintf(made->members[0].name, sizeof made->members[0].name, "%s", options->name);
-    sh_membership_touch(made, &made->members[0]);
+    sh_membership_mark_changed(made, &made->members[0]);
     *membership = made;
     return SH_OK;
 }
@@ -86,7 +86,7 @@ static void handle_hello(sh_membership *membership, const sh_membership_event *e
         slot++;
     if (sh_membership_find(membership, event->device) != NULL) {
         sh_membership_lose(membership, sh_membership_find(membership, event->device),
-                           "a second hello", SH_FAREWELL_REFUSAL);
+                           "a second hello", SH_LOSS_MESSAGE_REFUSAL);
         return;
     }
     if (strcmp(event->version, membership->version) != 0) {
@@ -101,8 +101,8 @@ static void handle_hello(sh_membership *membership, const sh_membership_event *e
                           SH_DEVICES_MAX);
         return;
     }
-    const sh_outcast *outcast = sh_membership_outcast(membership, event->name);
-    if (outcast != NULL && outcast->guilty) {
+    const sh_evicted *evicted = sh_membership_find_evicted(membership, event->name);
+    if (evicted != NULL && evicted->guilty) {
         sh_membership_act(membership, SH_MEMBERSHIP_REFUSE, event->device,
                           "the checks of the weights disagree only with device %.64s: its memory "
                           "or processor computes wrongly",
@@ -116,8 +116,8 @@ static void handle_hello(sh_membership *membership, const sh_membership_event *e
     sh_silence_begin(&one->silence, membership->clock_ms);
     sh_membership_watch_begin(membership, one);
     snprintf(one->name, sizeof one->name, "%s", event->name);
-    one->repairs.again = outcast != NULL;
-    sh_membership_touch(membership, one);
+    one->repairs.again = evicted != NULL;
+    sh_membership_mark_changed(membership, one);
     sh_membership_act(membership, SH_MEMBERSHIP_ADMIT, one->device, "%s", "");
 }
 
@@ -131,7 +131,7 @@ static bool make_ready(sh_membership *membership, sh_roster_entry *one,
             membership, one,
             "its data differ from the job's: copy the same files, or name their folder with "
             "--data",
-            SH_FAREWELL_REFUSAL);
+            SH_LOSS_MESSAGE_REFUSAL);
         return false;
     }
     if (strcmp(event->first_grain, membership->first_grain) != 0) {
@@ -142,13 +142,13 @@ static bool make_ready(sh_membership *membership, sh_roster_entry *one,
                  "version and lscpu",
                  one->name);
         sh_membership_note(membership, SH_NEWS_DEFECT, one->device, "%s", reason);
-        sh_membership_lose(membership, one, reason, SH_FAREWELL_REFUSAL);
+        sh_membership_lose(membership, one, reason, SH_LOSS_MESSAGE_REFUSAL);
         return false;
     }
     one->ready = true;
     one->proven = one->device == 0;
-    one->ready_ms = one->rested_ms = membership->clock_ms;
-    one->rests = sh_membership_selects(membership) && one->device != 0 && !one->local;
+    one->ready_ms = one->standby_changed_ms = membership->clock_ms;
+    one->on_standby = sh_membership_selects(membership) && one->device != 0 && !one->local;
     return true;
 }
 
@@ -163,14 +163,14 @@ static void check_gathered(sh_membership *membership)
     for (uint32_t i = 0; i < membership->slots; i++) {
         sh_roster_entry *one = &membership->members[i];
         one->seated = one->welcomed = one->present && one->ready;
-        one->rests = false;
+        one->on_standby = false;
     }
     sh_membership_halt(membership);
 }
 
 /* A link broke: halts the current view, or drops the next one. */
 static void handle_broken(sh_membership *membership, const sh_roster_entry *one,
-                          const sh_notice *before, const char *way)
+                          const sh_notice *before, const char *address)
 {
     const sh_notice *notice = &one->notice;
     const uint32_t device = one->device;
@@ -194,7 +194,7 @@ static void handle_broken(sh_membership *membership, const sh_roster_entry *one,
         sh_membership_halt(membership);
     else
         sh_membership_give_up(membership);
-    sh_membership_count_broken(membership, device, peer, working ? NULL : way);
+    sh_membership_count_broken(membership, device, peer, working ? NULL : address);
 }
 
 static void handle_failed(sh_membership *membership, sh_roster_entry *one)
@@ -257,10 +257,10 @@ static void handle_notice(sh_membership *membership, const sh_membership_event *
                              event->notice->life <= SH_LIFE_FINISHED &&
                              event->notice->grains <= membership->grains &&
                              event->notice->differing <= membership->last_view &&
-                             event->notice->unsound <= membership->last_view &&
+                             event->notice->not_finite <= membership->last_view &&
                              sh_ranges_valid(&event->notice->held, membership->grains);
     if (!makes_sense) {
-        sh_membership_lose(membership, one, "it sent an invalid notice", SH_FAREWELL_REFUSAL);
+        sh_membership_lose(membership, one, "it sent an invalid notice", SH_LOSS_MESSAGE_REFUSAL);
         return;
     }
     const sh_notice before = one->notice;
@@ -273,7 +273,7 @@ static void handle_notice(sh_membership *membership, const sh_membership_event *
         sh_membership_note(membership, SH_NEWS_WHOLE, one->device,
                            "device %.64s has all of the replica, at step %llu", one->name,
                            (unsigned long long)one->notice.position.steps);
-    handle_broken(membership, one, &before, event->way);
+    handle_broken(membership, one, &before, event->address);
     if (one->present && one->seated && one->notice.differing != before.differing &&
         !sh_membership_is_done(membership)) {
         if (!membership->faults.differed || one->device == 0)
@@ -282,9 +282,9 @@ static void handle_notice(sh_membership *membership, const sh_membership_event *
         if (sh_membership_works(membership))
             sh_membership_halt(membership);
     }
-    if (one->present && one->seated && one->notice.unsound != before.unsound &&
+    if (one->present && one->seated && one->notice.not_finite != before.not_finite &&
         !sh_membership_is_done(membership)) {
-        membership->faults.unsound = true;
+        membership->faults.not_finite = true;
         if (sh_membership_works(membership))
             sh_membership_halt(membership);
     }
@@ -309,7 +309,7 @@ static void handle_tick(sh_membership *membership, uint64_t now_ms)
         if (!one->present || sh_silence_ms(&one->silence, membership->clock_ms) <
                                  sh_silence_limit_ms(&one->silence, awaited))
             continue;
-        sh_membership_lose(membership, one, "nothing was heard from it", SH_FAREWELL_FOR_NOW);
+        sh_membership_lose(membership, one, "nothing was heard from it", SH_LOSS_MESSAGE_FOR_NOW);
         lost++;
     }
     sh_membership_watch(membership);
@@ -331,7 +331,7 @@ static void settle(sh_membership *membership)
         if (membership->phase == SH_MEMBERSHIP_LINKING && !sh_membership_plan_holds(membership))
             sh_membership_give_up(membership);
         if (membership->phase == SH_MEMBERSHIP_LINKING)
-            sh_membership_check_tried(membership);
+            sh_membership_check_link_test(membership);
         sh_membership_dismiss_joiners(membership);
         sh_membership_begin_transfers(membership);
         if (membership->phase == SH_MEMBERSHIP_RECOVERING)
@@ -366,7 +366,7 @@ void sh_membership_handle(sh_membership *membership, const sh_membership_event *
         if (one != NULL && event->device == 0)
             sh_membership_end(membership, SH_PEER_LOST, event->reason);
         else if (one != NULL)
-            sh_membership_lose(membership, one, event->reason, SH_FAREWELL_NONE);
+            sh_membership_lose(membership, one, event->reason, SH_LOSS_MESSAGE_NONE);
         break;
     case SH_MEMBERSHIP_ANNOUNCED:
         if (membership->phase == SH_MEMBERSHIP_LINKING && event->view == membership->next.number)
@@ -489,7 +489,7 @@ uint32_t sh_membership_announce(const sh_membership *membership)
 
 bool sh_membership_is_changing(const sh_membership *membership)
 {
-    return (membership->phase == SH_MEMBERSHIP_LINKING && !membership->trying) ||
+    return (membership->phase == SH_MEMBERSHIP_LINKING && !membership->testing_links) ||
            (membership->phase == SH_MEMBERSHIP_STEADY && membership->transfer_count > 0);
 }
 

@@ -53,7 +53,7 @@ typedef enum sh_membership_action_kind {
     X(WHOLE, "whole")                                                                              \
     X(VIEW, "view")                                                                                \
     X(SERVERS, "servers")                                                                          \
-    X(RESTS, "rests")                                                                              \
+    X(STANDBY, "rests")                                                                            \
     X(COMPARED, "compared")                                                                        \
     X(CURVE, "curve")
 
@@ -107,7 +107,7 @@ typedef struct sh_membership_event {
     const char *name, *version, *fingerprint, *first_grain, *reason;
     bool local;
     const sh_notice *notice;
-    const char *way; /* of a NOTICE: address tried for notice->broken_peer, or NULL */
+    const char *address; /* of a NOTICE: address tried for notice->broken_peer, or NULL */
     const sh_link_speed *link;
     uint32_t view;
     uint64_t now_ms; /* of a monotonic clock */

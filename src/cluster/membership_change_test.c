@@ -237,11 +237,11 @@ static void who_leaves_has_its_ring_until_it_is_through(void **state)
     assert_int_equal(step(next, 2), 0);
     assert_int_equal(step(next, 3), 0);
     for (uint32_t i = 0; i < 3; i++)
-        assert_true(sh_participant_may_stand(&parts[i], 1));
+        assert_true(sh_participant_needs_ring(&parts[i], 1));
     pass(1, (sh_position){1, SH_PHASE_FIRST}, next);
     settle();
     for (uint32_t i = 0; i < 3; i++)
-        assert_false(sh_participant_may_stand(&parts[i], 1));
+        assert_false(sh_participant_needs_ring(&parts[i], 1));
     assert_int_equal(sh_participant_take(&parts[1]).kind, SH_TASK_END);
 }
 

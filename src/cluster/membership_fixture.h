@@ -106,7 +106,7 @@ static inline void settle(void)
             coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_NOTICE,
                                               .device = i,
                                               .notice = &notice,
-                                              .way = "10.0.0.2:4711",
+                                              .address = "10.0.0.2:4711",
                                               .fingerprint = "data",
                                               .first_grain = i == 7 ? "other" : "hash"});
         }

@@ -57,10 +57,10 @@ static sh_finding count_fault(sh_membership *membership, sh_roster_entry *one, c
 {
     const unsigned long long steps = membership->recovery.target.steps;
     char reason[SH_MEMBERSHIP_TEXT];
-    if (one->blamed == membership->next.number)
+    if (one->fault_view == membership->next.number)
         return SH_FINDING_NOBODY; /* counted already */
-    one->blamed = membership->next.number;
-    if (!sh_repairs_fault(&one->repairs, steps))
+    one->fault_view = membership->next.number;
+    if (!sh_repairs_add_fault(&one->repairs, steps))
         return SH_FINDING_NOBODY;
     if (one->device == 0) {
         snprintf(reason, sizeof reason,
@@ -76,7 +76,7 @@ static sh_finding count_fault(sh_membership *membership, sh_roster_entry *one, c
     else
         snprintf(reason, sizeof reason, "%s differed %u times, last at step %llu: " WRONG, what,
                  one->repairs.lately, steps);
-    sh_membership_put_out(membership, one, reason, false);
+    sh_membership_evict(membership, one, reason, false);
     return SH_FINDING_OUT;
 }
 
@@ -85,7 +85,7 @@ static sh_finding look_for_odd_replicas(sh_membership *membership, bool *odd)
 {
     for (uint32_t i = 0; i < membership->next.seat_count; i++) {
         sh_roster_entry *one = sh_membership_seated(membership, &membership->next, i);
-        const bool counted = one->blamed == membership->next.number;
+        const bool counted = one->fault_view == membership->next.number;
         if (membership->recovery.agreement[i] != SH_REPLICA_ODD)
             continue;
         *odd = true;
@@ -117,22 +117,22 @@ static sh_finding try_without_one(sh_membership *membership)
     sh_membership_lose(membership, newest,
                        "the checks of the weights disagree in the sums, but the weights agree: the "
                        "others try without this device, which may rejoin",
-                       SH_FAREWELL_FOR_NOW);
+                       SH_LOSS_MESSAGE_FOR_NOW);
     return SH_FINDING_OUT;
 }
 
 /* The report of seat i of the next view about the stage that differed. */
-static sh_blame_word word_of(const sh_membership *membership, uint32_t i, uint32_t view)
+static sh_blame_report report_of(const sh_membership *membership, uint32_t i, uint32_t view)
 {
     const sh_notice *notice = &sh_membership_seated(membership, &membership->next, i)->notice;
     const bool at = membership->recovery.agreement[i] == SH_REPLICA_AT;
-    return (sh_blame_word){
+    return (sh_blame_report){
         .there = at && sh_position_same(notice->position, membership->recovery.target) &&
                  !sh_position_before(membership->faults.differed_at, notice->position),
         .passed = notice->whole && notice->differing < view &&
                   sh_position_before(membership->faults.differed_at, notice->position),
         .differed = notice->differing >= view,
-        .said = notice->said,
+        .own_check = notice->own_check,
         .total = notice->total,
     };
 }
@@ -141,22 +141,23 @@ static sh_blame_word word_of(const sh_membership *membership, uint32_t i, uint32
 static sh_finding look_for_odd_words(sh_membership *membership)
 {
     const uint32_t count = membership->next.seat_count;
-    sh_blame_word words[SH_DEVICES_MAX];
+    sh_blame_report reports[SH_DEVICES_MAX];
     bool odd[SH_DEVICES_MAX] = {false};
     uint64_t check = 0;
     for (uint32_t i = 0; i < count; i++) {
-        words[i] = word_of(membership, i, membership->now.number);
-        if (words[i].there)
+        reports[i] = report_of(membership, i, membership->now.number);
+        if (reports[i].there)
             check = sh_membership_seated(membership, &membership->next, i)->notice.check;
     }
-    if (sh_blame_find(odd, words, count, check, membership->now.seat_count) == 0) {
-        return sh_repairs_fault(&membership->faults.unexplained, membership->recovery.target.steps)
+    if (sh_blame_find(odd, reports, count, check, membership->now.seat_count) == 0) {
+        return sh_repairs_add_fault(&membership->faults.unexplained,
+                                    membership->recovery.target.steps)
                    ? try_without_one(membership)
                    : SH_FINDING_NOBODY;
     }
     for (uint32_t i = 0; i < count; i++) {
         sh_roster_entry *one = sh_membership_seated(membership, &membership->next, i);
-        const bool counted = one->blamed == membership->next.number;
+        const bool counted = one->fault_view == membership->next.number;
         if (!odd[i])
             continue;
         const sh_finding found = count_fault(membership, one, "its check of the weights in a sum");
@@ -187,7 +188,7 @@ static sh_finding judge(sh_membership *membership, sh_survivor *survivors)
                           "checkpoint with --resume");
         return SH_FINDING_END;
     }
-    if (membership->recovery.torn) {
+    if (membership->recovery.no_majority) {
         end_torn(membership);
         return SH_FINDING_END;
     }
@@ -196,7 +197,7 @@ static sh_finding judge(sh_membership *membership, sh_survivor *survivors)
     membership->faults.differed = membership->faults.differed && !odd;
     if (found == SH_FINDING_NOBODY && membership->faults.differed) {
         membership->faults.differed = false; /* a sum's words are examined once */
-        membership->faults.afresh = true;
+        membership->faults.restart = true;
         found = look_for_odd_words(membership);
     }
     return found != SH_FINDING_NOBODY ? found : sh_membership_check_numbers(membership);
@@ -223,10 +224,10 @@ void sh_membership_check_halted(sh_membership *membership)
         shares[i] = next->seats[i].share;
     sh_membership_spare_suspect(membership, shares);
     sh_recovery_deal(&membership->recovery, survivors, next->seat_count, shares, membership->grains,
-                     membership->faults.afresh);
-    membership->faults.differed = membership->faults.afresh = false;
+                     membership->faults.restart);
+    membership->faults.differed = membership->faults.restart = false;
     membership->phase = SH_MEMBERSHIP_RECOVERING;
-    sh_membership_touch_all(membership);
+    sh_membership_mark_all_changed(membership);
 }
 
 void sh_membership_note_step(sh_membership *membership, uint64_t steps)

@@ -14,9 +14,9 @@ static void prove(uint32_t count)
     view = 1;
 }
 
-/* Runs a stage whose checks differ. `word`: the check that device `liar` adds to the sum; `said`:
- * the one that it reports. */
-static void differ(uint32_t liar, uint64_t word, uint64_t said)
+/* Runs a stage whose checks differ. `word`: the check that device `liar` adds to the sum;
+ * `own_check`: the one that it reports. */
+static void differ(uint32_t liar, uint64_t word, uint64_t own_check)
 {
     uint64_t total = 0;
     view = membership->now.number;
@@ -29,7 +29,7 @@ static void differ(uint32_t liar, uint64_t word, uint64_t said)
     for (uint32_t i = 0; i < DEVICES; i++)
         if (parts[i].under_way == SH_TASK_RUN && present[i])
             inform(i, (sh_participant_event){.kind = SH_PARTICIPANT_DIFFERED,
-                                             .said = i == liar ? said : check_of[i],
+                                             .own_check = i == liar ? own_check : check_of[i],
                                              .total = total});
     settle();
 }
@@ -159,9 +159,9 @@ static void one_that_only_says_that_it_differs_is_put_out(void **state)
         for (uint32_t k = 0; k < 3; k++)
             (void)take_run(k, view);
         inform(2, (sh_participant_event){
-                      .kind = SH_PARTICIPANT_DIFFERED, .said = CHECK, .total = 3 * CHECK});
+                      .kind = SH_PARTICIPANT_DIFFERED, .own_check = CHECK, .total = 3 * CHECK});
         for (uint32_t k = 0; k < 2; k++)
-            inform(k, (sh_participant_event){.kind = SH_PARTICIPANT_STOPPED, .said = CHECK});
+            inform(k, (sh_participant_event){.kind = SH_PARTICIPANT_STOPPED, .own_check = CHECK});
         settle();
     }
     assert_false(present[2]);

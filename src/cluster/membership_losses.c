@@ -7,14 +7,14 @@
 #include "cluster/membership_transfers.h"
 
 void sh_membership_lose(sh_membership *membership, sh_roster_entry *one, const char *reason,
-                        sh_farewell word)
+                        sh_loss_message word)
 {
     const uint64_t silent_ms = sh_silence_ms(&one->silence, membership->clock_ms);
     const bool seated = one->seated, told = one->ready && !one->dismissed;
     one->present = false;
-    if (word != SH_FAREWELL_NONE) {
+    if (word != SH_LOSS_MESSAGE_NONE) {
         sh_membership_act(membership, SH_MEMBERSHIP_REFUSE, one->device, "%.255s", reason);
-        membership->actions[membership->action_count - 1].again = word == SH_FAREWELL_FOR_NOW;
+        membership->actions[membership->action_count - 1].again = word == SH_LOSS_MESSAGE_FOR_NOW;
     }
     if (told)
         sh_membership_note(membership, SH_NEWS_LOST, one->device,
@@ -32,31 +32,31 @@ void sh_membership_lose(sh_membership *membership, sh_roster_entry *one, const c
         sh_membership_halt(membership);
 }
 
-void sh_membership_put_out(sh_membership *membership, sh_roster_entry *one, const char *reason,
-                           bool guilty)
+void sh_membership_evict(sh_membership *membership, sh_roster_entry *one, const char *reason,
+                         bool guilty)
 {
     sh_membership_note(membership, SH_NEWS_LOST, one->device, "device %.64s is evicted: %.255s",
                        one->name, reason);
     sh_membership_remember(membership, one->name, guilty);
     one->ready = false; /* already reported */
-    sh_membership_lose(membership, one, reason, SH_FAREWELL_REFUSAL);
+    sh_membership_lose(membership, one, reason, SH_LOSS_MESSAGE_REFUSAL);
 }
 
 void sh_membership_remember(sh_membership *membership, const char *name, bool guilty)
 {
-    sh_outcast *outcast = (sh_outcast *)sh_membership_outcast(membership, name);
-    if (outcast == NULL)
-        outcast =
-            &membership->faults.outcasts[membership->faults.outcast_count++ % SH_FAULTS_OUTCASTS];
-    outcast->guilty = guilty;
-    snprintf(outcast->name, sizeof outcast->name, "%s", name);
+    sh_evicted *evicted = (sh_evicted *)sh_membership_find_evicted(membership, name);
+    if (evicted == NULL)
+        evicted =
+            &membership->faults.evicted[membership->faults.evicted_count++ % SH_FAULTS_EVICTED];
+    evicted->guilty = guilty;
+    snprintf(evicted->name, sizeof evicted->name, "%s", name);
 }
 
-const sh_outcast *sh_membership_outcast(const sh_membership *membership, const char *name)
+const sh_evicted *sh_membership_find_evicted(const sh_membership *membership, const char *name)
 {
-    for (uint32_t i = 0; i < SH_FAULTS_OUTCASTS; i++)
-        if (name[0] != '\0' && strcmp(membership->faults.outcasts[i].name, name) == 0)
-            return &membership->faults.outcasts[i];
+    for (uint32_t i = 0; i < SH_FAULTS_EVICTED; i++)
+        if (name[0] != '\0' && strcmp(membership->faults.evicted[i].name, name) == 0)
+            return &membership->faults.evicted[i];
     return NULL;
 }
 
@@ -76,12 +76,12 @@ static sh_broken_pair *pair_of(sh_membership *membership, uint32_t a, uint32_t b
 }
 
 void sh_membership_count_broken(sh_membership *membership, uint32_t reporter, uint32_t peer,
-                                const char *way)
+                                const char *address)
 {
     const uint32_t a = reporter < peer ? reporter : peer, b = reporter < peer ? peer : reporter;
     sh_broken_pair *pair = pair_of(membership, a, b);
     pair->broke_ms = membership->clock_ms;
-    pair->count += way != NULL && !sh_membership_works(membership) ? 2 : 1;
+    pair->count += address != NULL && !sh_membership_works(membership) ? 2 : 1;
     if (pair->count < SH_MEMBERSHIP_PATIENCE)
         return;
     pair->count = 0;
@@ -90,17 +90,17 @@ void sh_membership_count_broken(sh_membership *membership, uint32_t reporter, ui
     char reason[SH_MEMBERSHIP_TEXT];
     if (later == NULL || other == NULL)
         return;
-    if (way != NULL)
+    if (address != NULL)
         snprintf(reason, sizeof reason,
                  "device %.40s cannot reach device %.40s at %.60s: allow connections there, or "
                  "choose another port with shoal join --port N",
                  reporter == a ? other->name : later->name,
-                 reporter == a ? later->name : other->name, way);
+                 reporter == a ? later->name : other->name, address);
     else
         snprintf(reason, sizeof reason,
                  "its link with device %.64s broke %d times: check the network", other->name,
                  SH_MEMBERSHIP_PATIENCE);
-    sh_membership_lose(membership, later, reason, SH_FAREWELL_REFUSAL);
+    sh_membership_lose(membership, later, reason, SH_LOSS_MESSAGE_REFUSAL);
 }
 
 void sh_membership_forget_broken(sh_membership *membership)
@@ -127,7 +127,7 @@ void sh_membership_fail_transfer(sh_membership *membership, sh_roster_entry *one
         sh_membership_lose(
             membership, one,
             "it could not receive a replica from the others in time: its connection is too slow",
-            SH_FAREWELL_REFUSAL);
+            SH_LOSS_MESSAGE_REFUSAL);
     else if (one->seated && membership->phase == SH_MEMBERSHIP_ENTERING)
         sh_membership_halt(membership);
     else if (membership->phase != SH_MEMBERSHIP_RECOVERING &&

@@ -45,7 +45,7 @@ static sh_finding put_out(sh_membership *membership, sh_roster_entry *one)
         sh_membership_end(membership, SH_DIVERGED, reason);
         return SH_FINDING_END;
     }
-    sh_membership_put_out(membership, one, reason, false);
+    sh_membership_evict(membership, one, reason, false);
     return SH_FINDING_OUT;
 }
 
@@ -54,17 +54,17 @@ sh_finding sh_membership_check_numbers(sh_membership *membership)
     sh_roster_entry *guilty = NULL;
     uint32_t count = 0;
     bool by_zero = false, explained = false;
-    if (!membership->faults.unsound)
+    if (!membership->faults.not_finite)
         return SH_FINDING_NOBODY;
-    membership->faults.unsound = false;
+    membership->faults.not_finite = false;
     for (uint32_t i = 0; i < membership->next.seat_count; i++) {
         sh_roster_entry *one = sh_membership_seated(membership, &membership->next, i);
-        explained = explained || (!is_there(membership, i) && one->notice.by_this);
+        explained = explained || (!is_there(membership, i) && one->notice.own_not_finite);
         if (!is_there(membership, i))
             continue;
-        by_zero = by_zero || (one->device == 0 && one->notice.unsound >= membership->now.number);
-        count += one->notice.by_this;
-        guilty = one->notice.by_this ? one : guilty;
+        by_zero = by_zero || (one->device == 0 && one->notice.not_finite >= membership->now.number);
+        count += one->notice.own_not_finite;
+        guilty = one->notice.own_not_finite ? one : guilty;
     }
     for (uint32_t i = 0; i < membership->now.seat_count; i++)
         explained = explained || sh_membership_seated(membership, &membership->now, i) == NULL;
@@ -95,12 +95,12 @@ void sh_membership_spare_suspect(const sh_membership *membership, sh_range *shar
     for (uint32_t i = 0; i < next->seat_count && next->seat_count > 1; i++) {
         if (!is_suspected(membership, next->seats[i].device))
             continue;
-        sh_range *heir = i > 0 ? &shares[i - 1] : &shares[1];
+        sh_range *successor = i > 0 ? &shares[i - 1] : &shares[1];
         if (i == 0)
-            heir->first = shares[0].first;
+            successor->first = shares[0].first;
         else
             shares[i].first += shares[i].count;
-        heir->count += shares[i].count;
+        successor->count += shares[i].count;
         shares[i].count = 0;
     }
 }

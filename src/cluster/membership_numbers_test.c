@@ -13,11 +13,11 @@ static void spoil(uint32_t by)
     for (uint32_t i = 0; i < DEVICES; i++) {
         const sh_range share = tasks[i].share;
         const sh_ranges held = {1, {share}};
-        const bool by_this = by >> i & 1;
+        const bool own_not_finite = by >> i & 1;
         if (tasks[i].kind == SH_TASK_RUN)
             inform(i, (sh_participant_event){.kind = SH_PARTICIPANT_NOT_FINITE,
-                                             .by_this = by_this,
-                                             .held = by_this ? NULL : &held});
+                                             .own_not_finite = own_not_finite,
+                                             .held = own_not_finite ? NULL : &held});
     }
     settle();
 }
@@ -102,7 +102,8 @@ static void one_that_only_says_so_ends_nothing(void **state)
         const uint32_t view = membership->now.number;
         for (uint32_t k = 0; k < 3; k++)
             (void)take_run(k, view);
-        inform(2, (sh_participant_event){.kind = SH_PARTICIPANT_NOT_FINITE, .by_this = i == 0});
+        inform(2,
+               (sh_participant_event){.kind = SH_PARTICIPANT_NOT_FINITE, .own_not_finite = i == 0});
         for (uint32_t k = 0; k < 2; k++)
             inform(k, (sh_participant_event){.kind = SH_PARTICIPANT_STOPPED});
         settle();

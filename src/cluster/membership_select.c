@@ -51,7 +51,7 @@ static double rate_of(const sh_membership *membership, const sh_roster_entry *on
     const double rate = (double)sh_membership_speed(membership, one).rate;
     if (one->seated)
         return rate;
-    const double rested = (double)(membership->clock_ms - one->rested_ms) / HOPE_MS;
+    const double rested = (double)(membership->clock_ms - one->standby_changed_ms) / HOPE_MS;
     return rate * fmin(exp2(rested), HOPE_MAX);
 }
 
@@ -60,24 +60,24 @@ static void take_all(sh_membership *membership)
 {
     for (uint32_t i = 1; i < membership->slots; i++) {
         sh_roster_entry *one = &membership->members[i];
-        if (one->rests && !one->considered && is_to_choose(membership, one) &&
+        if (one->on_standby && !one->considered && is_to_choose(membership, one) &&
             membership->clock_ms >= one->ready_ms + RATE_MS)
-            one->rests = false;
+            one->on_standby = false;
     }
 }
 
-static void set(sh_membership *membership, sh_roster_entry *one, bool rests)
+static void set(sh_membership *membership, sh_roster_entry *one, bool on_standby)
 {
-    one->rests = rests;
-    one->rested_ms = membership->clock_ms;
-    if (!rests) /* a transfer that ends once complete is replaced by one that follows */
+    one->on_standby = on_standby;
+    one->standby_changed_ms = membership->clock_ms;
+    if (!on_standby) /* a transfer that ends once complete is replaced by one that follows */
         sh_membership_drop_transfers(membership, one->device);
 }
 
 static void say(sh_membership *membership, sh_roster_entry *one)
 {
-    sh_membership_note(membership, SH_NEWS_RESTS, one->device, "device %.64s is on standby: %.255s",
-                       one->name, one->why);
+    sh_membership_note(membership, SH_NEWS_STANDBY, one->device,
+                       "device %.64s is on standby: %.255s", one->name, one->why);
 }
 
 /* Reports the step time with 1, 2, ... of the devices, once no more joined for a while. */
@@ -122,12 +122,12 @@ static bool seat_at_once(const sh_membership *membership, sh_roster_entry *const
     uint32_t joining = 0;
     bool follow = true;
     for (uint32_t i = 0; i < count; i++)
-        joining += !members[i]->rests && !members[i]->seated;
+        joining += !members[i]->on_standby && !members[i]->seated;
     for (uint32_t i = 0; i < count; i++)
-        if (!members[i]->rests && !members[i]->seated)
+        if (!members[i]->on_standby && !members[i]->seated)
             follow = follow && sh_membership_can_follow(membership, members[i], joining);
     for (uint32_t i = 0; i < count && !follow; i++)
-        members[i]->seated = members[i]->seated || !members[i]->rests;
+        members[i]->seated = members[i]->seated || !members[i]->on_standby;
     return !follow;
 }
 
@@ -151,7 +151,7 @@ bool sh_membership_select(sh_membership *membership)
         sh_roster_entry *one = &membership->members[i];
         if (!is_to_choose(membership, one))
             continue;
-        if (one->seated == one->rests)
+        if (one->seated == one->on_standby)
             return false; /* a change is under way */
         devices[count] = (sh_lineup_device){.rate = rate_of(membership, one),
                                             .out = fmax(one->link.out, one->carried),
@@ -181,20 +181,20 @@ bool sh_membership_select(sh_membership *membership)
         if (!used[i] && (first || one->seated))
             sh_standby_explain(&membership->standby, devices, used, count, i, one->why,
                                sizeof one->why);
-        if (used[i] == one->rests)
+        if (used[i] == one->on_standby)
             set(membership, one, !used[i]);
-        if (one->rests && first && !one->seated)
+        if (one->on_standby && first && !one->seated)
             say(membership, one);
     }
     tell_curve(membership, devices, members, count);
     return seat_at_once(membership, members, count);
 }
 
-void sh_membership_rest(sh_membership *membership, sh_roster_entry *one)
+void sh_membership_set_standby(sh_membership *membership, sh_roster_entry *one)
 {
     one->seated = one->welcomed = false;
     one->kept_ms = membership->clock_ms; /* it has the current weights */
     sh_membership_drop_transfers(membership, one->device);
-    sh_membership_touch(membership, one);
+    sh_membership_mark_changed(membership, one);
     say(membership, one);
 }

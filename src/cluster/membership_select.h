@@ -4,7 +4,7 @@
  *
  *     if (sh_membership_select(membership))         // a tick
  *         sh_membership_halt(membership);
- *     if (one->rests && !one->seated) ... it is on standby ...
+ *     if (one->on_standby && !one->seated) ... it is on standby ...
  *
  * A new device is on standby until the decision. Local devices, which the user asked for, and
  * chosen servers always compute.
@@ -19,11 +19,11 @@
 /* Whether devices may be put on standby at all. */
 bool sh_membership_selects(const sh_membership *membership);
 
-/* A tick: updates `rests` of each member. True: new seats went to devices that cannot receive the
- * replica during training, so all must halt. */
+/* A tick: updates `on_standby` of each member. True: new seats went to devices that cannot receive
+ * the replica during training, so all must halt. */
 bool sh_membership_select(sh_membership *membership);
 
 /* Puts a device that lost its seat on standby. */
-void sh_membership_rest(sh_membership *membership, sh_roster_entry *one);
+void sh_membership_set_standby(sh_membership *membership, sh_roster_entry *one);
 
 #endif

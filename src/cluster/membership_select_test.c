@@ -83,7 +83,7 @@ static void a_device_that_would_slow_the_job_stands_by(void **state)
     uint64_t steps;
     begin_and_let_one_come(&view, &steps, 4000, 0.003f, 10);
     pass_time(&view, &steps, 10);
-    assert_true(entry(1)->rests);
+    assert_true(entry(1)->on_standby);
     assert_false(entry(1)->seated);
     assert_non_null(strstr(notes, "rests: device d1 is on standby: a step would take"));
     assert_non_null(strstr(notes, "its link of 10 Mbit/s would carry 0.4 MB a step"));
@@ -110,7 +110,7 @@ static void a_device_that_helps_computes(void **state)
     uint64_t steps;
     begin_and_let_one_come(&view, &steps, 4, 3, 10);
     pass_time(&view, &steps, 2);
-    assert_false(entry(1)->rests);
+    assert_false(entry(1)->on_standby);
     fetch(1, (sh_position){steps, SH_PHASE_FIRST});
     pass_time(&view, &steps, 4);
     assert_true(entry(1)->seated);
@@ -266,12 +266,12 @@ static void a_free_place_is_taken_at_once(void **state)
         pass_time(&view, &steps, 4);
     }
     assert_true(entry(1)->seated);
-    assert_true(entry(2)->rests);
+    assert_true(entry(2)->on_standby);
     go(1);
     settle();
     view = membership->now.number;
     pass_time(&view, &steps, 3);
-    assert_false(entry(2)->rests);
+    assert_false(entry(2)->on_standby);
 }
 
 static void all_compute_where_the_user_wants_it(void **state)

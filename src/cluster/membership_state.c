@@ -34,17 +34,17 @@ void sh_membership_note(sh_membership *membership, sh_news news, uint32_t device
     membership->actions[membership->action_count - 1].news = news;
 }
 
-void sh_membership_touch(sh_membership *membership, sh_roster_entry *one)
+void sh_membership_mark_changed(sh_membership *membership, sh_roster_entry *one)
 {
     one->serial = ++membership->serial;
     one->changed = true;
 }
 
-void sh_membership_touch_all(sh_membership *membership)
+void sh_membership_mark_all_changed(sh_membership *membership)
 {
     for (uint32_t i = 0; i < membership->slots; i++)
         if (membership->members[i].present)
-            sh_membership_touch(membership, &membership->members[i]);
+            sh_membership_mark_changed(membership, &membership->members[i]);
 }
 
 void sh_membership_end(sh_membership *membership, sh_status status, const char *text)

@@ -44,7 +44,7 @@ struct sh_membership {
     char version[SH_MEMBERSHIP_TEXT], fingerprint[SH_MEMBERSHIP_TEXT];
     char first_grain[SH_MEMBERSHIP_TEXT];
     sh_membership_phase phase;
-    bool trying; /* LINKING is a test: `next` is dropped once linked */
+    bool testing_links; /* LINKING is a test: `next` is dropped once linked */
     sh_faults faults;
     bool lacks_servers; /* the user was told that no chosen server takes part */
     uint32_t last_view; /* highest number given */
@@ -90,8 +90,8 @@ void sh_membership_note(sh_membership *membership, sh_news news, uint32_t device
                         const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* The directive of a member, or of all, changed. */
-void sh_membership_touch(sh_membership *membership, sh_roster_entry *one);
-void sh_membership_touch_all(sh_membership *membership);
+void sh_membership_mark_changed(sh_membership *membership, sh_roster_entry *one);
+void sh_membership_mark_all_changed(sh_membership *membership);
 
 /* Ends the job; only the first call counts. */
 void sh_membership_end(sh_membership *membership, sh_status status, const char *text);

@@ -91,7 +91,7 @@ static void is_dismissed_once_it_has_passed_the_last_stage(void **state)
     settle();
     assert_int_equal(parts[0].notice.view, 2);
     assert_false(parts[1].directive.dismissed); /* it needs the sums from the ring */
-    assert_true(sh_participant_may_stand(&parts[0], 1));
+    assert_true(sh_participant_needs_ring(&parts[0], 1));
     pass(1, (sh_position){1, SH_PHASE_FIRST}, 2);
     settle();
     assert_true(parts[1].directive.dismissed);
@@ -105,7 +105,7 @@ static void a_death_costs_its_grains_only(void **state)
         (void)take_run(i, 1);
     go(2); /* it had grains 8 to 11 */
     assert_int_equal(parts[0].directive.phase, SH_DIRECTIVE_HALT);
-    assert_false(sh_participant_may_stand(&parts[0], 1));
+    assert_false(sh_participant_needs_ring(&parts[0], 1));
     stop(0, 0, 4);
     stop(1, 4, 3);
     settle();

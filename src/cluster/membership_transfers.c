@@ -17,7 +17,7 @@ void sh_membership_drop_transfer(sh_membership *membership, const sh_transfer *t
         sh_roster_entry *one = &membership->members[i];
         if (one->present &&
             (one->device == gone.receiver || sh_transfer_gives(&stripe, &gone, one->device)))
-            sh_membership_touch(membership, one);
+            sh_membership_mark_changed(membership, one);
     }
 }
 
@@ -43,7 +43,7 @@ static bool is_doubtful(const sh_membership *membership, uint32_t donor,
 {
     return sh_membership_is_broken(membership, donor, receiver->device) ||
            (donor != 0 && receiver->failures == 1) ||
-           (receiver->repairs.faults > 1 && sh_repairs_took(&receiver->repairs, donor));
+           (receiver->repairs.faults > 1 && sh_repairs_has_donor(&receiver->repairs, donor));
 }
 
 /* The possible donor with the least load; UINT32_MAX: none. */
@@ -84,7 +84,7 @@ static void begin_transfer(sh_membership *membership, const sh_seating *view, ui
     sh_roster_entry *one = sh_membership_find(membership, receiver);
     sh_transfer transfer = {.receiver = receiver,
                             .live = live,
-                            .once = live && one->rests,
+                            .once = live && one->on_standby,
                             .wanted = membership->recovery.target};
     const uint32_t most = one->repairs.faults > 1 ? 1 : SH_DONORS_MAX;
     if (membership->transfer_count == SH_TRANSFERS_MAX)
@@ -103,13 +103,13 @@ static void begin_transfer(sh_membership *membership, const sh_seating *view, ui
     one->proven = false;
     one->entered.steps = UINT64_MAX; /* not in this view */
     one->begun_ms = membership->clock_ms;
-    sh_membership_touch(membership, one);
+    sh_membership_mark_changed(membership, one);
     sh_membership_note(membership, SH_NEWS_TRANSFER, receiver,
                        "device %.64s receives the replica from %u others", one->name,
                        transfer.donor_count);
     for (uint32_t i = 0; i < transfer.donor_count; i++) {
-        sh_repairs_take(&one->repairs, transfer.donors[i]);
-        sh_membership_touch(membership, sh_membership_find(membership, transfer.donors[i]));
+        sh_repairs_add_donor(&one->repairs, transfer.donors[i]);
+        sh_membership_mark_changed(membership, sh_membership_find(membership, transfer.donors[i]));
     }
 }
 
@@ -128,7 +128,7 @@ static bool has_enough(const sh_membership *membership, const sh_roster_entry *o
     uint32_t keepers = 0;
     for (uint32_t i = 1; i < membership->slots; i++) {
         const sh_roster_entry *other = &membership->members[i];
-        const bool earlier = other->rests && other->reached && other->device < one->device;
+        const bool earlier = other->on_standby && other->reached && other->device < one->device;
         keepers +=
             other->present && !other->dismissed && !other->local && (other->seated || earlier);
     }
@@ -164,7 +164,7 @@ void sh_membership_begin_transfers(sh_membership *membership)
     for (uint32_t i = 0; i < membership->slots && !sh_membership_is_done(membership); i++) {
         const sh_roster_entry *one = &membership->members[i];
         if (one->present && one->reached && !one->seated && !one->dismissed &&
-            (!one->rests || is_to_keep(membership, one)) &&
+            (!one->on_standby || is_to_keep(membership, one)) &&
             sh_membership_transfer_to(membership, one->device) == NULL)
             begin_transfer(membership, &membership->now, one->device, true);
     }

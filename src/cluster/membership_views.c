@@ -12,7 +12,7 @@
 
 static void clear_view(sh_membership *membership, sh_seating *view, bool planned)
 {
-    membership->trying = false;
+    membership->testing_links = false;
     *view = (sh_seating){.number = ++membership->last_view, .planned = planned};
     view->ring = view->number;
 }
@@ -63,18 +63,18 @@ static bool is_to_stay(const sh_membership *membership, const sh_roster_entry *o
 {
     if (one->device == 0)
         return true;
-    if (one->rests)
+    if (one->on_standby)
         return false;
     if (one->seated)
         return !one->notice.leaving;
     const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
     return one->ready && transfer != NULL && !one->notice.leaving &&
            (is_up_to_date(membership, one) || sh_membership_expects(membership, one->device) ||
-            (one->notice.coming == transfer->number && one->notice.left_ms <= AHEAD_MS));
+            (one->notice.receiving == transfer->number && one->notice.left_ms <= AHEAD_MS));
 }
 
 /* Whether the links of a joiner must still be tested. */
-static bool is_untried(const sh_roster_entry *one)
+static bool is_untested(const sh_roster_entry *one)
 {
     return one->present && one->ready && !one->reached && !one->seated && !one->dismissed &&
            !one->notice.leaving;
@@ -83,7 +83,7 @@ static bool is_untried(const sh_roster_entry *one)
 /* Whether it has a seat in the planned view. */
 static bool is_to_sit(const sh_membership *membership, const sh_roster_entry *one)
 {
-    return is_to_stay(membership, one) || (membership->trying && is_untried(one));
+    return is_to_stay(membership, one) || (membership->testing_links && is_untested(one));
 }
 
 /* The coordinator's local devices come first, so that no other machine must reach a device that may
@@ -128,7 +128,7 @@ void sh_membership_halt(sh_membership *membership)
     clear_view(membership, &membership->next, false);
     membership->phase = SH_MEMBERSHIP_HALTING;
     membership->transfer_count = 0;
-    sh_membership_touch_all(membership);
+    sh_membership_mark_all_changed(membership);
 }
 
 /* --- Unplanned changes --------------------------------------------------------------------- */
@@ -180,7 +180,7 @@ static void enter(sh_membership *membership, sh_position start)
                        "view %u: %u devices, from step %llu, %u of its grains are computed again",
                        now->number, now->seat_count, (unsigned long long)start.steps, anew);
     note_servers(membership);
-    sh_membership_touch_all(membership);
+    sh_membership_mark_all_changed(membership);
 }
 
 void sh_membership_check_recovered(sh_membership *membership)
@@ -266,17 +266,17 @@ void sh_membership_plan(sh_membership *membership)
 {
     sh_seating *next = &membership->next;
     const sh_seating *now = &membership->now;
-    bool change = membership->rebalance, untried = false;
+    bool change = membership->rebalance, untested = false;
     for (uint32_t i = 0; i < membership->slots; i++) {
         const sh_roster_entry *one = &membership->members[i];
-        untried = untried || is_untried(one);
+        untested = untested || is_untested(one);
         if (one->present && !one->dismissed)
             change = change || is_to_stay(membership, one) != one->seated;
     }
-    if ((!change && !untried) || sh_membership_is_done(membership))
+    if ((!change && !untested) || sh_membership_is_done(membership))
         return;
     clear_view(membership, next, true);
-    membership->trying = !change; /* no device waits for a trial */
+    membership->testing_links = !change; /* no device waits for a trial */
     sh_membership_seat_all(membership, next);
     sh_membership_deal_shares(membership, next);
     bool same = next->seat_count == now->seat_count;
@@ -297,7 +297,7 @@ void sh_membership_plan(sh_membership *membership)
     }
     membership->rebalance = false;
     membership->phase = SH_MEMBERSHIP_LINKING;
-    sh_membership_touch_all(membership);
+    sh_membership_mark_all_changed(membership);
 }
 
 bool sh_membership_plan_holds(const sh_membership *membership)
@@ -308,9 +308,9 @@ bool sh_membership_plan_holds(const sh_membership *membership)
     return true;
 }
 
-void sh_membership_check_tried(sh_membership *membership)
+void sh_membership_check_link_test(sh_membership *membership)
 {
-    if (!membership->trying || !sh_membership_is_linked(membership))
+    if (!membership->testing_links || !sh_membership_is_linked(membership))
         return;
     for (uint32_t i = 0; i < membership->next.seat_count; i++)
         sh_membership_seated(membership, &membership->next, i)->reached = true;
@@ -339,7 +339,7 @@ bool sh_membership_is_in_time(const sh_membership *membership, const sh_roster_e
 {
     const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
     return one->seated || is_up_to_date(membership, one) ||
-           (transfer != NULL && one->notice.coming == transfer->number &&
+           (transfer != NULL && one->notice.receiving == transfer->number &&
             one->notice.left_ms <= shortening_ms(membership));
 }
 
@@ -347,7 +347,7 @@ void sh_membership_give_up(sh_membership *membership)
 {
     if (membership->phase == SH_MEMBERSHIP_LINKING) {
         membership->phase = SH_MEMBERSHIP_STEADY;
-        sh_membership_touch_all(membership);
+        sh_membership_mark_all_changed(membership);
     } else {
         sh_membership_halt(membership);
     }
@@ -368,7 +368,7 @@ static void dismiss(sh_membership *membership, sh_roster_entry *one)
     one->seated = false;
     one->dismissed = true;
     sh_membership_drop_transfers(membership, one->device);
-    sh_membership_touch(membership, one);
+    sh_membership_mark_changed(membership, one);
     sh_membership_note(membership, SH_NEWS_LEFT, one->device, "device %.64s left", one->name);
 }
 
@@ -398,15 +398,15 @@ void sh_membership_check_entered(sh_membership *membership)
     }
     membership->phase = SH_MEMBERSHIP_STEADY;
     if (membership->left_ring != 0)
-        sh_membership_touch_all(membership); /* the other devices may close it */
+        sh_membership_mark_all_changed(membership); /* the other devices may close it */
     membership->left_ring = 0;
     for (uint32_t i = 0; i < membership->slots; i++) {
         sh_roster_entry *one = &membership->members[i];
         if (!one->present)
             continue;
         const sh_seat *seat = sh_seat_of(now->seats, now->seat_count, one->device);
-        if (one->seated && seat == NULL && one->rests && !one->notice.leaving)
-            sh_membership_rest(membership, one);
+        if (one->seated && seat == NULL && one->on_standby && !one->notice.leaving)
+            sh_membership_set_standby(membership, one);
         else if (one->seated && seat == NULL)
             dismiss(membership, one);
         if (seat == NULL)

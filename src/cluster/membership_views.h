@@ -24,7 +24,7 @@ void sh_membership_plan(sh_membership *membership);
 bool sh_membership_plan_holds(const sh_membership *membership);
 
 /* LINKING to test the links of joiners: once all are linked, joiners may receive replicas. */
-void sh_membership_check_tried(sh_membership *membership);
+void sh_membership_check_link_test(sh_membership *membership);
 
 /* Whether `one` may be announced as a member of the next view. A joiner with an incomplete replica
  * may, if a step that waits for it is no longer than a step without it. */

@@ -12,13 +12,13 @@
  * meanwhile does not extend its time. */
 #define FOLLOW_MS 2000
 #define FOLLOW_TIMES 4
-#define STUCK_MS SH_STANDSTILL_LEAST_MS /* longest time without progress of a link */
+#define STUCK_MS SH_STALL_LEAST_MS /* longest time without progress of a link */
 #define FEW_SEATS 3 /* no ring of this size avoids a link between two of its devices */
 
 void sh_membership_watch_begin(const sh_membership *membership, sh_roster_entry *one)
 {
     for (size_t i = 0; i < SH_ACTIVITY_COUNT; i++)
-        sh_standstill_begin(&one->work[i], membership->clock_ms);
+        sh_stall_begin(&one->work[i], membership->clock_ms);
 }
 
 void sh_membership_watch_notice(const sh_membership *membership, sh_roster_entry *one,
@@ -26,8 +26,7 @@ void sh_membership_watch_notice(const sh_membership *membership, sh_roster_entry
 {
     one->notice.doing = *doing;
     for (size_t i = SH_ACTIVITY_WAITS + 1; i < SH_ACTIVITY_COUNT; i++)
-        sh_standstill_note(&one->work[i], doing->progress, doing->activity == i,
-                           membership->clock_ms);
+        sh_stall_note(&one->work[i], doing->progress, doing->activity == i, membership->clock_ms);
 }
 
 /* Whether any device but device 0 takes part in the current or the previous view. */
@@ -84,16 +83,16 @@ static void put_out_hung(sh_membership *membership, sh_roster_entry *one, uint64
     char reason[SH_MEMBERSHIP_TEXT];
     snprintf(reason, sizeof reason, "it %s, and made no progress for %.1f s: %s", what_it_does(one),
              (double)still_ms / 1000, remedy_for(one));
-    sh_membership_lose(membership, one, reason, SH_FAREWELL_FOR_NOW);
+    sh_membership_lose(membership, one, reason, SH_LOSS_MESSAGE_FOR_NOW);
 }
 
 /* Whether a device was evicted or lost its transfer. A silent device is not judged here, because
  * its activity is unknown (cluster/silence.h). */
 static bool watch_work(sh_membership *membership, sh_roster_entry *one)
 {
-    const sh_standstill *work = &one->work[one->notice.doing.activity];
-    const uint64_t still_ms = sh_standstill_ms(work, one->silence.heard_ms);
-    const uint64_t limit_ms = sh_standstill_limit_ms(work);
+    const sh_stall *work = &one->work[one->notice.doing.activity];
+    const uint64_t still_ms = sh_stall_ms(work, one->silence.heard_ms);
+    const uint64_t limit_ms = sh_stall_limit_ms(work);
     if (still_ms < limit_ms / 2) {
         one->named = false;
         return false;
@@ -116,7 +115,7 @@ static bool watch_work(sh_membership *membership, sh_roster_entry *one)
 /* ---- devices that do not follow -------------------------------------------------------------- */
 
 /* Whether it has not yet done what a halt, or the view after it, requires of this device alone. */
-static bool owes(const sh_membership *membership, const sh_roster_entry *one)
+static bool must_answer(const sh_membership *membership, const sh_roster_entry *one)
 {
     if (!one->seated || one->notice.doing.activity != SH_ACTIVITY_WAITS)
         return false;
@@ -129,31 +128,32 @@ static bool owes(const sh_membership *membership, const sh_roster_entry *one)
 /* Notes since when it owes an answer. */
 static void note_debt(const sh_membership *membership, sh_roster_entry *one)
 {
-    const sh_debt *before = &one->debt;
-    const sh_debt debt = {owes(membership, one), one->notice.halted, one->notice.view,
-                          membership->clock_ms};
-    if (before->owes != debt.owes || before->halted != debt.halted || before->view != debt.view)
-        one->debt = debt;
+    const sh_awaited_answer *before = &one->awaited;
+    const sh_awaited_answer awaited = {must_answer(membership, one), one->notice.halted,
+                                       one->notice.view, membership->clock_ms};
+    if (before->pending != awaited.pending || before->halted != awaited.halted ||
+        before->view != awaited.view)
+        one->awaited = awaited;
 }
 
 static uint64_t follow_limit_ms(const sh_roster_entry *one)
 {
     const uint64_t silent_ms = sh_silence_longest_ms(&one->silence);
-    const uint64_t still_ms = sh_standstill_longest_ms(&one->work[SH_ACTIVITY_COMPUTES]);
+    const uint64_t still_ms = sh_stall_longest_ms(&one->work[SH_ACTIVITY_COMPUTES]);
     const uint64_t limit_ms = FOLLOW_TIMES * (silent_ms > still_ms ? silent_ms : still_ms);
     return limit_ms < FOLLOW_MS ? FOLLOW_MS : limit_ms;
 }
 
 static bool watch_following(sh_membership *membership, sh_roster_entry *one)
 {
-    const uint64_t since_ms = membership->clock_ms - one->debt.since_ms;
-    if (one->device == 0 || !one->debt.owes || since_ms < follow_limit_ms(one))
+    const uint64_t since_ms = membership->clock_ms - one->awaited.since_ms;
+    if (one->device == 0 || !one->awaited.pending || since_ms < follow_limit_ms(one))
         return false;
     char reason[SH_MEMBERSHIP_TEXT];
     snprintf(reason, sizeof reason,
              "it did not follow the coordinator for %.1f s: check its network",
              (double)since_ms / 1000);
-    sh_membership_lose(membership, one, reason, SH_FAREWELL_FOR_NOW);
+    sh_membership_lose(membership, one, reason, SH_LOSS_MESSAGE_FOR_NOW);
     return true;
 }
 
@@ -200,7 +200,7 @@ static bool watch_link(sh_membership *membership, sh_roster_entry *one)
              "almost no data came from device %.64s to device %.64s for %.1f s: check the network "
              "between them",
              one->name, peer->name, seconds);
-    sh_membership_lose(membership, later, reason, SH_FAREWELL_REFUSAL);
+    sh_membership_lose(membership, later, reason, SH_LOSS_MESSAGE_REFUSAL);
     return true;
 }
 

@@ -4,7 +4,7 @@
  * not by its heartbeat, which comes from another thread. It is reported once; after its time limit
  * it is evicted, and the others continue.
  *
- *     hung           works without progress (cluster/standstill.h): lost, may rejoin by itself
+ *     hung           works without progress (cluster/stall.h): lost, may rejoin by itself
  *     does not stop  neither works nor follows a halt: likewise
  *     link stuck     a device waits for data that another cannot deliver: a ring without that
  *                    link, or the device with the higher number is lost

@@ -64,15 +64,16 @@ typedef struct sh_notice {
     uint32_t broken;      /* the view whose ring last lost a link or failed to link */
     uint32_t broken_peer; /* the device at that link's other end */
     uint32_t differing;   /* the highest view in which the replicas' checks disagreed */
-    uint64_t said; /* its own trailer's check of the last stage; 0: the stage passed, or no check */
+    uint64_t
+        own_check; /* its own trailer's check of the last stage; 0: the stage passed, or no check */
     uint64_t total; /* the sum of all checks in the stage of `differing` */
 
-    uint32_t unsound; /* the highest view in which a sum was not finite */
-    bool by_this;     /* its own part of the last stage was not finite */
+    uint32_t not_finite; /* the highest view in which a sum was not finite */
+    bool own_not_finite; /* its own part of the last stage was not finite */
 
-    uint64_t fetched; /* the highest transfer that completed its replica; may still follow */
-    uint64_t failed;  /* the highest transfer to it that failed */
-    uint64_t coming;  /* the transfer whose rest takes about left_ms */
+    uint64_t fetched;   /* the highest transfer that completed its replica; may still follow */
+    uint64_t failed;    /* the highest transfer to it that failed */
+    uint64_t receiving; /* the transfer whose rest takes about left_ms */
     uint32_t left_ms;
 } sh_notice;
 

@@ -136,8 +136,8 @@ static void stage_ended(sh_participant *participant, const sh_participant_event 
     participant->under_way = SH_TASK_WAIT;
     participant->dealt = participant->keep = false;
     participant->notice.held.count = 0;
-    participant->notice.by_this = event->by_this;
-    participant->notice.said = event->kind == SH_PARTICIPANT_PASSED ? 0 : event->said;
+    participant->notice.own_not_finite = event->own_not_finite;
+    participant->notice.own_check = event->kind == SH_PARTICIPANT_PASSED ? 0 : event->own_check;
     if (event->held != NULL)
         participant->notice.held = *event->held;
 }
@@ -184,7 +184,7 @@ static void handle_fetched(sh_participant *participant, const sh_participant_eve
     if (event->transfer != participant->fetching || participant->fetching == 0)
         return; /* a cancelled transfer */
     if (event->kind == SH_PARTICIPANT_FETCHING) {
-        notice->coming = event->transfer;
+        notice->receiving = event->transfer;
         notice->left_ms = event->left_ms;
         return;
     }
@@ -238,7 +238,7 @@ void sh_participant_handle(sh_participant *participant, const sh_participant_eve
             notice->total = event->total;
         }
         if (event->kind == SH_PARTICIPANT_NOT_FINITE)
-            notice->unsound = notice->view;
+            notice->not_finite = notice->view;
         break;
     case SH_PARTICIPANT_CHECKED:
         assert(participant->under_way == SH_TASK_CHECK);
@@ -318,7 +318,7 @@ uint32_t sh_participant_link(const sh_participant *participant)
     return wanted ? directive->view : 0;
 }
 
-bool sh_participant_may_stand(const sh_participant *participant, uint32_t ring)
+bool sh_participant_needs_ring(const sh_participant *participant, uint32_t ring)
 {
     const sh_directive *directive = &participant->directive;
     if (ring == 0 || directive->dismissed || participant->abandoned)

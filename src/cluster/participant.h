@@ -51,7 +51,7 @@ typedef enum sh_participant_event_kind {
     SH_PARTICIPANT_REDONE,
     SH_PARTICIPANT_STOPPED,     /* the stage ended without a sum: held, the own part; said */
     SH_PARTICIPANT_DIFFERED,    /* the checks in the sum differ: held, said, total */
-    SH_PARTICIPANT_NOT_FINITE,  /* likewise, for non-finite numbers: held, by_this */
+    SH_PARTICIPANT_NOT_FINITE,  /* likewise, for non-finite numbers: held, own_not_finite */
     SH_PARTICIPANT_CHECKED,     /* check */
     SH_PARTICIPANT_LINKED,      /* view: its ring is linked on both sides */
     SH_PARTICIPANT_LINK_BROKEN, /* view; peer: the device at the other end */
@@ -67,13 +67,13 @@ typedef enum sh_participant_event_kind {
 typedef struct sh_participant_event {
     sh_participant_event_kind kind;
     const sh_directive *directive; /* borrowed for the call */
-    bool whole, finished, by_this;
+    bool whole, finished, own_not_finite;
     sh_position position;
     uint32_t grains;
     sh_speed speed;
     uint32_t view, next_view, peer;
-    const sh_ranges *held;                 /* borrowed for the call; NULL: forgotten */
-    uint64_t check, said, total, transfer; /* see sh_notice */
+    const sh_ranges *held;                      /* borrowed for the call; NULL: forgotten */
+    uint64_t check, own_check, total, transfer; /* see sh_notice */
     uint32_t left_ms;
 } sh_participant_event;
 
@@ -107,6 +107,6 @@ uint32_t sh_participant_link(const sh_participant *participant);
 
 /* Loop: whether this ring is still needed. Others must be aborted and closed: the engine's wait
  * then fails, and the step's thread reports STOPPED. */
-bool sh_participant_may_stand(const sh_participant *participant, uint32_t ring);
+bool sh_participant_needs_ring(const sh_participant *participant, uint32_t ring);
 
 #endif

@@ -66,7 +66,7 @@ static void halts_only_when_the_stage_has_ended(void **state)
     (void)state;
     work();
     order((sh_directive){.serial = 4, .phase = SH_DIRECTIVE_HALT, .view = 2});
-    assert_false(sh_participant_may_stand(&part, 1));
+    assert_false(sh_participant_needs_ring(&part, 1));
     assert_int_equal(part.notice.halted, 1);
     hear((sh_participant_event){.kind = SH_PARTICIPANT_STOPPED, .held = &(sh_ranges){1, {{6, 2}}}});
     assert_int_equal(part.notice.halted, 1);
@@ -82,12 +82,12 @@ static void the_trailer_moves_it_on(void **state)
     (void)state;
     work();
     order((sh_directive){.serial = 4, .phase = SH_DIRECTIVE_LINK, .view = 2, .planned = true});
-    assert_true(sh_participant_may_stand(&part, 1));
+    assert_true(sh_participant_needs_ring(&part, 1));
     hear((sh_participant_event){.kind = SH_PARTICIPANT_LINKED, .view = 2});
     hear((sh_participant_event){
         .kind = SH_PARTICIPANT_PASSED, .position = {1, SH_PHASE_FIRST}, .next_view = 2});
     assert_int_equal(part.notice.view, 2);
-    assert_true(sh_participant_may_stand(&part, 1)); /* others may still need it */
+    assert_true(sh_participant_needs_ring(&part, 1)); /* others may still need it */
     const sh_task task = sh_participant_take(&part);
     assert_int_equal(task.view, 2);
     assert_false(task.dealt);
@@ -96,11 +96,11 @@ static void the_trailer_moves_it_on(void **state)
     sh_directive go = {.serial = 5, .phase = SH_DIRECTIVE_GO, .view = 2, .planned = true};
     go.left = 1;
     order(go);
-    assert_true(sh_participant_may_stand(&part, 1));
+    assert_true(sh_participant_needs_ring(&part, 1));
     go.serial = 6;
     go.left = 0;
     order(go);
-    assert_false(sh_participant_may_stand(&part, 1));
+    assert_false(sh_participant_needs_ring(&part, 1));
 }
 
 static void without_a_seat_it_waits_to_be_dismissed(void **state)
@@ -111,10 +111,10 @@ static void without_a_seat_it_waits_to_be_dismissed(void **state)
         .kind = SH_PARTICIPANT_PASSED, .position = {1, SH_PHASE_FIRST}, .next_view = 2});
     assert_int_equal(part.notice.view, 0);
     assert_int_equal(sh_participant_take(&part).kind, SH_TASK_WAIT);
-    assert_true(sh_participant_may_stand(&part, 1));
+    assert_true(sh_participant_needs_ring(&part, 1));
     order((sh_directive){.serial = 5, .dismissed = true});
     assert_int_equal(sh_participant_take(&part).kind, SH_TASK_END);
-    assert_false(sh_participant_may_stand(&part, 1));
+    assert_false(sh_participant_needs_ring(&part, 1));
 }
 
 /* The current GO would match again: a validation does not change the weights. */

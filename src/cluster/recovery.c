@@ -130,8 +130,8 @@ bool sh_recovery_judge(sh_recovery *recovery, const sh_survivor *survivors, uint
         recovery->agreement[i] = at ? SH_REPLICA_AT : SH_REPLICA_AWAY;
     }
     uint64_t check = 0;
-    recovery->torn = !majority(&check, recovery, survivors, count);
-    for (uint32_t i = 0; i < count && !recovery->torn; i++)
+    recovery->no_majority = !majority(&check, recovery, survivors, count);
+    for (uint32_t i = 0; i < count && !recovery->no_majority; i++)
         if (recovery->agreement[i] == SH_REPLICA_AT && survivors[i].notice->check != check)
             recovery->agreement[i] = SH_REPLICA_ODD;
     hear_stage(recovery, survivors, count);
@@ -148,7 +148,7 @@ static bool choose_kept(sh_recovery *recovery, sh_ranges *held, const sh_survivo
                             sh_position_same(notice->position, recovery->target) &&
                             sh_ranges_valid(&notice->held, recovery->grains) &&
                             !sh_ranges_overlap(&notice->held, held);
-        if (recovery->keep[i] && !sh_ranges_unite(held, &notice->held))
+        if (recovery->keep[i] && !sh_ranges_add_all(held, &notice->held))
             return false;
     }
     return true;
@@ -162,7 +162,7 @@ static bool deal(sh_recovery *recovery, const sh_survivor *survivors, uint32_t c
     for (uint32_t i = 0; i < count; i++) {
         sh_ranges own = recovery->keep[i] ? survivors[i].notice->held : (sh_ranges){0};
         sh_ranges_take(&recovery->work[i], &missing, sh_range_scale(shares[i], of, lacking).count);
-        if (!sh_ranges_unite(&own, &recovery->work[i]))
+        if (!sh_ranges_add_all(&own, &recovery->work[i]))
             return false;
     }
     assert(missing.count == 0);
@@ -170,10 +170,10 @@ static bool deal(sh_recovery *recovery, const sh_survivor *survivors, uint32_t c
 }
 
 void sh_recovery_deal(sh_recovery *recovery, const sh_survivor *survivors, uint32_t count,
-                      const sh_range *shares, uint32_t of, bool afresh)
+                      const sh_range *shares, uint32_t of, bool restart)
 {
     sh_ranges held = {0}, missing = {0};
-    if (!afresh && choose_kept(recovery, &held, survivors, count) &&
+    if (!restart && choose_kept(recovery, &held, survivors, count) &&
         sh_ranges_complement(&missing, &held, recovery->grains) &&
         deal(recovery, survivors, count, shares, of, missing))
         return;

@@ -30,9 +30,9 @@ typedef struct sh_survivor {
 
 typedef struct sh_recovery {
     sh_position target;
-    bool torn;       /* weights at the target differ, without a majority */
-    bool ends;       /* the job ends at the target */
-    uint32_t grains; /* of the training stage at the target; 0: a validation, or none */
+    bool no_majority; /* weights at the target differ, without a majority */
+    bool ends;        /* the job ends at the target */
+    uint32_t grains;  /* of the training stage at the target; 0: a validation, or none */
     sh_replica_agreement agreement[SH_DEVICES_MAX]; /* by survivor, like the next two */
     bool keep[SH_DEVICES_MAX];
     sh_ranges work[SH_DEVICES_MAX];
@@ -47,14 +47,14 @@ typedef struct sh_recovery {
  *
  * Of the devices at the target (only the proven ones, if any) the largest group with equal checks
  * is right. In a tie, or if the group is a single device and another has a different check, all are
- * AT and `torn` is set. False: no replica is whole.
+ * AT and `no_majority` is set. False: no replica is whole.
  */
 bool sh_recovery_judge(sh_recovery *recovery, const sh_survivor *survivors, uint32_t count);
 
 /* Decides who keeps its held grains, and deals the others about in proportion to the shares of `of`
  * grains: exactly one device keeps or computes each grain of the stage. No device keeps grains if
- * `afresh`, or if a device's grains would need too many ranges. */
+ * `restart`, or if a device's grains would need too many ranges. */
 void sh_recovery_deal(sh_recovery *recovery, const sh_survivor *survivors, uint32_t count,
-                      const sh_range *shares, uint32_t of, bool afresh);
+                      const sh_range *shares, uint32_t of, bool restart);
 
 #endif

@@ -123,7 +123,7 @@ static void judges_by_position_and_check(void **state)
         for (uint32_t j = 0; j < cases[i].count; j++)
             if ("awo"[recovery.agreement[j]] != cases[i].agreement[j])
                 fail_msg("%s: device %u", cases[i].name, j);
-        assert_int_equal(recovery.torn, cases[i].agreement[cases[i].count] == '!');
+        assert_int_equal(recovery.no_majority, cases[i].agreement[cases[i].count] == '!');
     }
     const sh_notice none = {0};
     assert_false(sh_recovery_judge(&recovery, &(sh_survivor){0, &none, true}, 1));
@@ -207,17 +207,17 @@ static void deals_every_grain_once(void **state)
         survivors[i] = (sh_survivor){i, &notices[i], true};
     }
     notices[2].held.items[0].first = 2; /* overlaps device 0's grains, so they do not count */
-    for (int afresh = 0; afresh < 2; afresh++) {
+    for (int restart = 0; restart < 2; restart++) {
         assert_true(sh_recovery_judge(&recovery, survivors, 3));
-        sh_recovery_deal(&recovery, survivors, 3, shares, 12, afresh);
+        sh_recovery_deal(&recovery, survivors, 3, shares, 12, restart);
         sh_ranges all = {0};
         uint32_t grains = 0;
         for (uint32_t i = 0; i < 3; i++) {
-            assert_int_equal(recovery.keep[i], !afresh && i < 2);
+            assert_int_equal(recovery.keep[i], !restart && i < 2);
             if (recovery.keep[i])
-                assert_true(sh_ranges_unite(&all, &notices[i].held));
+                assert_true(sh_ranges_add_all(&all, &notices[i].held));
             grains += recovery.keep[i] ? sh_ranges_total(&notices[i].held) : 0;
-            assert_true(sh_ranges_unite(&all, &recovery.work[i]));
+            assert_true(sh_ranges_add_all(&all, &recovery.work[i]));
             grains += sh_ranges_total(&recovery.work[i]);
         }
         assert_int_equal(grains, 12);

@@ -9,7 +9,7 @@ static void forgive(sh_repairs *repairs, uint64_t steps)
     repairs->lately = good < repairs->lately ? repairs->lately - (uint32_t)good : 0;
 }
 
-bool sh_repairs_fault(sh_repairs *repairs, uint64_t steps)
+bool sh_repairs_add_fault(sh_repairs *repairs, uint64_t steps)
 {
     forgive(repairs, steps);
     repairs->faults++;
@@ -25,13 +25,13 @@ void sh_repairs_passed(sh_repairs *repairs, uint64_t steps)
     repairs->donor_count = 0;
 }
 
-void sh_repairs_take(sh_repairs *repairs, uint32_t donor)
+void sh_repairs_add_donor(sh_repairs *repairs, uint32_t donor)
 {
-    if (repairs->donor_count < SH_REPAIRS_DONORS && !sh_repairs_took(repairs, donor))
+    if (repairs->donor_count < SH_REPAIRS_DONORS && !sh_repairs_has_donor(repairs, donor))
         repairs->donors[repairs->donor_count++] = donor;
 }
 
-bool sh_repairs_took(const sh_repairs *repairs, uint32_t donor)
+bool sh_repairs_has_donor(const sh_repairs *repairs, uint32_t donor)
 {
     for (uint32_t i = 0; i < repairs->donor_count; i++)
         if (repairs->donors[i] == donor)

@@ -5,7 +5,7 @@
  * are two counts: faults since the last applied step, and recent faults, of which SH_REPAIRS_CALM
  * applied steps forgive one.
  *
- *     if (sh_repairs_fault(&one->repairs, steps))
+ *     if (sh_repairs_add_fault(&one->repairs, steps))
  *         put_out(one);
  *     ...
  *     sh_repairs_passed(&one->repairs, steps);      // a step was applied with it
@@ -34,15 +34,15 @@ typedef struct sh_repairs {
 } sh_repairs;
 
 /* Counts a fault after `steps` applied steps. True: too many, so the device computes wrongly. */
-bool sh_repairs_fault(sh_repairs *repairs, uint64_t steps);
+bool sh_repairs_add_fault(sh_repairs *repairs, uint64_t steps);
 
 /* A step was applied with the device, `steps` in total. */
 void sh_repairs_passed(sh_repairs *repairs, uint64_t steps);
 
 /* Remembers a donor of its replica. */
-void sh_repairs_take(sh_repairs *repairs, uint32_t donor);
+void sh_repairs_add_donor(sh_repairs *repairs, uint32_t donor);
 
 /* Whether `donor` sent it a replica since the last applied step. */
-bool sh_repairs_took(const sh_repairs *repairs, uint32_t donor);
+bool sh_repairs_has_donor(const sh_repairs *repairs, uint32_t donor);
 
 #endif

@@ -8,13 +8,13 @@ static void the_fourth_fault_without_a_step_is_too_many(void **state)
     (void)state;
     sh_repairs repairs = {0};
     for (int i = 0; i < SH_REPAIRS_MAX; i++)
-        assert_false(sh_repairs_fault(&repairs, 5));
-    assert_true(sh_repairs_fault(&repairs, 5));
+        assert_false(sh_repairs_add_fault(&repairs, 5));
+    assert_true(sh_repairs_add_fault(&repairs, 5));
     repairs = (sh_repairs){0};
     for (int i = 0; i < SH_REPAIRS_MAX; i++)
-        assert_false(sh_repairs_fault(&repairs, 5));
+        assert_false(sh_repairs_add_fault(&repairs, 5));
     sh_repairs_passed(&repairs, 6);
-    assert_false(sh_repairs_fault(&repairs, 6));
+    assert_false(sh_repairs_add_fault(&repairs, 6));
 }
 
 /* Steps until a device with a fault every `period` steps is evicted; 0: never. */
@@ -23,7 +23,7 @@ static uint64_t steps_until_out(uint64_t period)
     sh_repairs repairs = {0};
     for (uint64_t steps = 1; steps < 10000; steps++) {
         sh_repairs_passed(&repairs, steps);
-        if (steps % period == 0 && sh_repairs_fault(&repairs, steps))
+        if (steps % period == 0 && sh_repairs_add_fault(&repairs, steps))
             return steps;
     }
     return 0;
@@ -43,7 +43,7 @@ static void one_that_came_back_has_no_more_credit(void **state)
     (void)state;
     sh_repairs repairs = {.again = true};
     sh_repairs_passed(&repairs, 900);
-    assert_true(sh_repairs_fault(&repairs, 900));
+    assert_true(sh_repairs_add_fault(&repairs, 900));
 }
 
 static void donors_are_remembered_until_a_step_is_applied(void **state)
@@ -51,12 +51,12 @@ static void donors_are_remembered_until_a_step_is_applied(void **state)
     (void)state;
     sh_repairs repairs = {0};
     for (uint32_t i = 0; i < 2 * SH_REPAIRS_DONORS; i++)
-        sh_repairs_take(&repairs, i / 2);
-    assert_true(sh_repairs_took(&repairs, 0));
-    assert_true(sh_repairs_took(&repairs, SH_REPAIRS_DONORS - 1));
-    assert_false(sh_repairs_took(&repairs, SH_REPAIRS_DONORS));
+        sh_repairs_add_donor(&repairs, i / 2);
+    assert_true(sh_repairs_has_donor(&repairs, 0));
+    assert_true(sh_repairs_has_donor(&repairs, SH_REPAIRS_DONORS - 1));
+    assert_false(sh_repairs_has_donor(&repairs, SH_REPAIRS_DONORS));
     sh_repairs_passed(&repairs, 1);
-    assert_false(sh_repairs_took(&repairs, 0));
+    assert_false(sh_repairs_has_donor(&repairs, 0));
 }
 
 int main(void)

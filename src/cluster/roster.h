@@ -15,14 +15,14 @@
 #include "cluster/membership.h"
 #include "cluster/repairs.h"
 #include "cluster/silence.h"
-#include "cluster/standstill.h"
+#include "cluster/stall.h"
 
 /* A waiting device has not yet done what a halt, or the view after it, requires. */
-typedef struct sh_debt {
-    bool owes;
+typedef struct sh_awaited_answer {
+    bool pending;
     uint32_t halted, view; /* from its last notice: an answer changes them and starts a new debt */
     uint64_t since_ms;
-} sh_debt;
+} sh_awaited_answer;
 
 typedef struct sh_roster_entry {
     bool present, ready, local, seated, dismissed, changed;
@@ -35,17 +35,17 @@ typedef struct sh_roster_entry {
     sh_credit credit;
     sh_repairs repairs;     /* its faults */
     uint32_t wrong_numbers; /* how often it alone had non-finite ones */
-    uint32_t blamed;        /* the view whose halt last found it faulty */
+    uint32_t fault_view;    /* the view whose halt last found it faulty */
     /* By sh_activity: the time to read samples or receive a replica says nothing about computing.
      * Waiting is not recorded. */
-    sh_standstill work[SH_ACTIVITY_COUNT];
-    sh_debt debt;
+    sh_stall work[SH_ACTIVITY_COUNT];
+    sh_awaited_answer awaited;
     bool named;          /* the user was told that the others wait for it */
     sh_position entered; /* start of the view that it entered unproven */
-    bool rests;          /* on standby, or will be after this view */
+    bool on_standby;     /* on standby, or will be after this view */
     bool considered;     /* standby was decided by its expected benefit */
     uint64_t ready_ms;
-    uint64_t rested_ms;            /* when `rests` last changed */
+    uint64_t standby_changed_ms;   /* when `on_standby` last changed */
     uint64_t kept_ms;              /* its last transfer on standby, or last seat; 0: none */
     double carried;                /* least bytes/s of its link, as shown by steps */
     sh_link_speed link;            /* to device 0 */

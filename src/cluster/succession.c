@@ -4,17 +4,17 @@
 /* The best coordinator that answered: highest term, then most steps. Only the lost coordinator
  * itself may have the lost term. */
 static bool find_leader(uint32_t *whom, const sh_succession *succession,
-                        const sh_heir_answer *answers)
+                        const sh_successor_answer *answers)
 {
     bool found = false;
-    for (uint32_t i = 0; i <= succession->heirs; i++) {
-        const sh_heir_answer *one = &answers[i];
-        const bool former = i == succession->heirs && one->term == succession->term;
-        if (i == succession->own && i < succession->heirs)
+    for (uint32_t i = 0; i <= succession->successors; i++) {
+        const sh_successor_answer *one = &answers[i];
+        const bool former = i == succession->successors && one->term == succession->term;
+        if (i == succession->own && i < succession->successors)
             continue;
-        if (one->word != SH_HEIR_LEADS || (one->term <= succession->term && !former))
+        if (one->word != SH_SUCCESSOR_LEADS || (one->term <= succession->term && !former))
             continue;
-        const sh_heir_answer *best = &answers[*whom];
+        const sh_successor_answer *best = &answers[*whom];
         if (found &&
             (one->term < best->term || (one->term == best->term && one->steps <= best->steps)))
             continue;
@@ -24,18 +24,18 @@ static bool find_leader(uint32_t *whom, const sh_succession *succession,
     return found;
 }
 
-/* Whether an heir heard from its coordinator recently. */
-static bool has_coordinator(const sh_heir_answer *one)
+/* Whether a successor heard from its coordinator recently. */
+static bool has_coordinator(const sh_successor_answer *one)
 {
-    return one->word == SH_HEIR_FOLLOWS && one->heard_ms < SH_SUCCESSION_ALIVE_MS;
+    return one->word == SH_SUCCESSOR_FOLLOWS && one->heard_ms < SH_SUCCESSION_ALIVE_MS;
 }
 
 /* A device that follows a coordinator of a later term and knows its address. */
 static bool find_follower(uint32_t *whom, const sh_succession *succession,
-                          const sh_heir_answer *answers)
+                          const sh_successor_answer *answers)
 {
-    for (uint32_t i = 0; i <= succession->heirs; i++) {
-        if ((i == succession->own && i < succession->heirs) || !has_coordinator(&answers[i]) ||
+    for (uint32_t i = 0; i <= succession->successors; i++) {
+        if ((i == succession->own && i < succession->successors) || !has_coordinator(&answers[i]) ||
             answers[i].term <= succession->term)
             continue;
         *whom = i;
@@ -45,36 +45,36 @@ static bool find_follower(uint32_t *whom, const sh_succession *succession,
 }
 
 /* Whether another device still reaches the coordinator, which then is not lost. */
-static bool is_alive_elsewhere(const sh_succession *succession, const sh_heir_answer *answers)
+static bool is_alive_elsewhere(const sh_succession *succession, const sh_successor_answer *answers)
 {
-    for (uint32_t i = 0; i < succession->heirs; i++)
+    for (uint32_t i = 0; i < succession->successors; i++)
         if (i != succession->own && has_coordinator(&answers[i]) &&
             answers[i].term == succession->term)
             return true;
     return false;
 }
 
-/* Whether to wait for an earlier heir. */
-static bool comes_first(const sh_heir_answer *one, uint64_t passed_ms)
+/* Whether to wait for an earlier successor. */
+static bool comes_first(const sh_successor_answer *one, uint64_t passed_ms)
 {
-    if (one->word == SH_HEIR_SILENT)
+    if (one->word == SH_SUCCESSOR_SILENT)
         return passed_ms < SH_SUCCESSION_SILENT_MS;
-    return (one->able || one->word != SH_HEIR_LOST) && passed_ms < SH_SUCCESSION_SLOW_MS;
+    return (one->able || one->word != SH_SUCCESSOR_LOST) && passed_ms < SH_SUCCESSION_SLOW_MS;
 }
 
-/* Whether this device and the heirs that lost the same coordinator are a majority of the last
+/* Whether this device and the successors that lost the same coordinator are a majority of the last
  * view. */
-static bool has_majority(const sh_succession *succession, const sh_heir_answer *answers)
+static bool has_majority(const sh_succession *succession, const sh_successor_answer *answers)
 {
     uint32_t left = 1;
-    for (uint32_t i = 0; i < succession->heirs; i++)
-        left += i != succession->own && answers[i].word == SH_HEIR_LOST &&
+    for (uint32_t i = 0; i < succession->successors; i++)
+        left += i != succession->own && answers[i].word == SH_SUCCESSOR_LOST &&
                 answers[i].term == succession->term;
     return 2 * left > succession->devices;
 }
 
 sh_succession_choice sh_succession_choose(uint32_t *whom, const sh_succession *succession,
-                                          const sh_heir_answer *answers, uint64_t now_ms)
+                                          const sh_successor_answer *answers, uint64_t now_ms)
 {
     const uint64_t passed_ms = now_ms - succession->lost_ms;
     uint32_t found = 0;
@@ -82,7 +82,7 @@ sh_succession_choice sh_succession_choose(uint32_t *whom, const sh_succession *s
         *whom = found;
         return SH_SUCCESSION_FOLLOW;
     }
-    if (succession->own >= succession->heirs || is_alive_elsewhere(succession, answers))
+    if (succession->own >= succession->successors || is_alive_elsewhere(succession, answers))
         return SH_SUCCESSION_ASK;
     for (uint32_t i = 0; i < succession->own; i++)
         if (comes_first(&answers[i], passed_ms))
@@ -92,7 +92,8 @@ sh_succession_choice sh_succession_choose(uint32_t *whom, const sh_succession *s
     return SH_SUCCESSION_LEAD;
 }
 
-bool sh_succession_is_behind(uint32_t term, uint64_t steps, bool lower, const sh_heir_answer *other)
+bool sh_succession_is_behind(uint32_t term, uint64_t steps, bool lower,
+                             const sh_successor_answer *other)
 {
     if (other->term != term)
         return other->term > term;

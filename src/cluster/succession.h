@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decides who replaces a lost coordinator. Devices know their order as *heirs*: the first remaining
- * one becomes the coordinator, and the others join it. A device that lost the coordinator asks all
- * heirs and the coordinator's own address repeatedly and decides by the answers. There is no vote:
- * all replicas are equal, so two coordinators compute the same, and when they meet, the one behind
- * follows (sh_succession_is_behind).
+ * Decides who replaces a lost coordinator. Devices know their order as *successors*: the first
+ * remaining one becomes the coordinator, and the others join it. A device that lost the coordinator
+ * asks all successors and the coordinator's own address repeatedly and decides by the answers.
+ * There is no vote: all replicas are equal, so two coordinators compute the same, and when they
+ * meet, the one behind follows (sh_succession_is_behind).
  *
  *     choice = sh_succession_choose(&whom, &succession, answers, now_ms);
  *     if (choice == SH_SUCCESSION_FOLLOW)
- *         join(doors[whom]);
+ *         join(endpoints[whom]);
  *
  * Threads: any; pure functions.
  */
@@ -18,31 +18,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SH_HEIRS_MAX 16
-#define SH_SUCCESSION_ALIVE_MS 1000  /* an heir that heard from it within this has it still */
-#define SH_SUCCESSION_SILENT_MS 1000 /* how long to wait for a silent earlier heir, */
+#define SH_SUCCESSORS_MAX 16
+#define SH_SUCCESSION_ALIVE_MS 1000  /* a successor that heard from it within this has it still */
+#define SH_SUCCESSION_SILENT_MS 1000 /* how long to wait for a silent earlier successor, */
 #define SH_SUCCESSION_SLOW_MS 4000   /* and for one that answers and may lead */
 
-typedef enum sh_heir_word {
-    SH_HEIR_SILENT,  /* cannot be reached, or did not answer */
-    SH_HEIR_FOLLOWS, /* another coordinator, or the one that this device lost */
-    SH_HEIR_LOST,    /* it lost its coordinator too */
-    SH_HEIR_LEADS,   /* it is the coordinator, and proved its right */
-} sh_heir_word;
+typedef enum sh_successor_state {
+    SH_SUCCESSOR_SILENT,  /* cannot be reached, or did not answer */
+    SH_SUCCESSOR_FOLLOWS, /* another coordinator, or the one that this device lost */
+    SH_SUCCESSOR_LOST,    /* it lost its coordinator too */
+    SH_SUCCESSOR_LEADS,   /* it is the coordinator, and proved its right */
+} sh_successor_state;
 
 /* The answer of a device. */
-typedef struct sh_heir_answer {
-    sh_heir_word word;
+typedef struct sh_successor_answer {
+    sh_successor_state word;
     uint32_t term;     /* its own, or its coordinator's */
     uint32_t heard_ms; /* FOLLOWS: time since it heard from its coordinator */
     bool able;         /* LOST: it could become the coordinator */
     uint64_t steps;    /* LEADS: applied to its replica */
-} sh_heir_answer;
+} sh_successor_answer;
 
 typedef struct sh_succession {
-    uint32_t term;    /* of the coordinator that was lost */
-    uint32_t heirs;   /* their number */
-    uint32_t own;     /* this device's place among them; `heirs`: not an heir, or cannot lead */
+    uint32_t term;       /* of the coordinator that was lost */
+    uint32_t successors; /* their number */
+    uint32_t
+        own; /* this device's place among them; `successors`: not a successor, or cannot lead */
     uint32_t devices; /* of the last view, including the lost one */
     bool majority;    /* of them must remain: the strategy's weights depend on who takes part */
     uint64_t lost_ms; /* when this device lost the coordinator */
@@ -54,14 +55,14 @@ typedef enum sh_succession_choice {
     SH_SUCCESSION_LEAD,   /* become the coordinator, of the next term */
 } sh_succession_choice;
 
-/* `answers`: of each heir, by its place, then of the coordinator's own address: heirs + 1 in all.
- * This device's own entry is ignored. *whom, an index of `answers`, is set for FOLLOW. */
+/* `answers`: of each successor, by its place, then of the coordinator's own address: successors + 1
+ * in all. This device's own entry is ignored. *whom, an index of `answers`, is set for FOLLOW. */
 sh_succession_choice sh_succession_choose(uint32_t *whom, const sh_succession *succession,
-                                          const sh_heir_answer *answers, uint64_t now_ms);
+                                          const sh_successor_answer *answers, uint64_t now_ms);
 
 /* Whether a coordinator with this term and these steps must follow `other`, which LEADS. The higher
  * term wins, then more steps, then the lower key. `lower`: this one has the lower key. */
 bool sh_succession_is_behind(uint32_t term, uint64_t steps, bool lower,
-                             const sh_heir_answer *other);
+                             const sh_successor_answer *other);
 
 #endif

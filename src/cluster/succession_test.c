@@ -3,33 +3,38 @@
 
 #include "base/test.h"
 
-#define HEIRS 3
+#define SUCCESSORS 3
 #define TERM 4
 
-static const sh_heir_answer silent = {.word = SH_HEIR_SILENT};
-static const sh_heir_answer lost = {.word = SH_HEIR_LOST, .term = TERM, .able = true};
-static const sh_heir_answer unable = {.word = SH_HEIR_LOST, .term = TERM};
-static const sh_heir_answer follows = {.word = SH_HEIR_FOLLOWS, .term = TERM, .heard_ms = 100};
-static const sh_heir_answer doubts = {.word = SH_HEIR_FOLLOWS, .term = TERM, .heard_ms = 1000};
-static const sh_heir_answer follows_next = {.word = SH_HEIR_FOLLOWS, .term = TERM + 1};
-static const sh_heir_answer leads = {.word = SH_HEIR_LEADS, .term = TERM + 1, .steps = 7};
-static const sh_heir_answer leads_later = {.word = SH_HEIR_LEADS, .term = TERM + 2, .steps = 3};
-static const sh_heir_answer leads_ahead = {.word = SH_HEIR_LEADS, .term = TERM + 1, .steps = 8};
-static const sh_heir_answer lived_on = {.word = SH_HEIR_LEADS, .term = TERM, .steps = 9};
-static const sh_heir_answer from_before = {.word = SH_HEIR_LEADS, .term = TERM - 1, .steps = 99};
+static const sh_successor_answer silent = {.word = SH_SUCCESSOR_SILENT};
+static const sh_successor_answer lost = {.word = SH_SUCCESSOR_LOST, .term = TERM, .able = true};
+static const sh_successor_answer unable = {.word = SH_SUCCESSOR_LOST, .term = TERM};
+static const sh_successor_answer follows = {
+    .word = SH_SUCCESSOR_FOLLOWS, .term = TERM, .heard_ms = 100};
+static const sh_successor_answer doubts = {
+    .word = SH_SUCCESSOR_FOLLOWS, .term = TERM, .heard_ms = 1000};
+static const sh_successor_answer follows_next = {.word = SH_SUCCESSOR_FOLLOWS, .term = TERM + 1};
+static const sh_successor_answer leads = {.word = SH_SUCCESSOR_LEADS, .term = TERM + 1, .steps = 7};
+static const sh_successor_answer leads_later = {
+    .word = SH_SUCCESSOR_LEADS, .term = TERM + 2, .steps = 3};
+static const sh_successor_answer leads_ahead = {
+    .word = SH_SUCCESSOR_LEADS, .term = TERM + 1, .steps = 8};
+static const sh_successor_answer lived_on = {.word = SH_SUCCESSOR_LEADS, .term = TERM, .steps = 9};
+static const sh_successor_answer from_before = {
+    .word = SH_SUCCESSOR_LEADS, .term = TERM - 1, .steps = 99};
 
 #define ASK SH_SUCCESSION_ASK
 #define FOLLOW SH_SUCCESSION_FOLLOW
 #define LEAD SH_SUCCESSION_LEAD
-#define NONE HEIRS /* no heir */
-#define COORDINATOR HEIRS
+#define NONE SUCCESSORS /* no successor */
+#define COORDINATOR SUCCESSORS
 
-/* This device's place, the answers of the heirs and of the coordinator's address, and the time
+/* This device's place, the answers of the successors and of the coordinator's address, and the time
  * since the loss. */
 static const struct {
     const char *what;
     uint32_t own;
-    const sh_heir_answer *answers[HEIRS + 1];
+    const sh_successor_answer *answers[SUCCESSORS + 1];
     uint64_t passed_ms;
     sh_succession_choice choice;
     uint32_t whom;
@@ -83,14 +88,14 @@ static const struct {
 
 static sh_succession_choice choose(uint32_t *whom, size_t i, bool majority, uint32_t devices)
 {
-    sh_heir_answer answers[HEIRS + 1];
+    sh_successor_answer answers[SUCCESSORS + 1];
     const sh_succession succession = {.term = TERM,
-                                      .heirs = HEIRS,
+                                      .successors = SUCCESSORS,
                                       .own = cases[i].own,
                                       .devices = devices,
                                       .majority = majority,
                                       .lost_ms = 1000};
-    for (uint32_t k = 0; k <= HEIRS; k++)
+    for (uint32_t k = 0; k <= SUCCESSORS; k++)
         answers[k] = *cases[i].answers[k];
     return sh_succession_choose(whom, &succession, answers, 1000 + cases[i].passed_ms);
 }
@@ -100,7 +105,7 @@ static void each_case_is_decided(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint32_t whom = 0;
-        const sh_succession_choice choice = choose(&whom, i, false, HEIRS + 1);
+        const sh_succession_choice choice = choose(&whom, i, false, SUCCESSORS + 1);
         if (choice != cases[i].choice || whom != cases[i].whom)
             fail_msg("%s: %d, %u", cases[i].what, (int)choice, whom);
     }

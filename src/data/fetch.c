@@ -109,7 +109,7 @@ bool sh_fetch_next(uint32_t *block, sh_fetch *fetch, uint32_t source)
     return false;
 }
 
-bool sh_fetch_presses(const sh_fetch *fetch)
+bool sh_fetch_is_urgent(const sh_fetch *fetch)
 {
     const uint32_t now = fetch->blocks + SH_FETCH_NOW, soon = fetch->blocks + SH_FETCH_SOON;
     return fetch->entries[now].next != now || fetch->entries[soon].next != soon;
@@ -154,7 +154,7 @@ void sh_fetch_refuse(sh_fetch *fetch, uint32_t block, uint32_t source)
         sh_fetch_retry(fetch, block);
 }
 
-void sh_fetch_lose(sh_fetch *fetch, uint32_t source)
+void sh_fetch_remove_source(sh_fetch *fetch, uint32_t source)
 {
     assert(source < SH_FETCH_SOURCES);
     for (uint32_t i = fetch->blocks; i-- > 0;) { /* backwards: each moves to the front */
@@ -177,7 +177,7 @@ bool sh_fetch_stuck(uint32_t *block, const sh_fetch *fetch, uint64_t sources)
     return false;
 }
 
-void sh_fetch_forgive(sh_fetch *fetch)
+void sh_fetch_clear_refusals(sh_fetch *fetch)
 {
     for (uint32_t i = 0; i < fetch->blocks; i++)
         fetch->entries[i].refused = 0;

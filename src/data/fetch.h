@@ -10,7 +10,7 @@
  *         ask(source, block);
  *     ...answer:     if (sh_mirror_put(...) == SH_OK) sh_fetch_done(fetch, block);
  *                    else sh_fetch_refuse(fetch, block, source);       // ask somebody else
- *     ...connection lost: sh_fetch_lose(fetch, source);
+ *     ...connection lost: sh_fetch_remove_source(fetch, source);
  *
  * A needed block is waiting, asked of one source, or done: never forgotten, and never asked for
  * twice unless a source is slow (sh_fetch_retry).
@@ -48,7 +48,7 @@ void sh_fetch_need(sh_fetch *fetch, uint32_t block, sh_fetch_level level);
 bool sh_fetch_next(uint32_t *block, sh_fetch *fetch, uint32_t source);
 
 /* Whether a block waits in NOW or SOON. */
-bool sh_fetch_presses(const sh_fetch *fetch);
+bool sh_fetch_is_urgent(const sh_fetch *fetch);
 
 /* Unanswered requests to `source`. */
 uint32_t sh_fetch_asked(const sh_fetch *fetch, uint32_t source);
@@ -63,7 +63,7 @@ void sh_fetch_refuse(sh_fetch *fetch, uint32_t block, uint32_t source);
 void sh_fetch_retry(sh_fetch *fetch, uint32_t block);
 
 /* A source is gone: its requests wait again, its refusals are dropped, its number may be reused. */
-void sh_fetch_lose(sh_fetch *fetch, uint32_t source);
+void sh_fetch_remove_source(sh_fetch *fetch, uint32_t source);
 
 /*
  * Finds the most urgent waiting block refused by all `sources` (bit i: source i); with none, any
@@ -72,7 +72,7 @@ void sh_fetch_lose(sh_fetch *fetch, uint32_t source);
 bool sh_fetch_stuck(uint32_t *block, const sh_fetch *fetch, uint64_t sources);
 
 /* Forgets all refusals. */
-void sh_fetch_forgive(sh_fetch *fetch);
+void sh_fetch_clear_refusals(sh_fetch *fetch);
 
 /* Needed blocks, asked for or not. */
 uint32_t sh_fetch_left(const sh_fetch *fetch);

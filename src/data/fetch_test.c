@@ -30,16 +30,16 @@ static void what_is_urgent_comes_first(void **state)
 {
     (void)state;
     sh_fetch *fetch = all_later();
-    assert_false(sh_fetch_presses(fetch));
+    assert_false(sh_fetch_is_urgent(fetch));
     sh_fetch_need(fetch, 4, SH_FETCH_SOON);
-    assert_true(sh_fetch_presses(fetch));
+    assert_true(sh_fetch_is_urgent(fetch));
     sh_fetch_need(fetch, 2, SH_FETCH_SOON);
     sh_fetch_need(fetch, 5, SH_FETCH_NOW);
     sh_fetch_need(fetch, 2, SH_FETCH_NOW);
     sh_fetch_need(fetch, 5, SH_FETCH_LATER);
     assert_order(fetch, 0, (const uint32_t[]){5, 2, 4, 0, 1, 3}, BLOCKS);
     assert_int_equal(sh_fetch_asked(fetch, 0), BLOCKS);
-    assert_false(sh_fetch_presses(fetch)); /* all are requested */
+    assert_false(sh_fetch_is_urgent(fetch)); /* all are requested */
     for (uint32_t i = 0; i < BLOCKS; i++)
         sh_fetch_done(fetch, i);
     assert_int_equal(sh_fetch_left(fetch), 0);
@@ -61,7 +61,7 @@ static void what_came_is_not_asked_for_again(void **state)
     sh_fetch_done(fetch, 3);
     sh_fetch_need(fetch, 3, SH_FETCH_NOW);
     sh_fetch_refuse(fetch, 3, 0); /* a late answer */
-    assert_false(sh_fetch_presses(fetch));
+    assert_false(sh_fetch_is_urgent(fetch));
     assert_int_equal(sh_fetch_left(fetch), 0);
     sh_fetch_done(fetch, 4); /* before it is needed */
     sh_fetch_need(fetch, 4, SH_FETCH_SOON);
@@ -86,13 +86,13 @@ static void what_one_refuses_is_asked_of_others(void **state)
     assert_int_equal(block, 0);
     assert_false(sh_fetch_stuck(&block, fetch, (uint64_t)1 << 63 | 3));
     assert_true(sh_fetch_stuck(&block, fetch, 0));
-    sh_fetch_forgive(fetch);
+    sh_fetch_clear_refusals(fetch);
     assert_true(sh_fetch_next(&block, fetch, 63));
     assert_int_equal(block, 0);
     sh_fetch_refuse(fetch, 0, 63);
     sh_fetch_refuse(fetch, 0, 0);
     assert_true(sh_fetch_stuck(&block, fetch, (uint64_t)1 << 63 | 1));
-    sh_fetch_lose(fetch, 63);
+    sh_fetch_remove_source(fetch, 63);
     assert_false(sh_fetch_stuck(&block, fetch, (uint64_t)1 << 63 | 1)); /* a new source */
     sh_fetch_refuse(fetch, 1, 5); /* block 1 was requested from source 0: no effect */
     assert_int_equal(sh_fetch_asked(fetch, 0), 1);
@@ -109,7 +109,7 @@ static void what_a_lost_source_owed_waits_again(void **state)
     sh_fetch_need(fetch, 2, SH_FETCH_NOW); /* already requested */
     assert_true(sh_fetch_next(&block, fetch, 2));
     assert_int_equal(block, 4);
-    sh_fetch_lose(fetch, 1);
+    sh_fetch_remove_source(fetch, 1);
     assert_int_equal(sh_fetch_asked(fetch, 1), 0);
     assert_order(fetch, 3, (const uint32_t[]){2, 0, 5}, 3);
     sh_fetch_retry(fetch, 3);
@@ -146,7 +146,7 @@ static void nothing_is_forgotten(void **state)
             sh_fetch_need(fetch, chosen, (sh_fetch_level)(draw[3] % SH_FETCH_LEVELS));
             break;
         case 1:
-            sh_fetch_lose(fetch, source);
+            sh_fetch_remove_source(fetch, source);
             for (uint32_t i = 0; i < MANY; i++)
                 asked[i] = asked[i] == (int)source ? -1 : asked[i];
             break;
@@ -183,7 +183,7 @@ static void nothing_is_forgotten(void **state)
         assert_int_equal(sh_fetch_asked(fetch, source), owed);
     }
     for (uint32_t i = 0; i < SOURCES; i++)
-        sh_fetch_lose(fetch, i);
+        sh_fetch_remove_source(fetch, i);
     uint32_t block, count = 0;
     while (sh_fetch_next(&block, fetch, 0))
         count++;

@@ -268,8 +268,10 @@ static void samples_in_memory(void **state)
         const size_t bytes = i == 0 ? 4 : 16;
         uint32_t filled, told = 0;
         assert_string_equal(sh_file_samples_kind(files), "");
-        assert_fails(sh_file_samples_begin(files, &path, 1), SH_UNSUPPORTED, "not made of single files");
-        assert_fails(sh_file_samples_begin_stream(files, 0), SH_UNSUPPORTED, "not made of single files");
+        assert_fails(sh_file_samples_begin(files, &path, 1), SH_UNSUPPORTED,
+                     "not made of single files");
+        assert_fails(sh_file_samples_begin_stream(files, 0), SH_UNSUPPORTED,
+                     "not made of single files");
         assert_fails(sh_file_samples_begin_numbers(files, (float[]){1, 2, NAN, 4}, 1), SH_INVALID,
                      "sample 1, number 3");
         assert_ok(sh_file_samples_dataset(&dataset, files));

@@ -153,7 +153,7 @@ void sh_prefetch_want(sh_prefetch *prefetch, sh_split split, const sh_order *ord
     pthread_mutex_unlock(&prefetch->lock);
 }
 
-bool sh_prefetch_rests(sh_prefetch *prefetch, sh_split split)
+bool sh_prefetch_will_skip(sh_prefetch *prefetch, sh_split split)
 {
     pthread_mutex_lock(&prefetch->lock);
     const bool rests = prefetch->habits[split].rest > 0;

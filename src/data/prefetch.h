@@ -36,7 +36,7 @@ void sh_prefetch_want(sh_prefetch *prefetch, sh_split split, const sh_order *ord
 
 /* Whether this split's next wish will be skipped because the previous ones were cached. Any
  * thread. */
-bool sh_prefetch_rests(sh_prefetch *prefetch, sh_split split);
+bool sh_prefetch_will_skip(sh_prefetch *prefetch, sh_split split);
 
 /* Stops after the current sample. Accepts NULL. */
 void sh_prefetch_stop(sh_prefetch *prefetch);

@@ -223,14 +223,14 @@ static void wishes_that_are_always_there_are_passed_over(void **state)
     sh_prefetch *prefetch;
     slow_init(&set, true);
     assert_ok(sh_prefetch_start(&prefetch, &set.base, NULL));
-    while (!sh_prefetch_rests(prefetch, SH_SPLIT_TRAIN)) {
+    while (!sh_prefetch_will_skip(prefetch, SH_SPLIT_TRAIN)) {
         const uint32_t before = begun_of(&set);
         sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 0, 2);
         /* Wait for both records, since a replaced request proves nothing. */
-        while (begun_of(&set) < before + 2 && !sh_prefetch_rests(prefetch, SH_SPLIT_TRAIN))
+        while (begun_of(&set) < before + 2 && !sh_prefetch_will_skip(prefetch, SH_SPLIT_TRAIN))
             sched_yield();
     }
-    assert_false(sh_prefetch_rests(prefetch, SH_SPLIT_VALIDATION));
+    assert_false(sh_prefetch_will_skip(prefetch, SH_SPLIT_VALIDATION));
     const uint32_t before = begun_of(&set);
     for (uint32_t i = 0; i < WISHES; i++) {
         sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 0, 1);
@@ -264,7 +264,7 @@ static void none_is_while_some_are_waited_for_or_fail(void **state)
                 wait_asleep(&set, i + 1);
             let_through(&set, i + 1);
         }
-        assert_false(sh_prefetch_rests(prefetch, SH_SPLIT_TRAIN));
+        assert_false(sh_prefetch_will_skip(prefetch, SH_SPLIT_TRAIN));
         sh_prefetch_stop(prefetch);
         slow_release(&set);
     }

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "monitor/hierarchy.h"
+#include "monitor/cgroup.h"
 #include "monitor/numbers.h"
 
 #define TEXT_BYTES 8192
@@ -20,7 +20,7 @@ static double field(const sh_probe *probe, const char *name)
     return sh_probe_text(probe, text, sizeof text) ? sh_numbers_field(text, name) : NAN;
 }
 
-static void open_cpu(sh_quota *quota, const char *root, sh_hierarchy *place)
+static void open_cpu(sh_quota *quota, const char *root, sh_cgroup *place)
 {
     quota->throttled = place->version == 1 ? "throttled_time" : "throttled_usec";
     quota->unit = place->version == 1 ? 1e-9 : 1e-6;
@@ -31,10 +31,10 @@ static void open_cpu(sh_quota *quota, const char *root, sh_hierarchy *place)
             sh_probe_close(stat);
         else
             quota->cpu_levels++;
-    } while (quota->cpu_levels < SH_QUOTA_LEVELS_MAX && sh_hierarchy_up(place));
+    } while (quota->cpu_levels < SH_QUOTA_LEVELS_MAX && sh_cgroup_up(place));
 }
 
-static void open_memory(sh_quota *quota, const char *root, sh_hierarchy *place)
+static void open_memory(sh_quota *quota, const char *root, sh_cgroup *place)
 {
     const bool first = place->version == 1;
     do {
@@ -49,7 +49,7 @@ static void open_memory(sh_quota *quota, const char *root, sh_hierarchy *place)
         level->stat = sh_probe_open("%s%s/memory.stat", root, folder);
         level->cache = first ? "total_inactive_file" : "inactive_file";
         quota->memory_levels++;
-    } while (quota->memory_levels < SH_QUOTA_LEVELS_MAX && sh_hierarchy_up(place));
+    } while (quota->memory_levels < SH_QUOTA_LEVELS_MAX && sh_cgroup_up(place));
 }
 
 void sh_quota_open(sh_quota *quota, const char *root)
@@ -60,10 +60,10 @@ void sh_quota_open(sh_quota *quota, const char *root)
     *quota = (sh_quota){0};
     if (sh_probe_text(&mountinfo, mounts, sizeof mounts) &&
         sh_probe_text(&cgroup, groups, sizeof groups)) {
-        sh_hierarchy place;
-        if (sh_hierarchy_find(&place, mounts, groups, "cpu"))
+        sh_cgroup place;
+        if (sh_cgroup_find(&place, mounts, groups, "cpu"))
             open_cpu(quota, root, &place);
-        if (sh_hierarchy_find(&place, mounts, groups, "memory"))
+        if (sh_cgroup_find(&place, mounts, groups, "memory"))
             open_memory(quota, root, &place);
     }
     sh_probe_close(&mountinfo);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "monitor/figure_sources.h"
 
-#include "monitor/machine.h"
+#include "monitor/machine_fixture.h"
 
 #define MEMINFO                                                                                    \
     {                                                                                              \

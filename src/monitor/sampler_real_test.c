@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/scratch.h"
-#include "monitor/hierarchy.h"
+#include "monitor/cgroup.h"
 #include "monitor/sampler.h"
 
 #define TOLERANCE 0.02
@@ -223,7 +223,7 @@ static void the_disk_gets_what_is_written(void **state)
 /* ---- a quota ---- */
 
 typedef struct group {
-    char folder[SH_HIERARCHY_PATH_BYTES + 64];
+    char folder[SH_CGROUP_PATH_BYTES + 64];
     int version;
 } group;
 
@@ -251,10 +251,10 @@ static void read_file(char *text, size_t bytes, const char *path)
 static bool group_make(group *g)
 {
     static char mounts[65536], groups[8192];
-    sh_hierarchy place;
+    sh_cgroup place;
     read_file(mounts, sizeof mounts, "/proc/self/mountinfo");
     read_file(groups, sizeof groups, "/proc/self/cgroup");
-    if (!sh_hierarchy_find(&place, mounts, groups, "cpu"))
+    if (!sh_cgroup_find(&place, mounts, groups, "cpu"))
         return false;
     g->version = place.version;
     snprintf(g->folder, sizeof g->folder, "%s/shoal-test-monitor-%d", place.folder, (int)getpid());

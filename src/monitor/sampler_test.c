@@ -2,7 +2,7 @@
 /* Simulated machines of several kinds: their figures, and that all others are not available. */
 #include "monitor/sampler.h"
 
-#include "monitor/machine.h"
+#include "monitor/machine_fixture.h"
 #include "monitor/probe.h"
 
 typedef struct expectation {

@@ -205,7 +205,7 @@ static void tls_ended(sh_channel *channel)
 static void assign_socket(sh_channel *channel, int fd)
 {
     struct event_base *base = sh_loop_base(channel->loop);
-    sh_socket_settle(fd);
+    sh_socket_configure(fd);
     channel->fd = fd;
     event_assign(&channel->read_event, base, fd, EV_READ | EV_PERSIST, on_readable, channel);
     event_assign(&channel->write_event, base, fd, EV_WRITE | EV_PERSIST, on_writable, channel);
@@ -526,7 +526,7 @@ static void say_goodbye(sh_channel *channel)
 {
     if (channel->outbox != NULL && !sh_outbox_is_empty(channel->outbox))
         return;
-    const sh_tls_flow flow = sh_tls_goodbye(channel->tls);
+    const sh_tls_flow flow = sh_tls_close_notify(channel->tls);
     if (flow == SH_TLS_WAIT) {
         write_waits(channel);
         return;
@@ -712,7 +712,7 @@ void sh_channel_close(sh_channel *channel)
     if (channel->phase == CLOSED)
         return; /* called from on_close: the end of the turn frees it */
     if (channel->phase == OPEN || channel->phase == FLUSH)
-        if (sh_tls_goodbye(channel->tls) == SH_TLS_WAIT)
+        if (sh_tls_close_notify(channel->tls) == SH_TLS_WAIT)
             channel->mute = true; /* no room: the peer sees an end without a goodbye */
     let_go(channel);
     if (!channel->in_turn)

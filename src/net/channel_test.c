@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "net/meeting.h"
+#include "net/meeting_fixture.h"
 #include "net/outbox.h"
 
 #define LARGE (10u * 1000 * 1000)
@@ -661,7 +661,7 @@ static void send_bytes(struct meeting *meeting, const void *bytes, size_t count,
     assert_int_equal(sh_tls_write(tls, bytes, count, &put), SH_TLS_DONE);
     assert_int_equal(put, count);
     if (goodbye)
-        assert_int_equal(sh_tls_goodbye(tls), SH_TLS_DONE);
+        assert_int_equal(sh_tls_close_notify(tls), SH_TLS_DONE);
     else
         await(meeting, server_closed);
     sh_tls_free(tls);

@@ -11,7 +11,7 @@
 
 #include "base/descriptors.h"
 #include "net/event_calls.h"
-#include "net/meeting.h"
+#include "net/meeting_fixture.h"
 #include "net/tls_calls.h"
 
 static int dial_from(const char *host, uint16_t port)

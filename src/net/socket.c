@@ -13,7 +13,7 @@ static void set(int fd, int level, int option, int value)
     setsockopt(fd, level, option, &value, sizeof value);
 }
 
-void sh_socket_settle(int fd)
+void sh_socket_configure(int fd)
 {
     set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     set(fd, IPPROTO_TCP, TCP_KEEPIDLE, SH_SOCKET_PROBE_SECONDS);

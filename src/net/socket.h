@@ -2,7 +2,7 @@
 /*
  * Options and statistics of the TCP sockets of channels.
  *
- *     sh_socket_settle(fd);
+ *     sh_socket_configure(fd);
  *     ... from time to time: if (sh_socket_is_cut_off(fd)) close(fd);
  *
  * Threads: any; one at a time for each socket.
@@ -18,7 +18,7 @@
 
 /* Disables the delay of small messages (Nagle) and enables keepalive probes. Ignores errors:
  * these options only make the channel faster. */
-void sh_socket_settle(int fd);
+void sh_socket_configure(int fd);
 
 /*
  * True if SH_SOCKET_TRIES retransmissions or probes in a row got no answer, so the peer's system is

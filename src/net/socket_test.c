@@ -37,7 +37,7 @@ static void asks_a_silent_peer(void **state)
     (void)state;
     int ends[2];
     connect_two(ends);
-    sh_socket_settle(ends[0]);
+    sh_socket_configure(ends[0]);
     assert_true(option(ends[0], IPPROTO_TCP, TCP_NODELAY));
     assert_true(option(ends[0], SOL_SOCKET, SO_KEEPALIVE));
     assert_int_equal(option(ends[0], IPPROTO_TCP, TCP_KEEPIDLE), SH_SOCKET_PROBE_SECONDS);

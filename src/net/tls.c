@@ -563,7 +563,7 @@ sh_tls_flow sh_tls_flush(sh_tls *tls)
     return SH_TLS_WAIT;
 }
 
-sh_tls_flow sh_tls_goodbye(sh_tls *tls)
+sh_tls_flow sh_tls_close_notify(sh_tls *tls)
 {
     ERR_clear_error();
     const int result = SSL_shutdown(tls->ssl);

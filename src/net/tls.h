@@ -78,7 +78,7 @@ void sh_tls_gather(sh_tls *tls);
 sh_tls_flow sh_tls_flush(sh_tls *tls);
 
 /* Tells the peer that no more bytes will follow. SH_TLS_WAIT: call it again. */
-sh_tls_flow sh_tls_goodbye(sh_tls *tls);
+sh_tls_flow sh_tls_close_notify(sh_tls *tls);
 
 /* True if the last SH_TLS_WAIT waits until the socket is writable, false if readable. */
 bool sh_tls_wants_write(const sh_tls *tls);

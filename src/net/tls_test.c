@@ -106,7 +106,7 @@ static void the_right_key_opens_and_bytes_cross(void **state)
     }
     char byte;
     size_t count;
-    assert_int_equal(sh_tls_goodbye(pair.sides[0]), SH_TLS_DONE);
+    assert_int_equal(sh_tls_close_notify(pair.sides[0]), SH_TLS_DONE);
     assert_int_equal(sh_tls_read(pair.sides[1], &byte, 1, &count), SH_TLS_END);
     close_pair(&pair);
 }
@@ -323,7 +323,7 @@ static void what_was_sent_before_a_loss_can_be_read(void **state)
     open_pair(&pair, "join", good);
     shake_hands(&pair, flows);
     assert_int_equal(sh_tls_write(pair.sides[1], "refused", 8, &count), SH_TLS_DONE);
-    assert_int_equal(sh_tls_goodbye(pair.sides[1]), SH_TLS_DONE);
+    assert_int_equal(sh_tls_close_notify(pair.sides[1]), SH_TLS_DONE);
     close(pair.fds[1]);
     assert_int_equal(sh_tls_write(pair.sides[0], "hello", 6, &count), SH_TLS_WAIT);
     assert_int_not_equal(sh_tls_write_error(pair.sides[0]), 0);

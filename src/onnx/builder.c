@@ -13,7 +13,7 @@
 #include "graph/layers.h"
 #include "onnx/builder_parts.h"
 #include "onnx/import.h"
-#include "onnx/model_shelf.h"
+#include "onnx/model_cache.h"
 
 #define TENSORS_MOST (2 * SH_BUILDER_NODES)
 #define SAMPLES "input"
@@ -291,7 +291,7 @@ sh_status sh_builder_finish(sh_builder *builder, sh_layer result, const char *na
 {
     sh_network *network;
     SH_TRY(sh_builder_network(&network, builder, result, name));
-    const sh_status status = sh_model_shelf_put(network);
+    const sh_status status = sh_model_cache_put(network);
     if (status == SH_OK)
         snprintf(model, SH_MODEL_BYTES, "%s", network->spec);
     sh_network_unref(network);

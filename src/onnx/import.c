@@ -419,8 +419,8 @@ static void report(const sh_onnx_use *use, const sh_onnx_step *before, const cha
 static void complain(sh_onnx_importer *importer, size_t index)
 {
     char name[SH_ONNX_NODE_TEXT];
-    sh_complaints_add(&importer->complaints, "%s: %s",
-                      sh_onnx_node_name(name, importer->graph, index), sh_message());
+    sh_diagnostics_add(&importer->diagnostics, "%s: %s",
+                       sh_onnx_node_name(name, importer->graph, index), sh_message());
 }
 
 static sh_status import_nodes(sh_onnx_importer *importer)
@@ -510,8 +510,8 @@ static sh_status build(sh_value_id *given, sh_onnx_importer *importer, sh_value_
     note_folded(importer);
     SH_TRY(sh_onnx_inputs_bind(importer, samples));
     SH_TRY(import_nodes(importer));
-    if (importer->complaints.count > 0)
-        return sh_complaints_fail(&importer->complaints, SH_UNSUPPORTED, importer->path);
+    if (importer->diagnostics.count > 0)
+        return sh_diagnostics_fail(&importer->diagnostics, SH_UNSUPPORTED, importer->path);
     SH_TRY(sh_fail_in(shape_result(given, importer, result), "%.256s", importer->path));
     return sh_fail_in(check_trained(importer), "%.256s", importer->path);
 }
@@ -576,7 +576,7 @@ static sh_status apply(sh_onnx_importer *importer, const sh_onnx_binding *given,
         entry->value = given[i].value;
     }
     SH_TRY(import_nodes(importer));
-    return sh_complaints_fail(&importer->complaints, SH_UNSUPPORTED, importer->path);
+    return sh_diagnostics_fail(&importer->diagnostics, SH_UNSUPPORTED, importer->path);
 }
 
 /* Reads an output: a value of the graph or a constant. */

@@ -20,7 +20,7 @@
 #ifndef SHOAL_ONNX_IMPORTER_H
 #define SHOAL_ONNX_IMPORTER_H
 
-#include "base/complaints.h"
+#include "base/diagnostics.h"
 #include "onnx/fold.h"
 #include "onnx/import.h"
 #include "onnx/onnx_node.h"
@@ -64,7 +64,7 @@ typedef struct sh_onnx_importer {
     size_t samples;     /* N */
     size_t baked;       /* the number of samples in the file; 1 if not given */
     size_t old_outputs; /* of a last layer that is replaced; else 0 */
-    sh_complaints complaints;
+    sh_diagnostics diagnostics;
 } sh_onnx_importer;
 
 /* A node while it is imported. */

@@ -30,8 +30,8 @@
 #include "plan/layer_parts.h"
 #include "plan/peaks.h"
 #include "plan/time_model.h"
+#include "train/session.h"
 #include "train/stopwatch.h"
-#include "train/workbench.h"
 
 #define USUAL_SECONDS 1.5
 #define PEAK_SECONDS 2.0

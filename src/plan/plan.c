@@ -18,16 +18,16 @@
 #include "base/clock.h"
 #include "base/host.h"
 #include "base/memory.h"
-#include "onnx/model_shelf.h"
+#include "onnx/model_cache.h"
 #include "onnx/unfolded.h"
 #include "plan/breakdown.h"
+#include "plan/cluster_plan.h"
 #include "plan/device_file.h"
-#include "plan/outlook.h"
 #include "plan/time_model.h"
 #include "train/lane_list.h"
+#include "train/session.h"
 #include "train/strategy.h"
 #include "train/traffic.h"
-#include "train/workbench.h"
 
 #define READ_SAMPLES 64 /* read to measure the time of one */
 #define READ_PASSES 5
@@ -36,7 +36,7 @@ static const uint32_t usual_grains[] = {4, 8, 16, 32, 64};
 #define USUAL_GRAINS (sizeof usual_grains / sizeof *usual_grains)
 
 typedef struct planning {
-    sh_workbench *bench; /* opened, not started */
+    sh_session *session; /* opened, not started */
     sh_plan_result *result;
     sh_measurements known;
     sh_problem problem;
@@ -61,11 +61,12 @@ static void drop(compiled *c)
 static sh_status compile_with(const planning *p, compiled *c, sh_lane_size size,
                               sh_prepared *prepared, uint32_t segments)
 {
-    const sh_model_options model = sh_replica_model(&p->bench->job, &p->problem, p->bench->network);
+    const sh_model_options model =
+        sh_replica_model(&p->session->job, &p->problem, p->session->network);
     *c = (compiled){0};
     SH_TRY(sh_lanes_graph(&c->graph, &model, size, segments));
     const sh_status status =
-        sh_program_compile_with(&c->program, c->graph, p->bench->kernels, prepared);
+        sh_program_compile_with(&c->program, c->graph, p->session->kernels, prepared);
     if (status != SH_OK)
         drop(c);
     return status;
@@ -132,7 +133,7 @@ done:
 static sh_status time_of_batch(const planning *p, sh_step_time *step, uint32_t samples,
                                uint32_t grain, uint32_t lanes, const sh_program_time *full)
 {
-    const sh_replica *replica = p->bench->replica;
+    const sh_replica *replica = p->session->replica;
     sh_step_shape shape = {
         .lanes = lanes,
         .grains = samples / grain,
@@ -156,8 +157,8 @@ static sh_status time_of_batch(const planning *p, sh_step_time *step, uint32_t s
 
 static sh_status measure_time(const planning *p, sh_plan_grain *row, const sh_program_time *full)
 {
-    const sh_job *job = &p->bench->job;
-    const uint32_t samples = sh_pipeline_about(p->bench->pipeline)->count[SH_SPLIT_TRAIN];
+    const sh_job *job = &p->session->job;
+    const uint32_t samples = sh_pipeline_about(p->session->pipeline)->count[SH_SPLIT_TRAIN];
     const uint32_t lanes = is_own(p) ? p->footprint.lanes : p->footprint.lanes_asked;
     double epoch_steps, turns = 1; /* how often a lane does the step */
     sh_step_time step, last = {0};
@@ -189,9 +190,9 @@ static sh_status measure_time(const planning *p, sh_plan_grain *row, const sh_pr
 static sh_status plan_grain(const planning *p, uint32_t grain)
 {
     sh_plan_result *result = p->result;
-    const sh_dataset_info *info = sh_pipeline_about(p->bench->pipeline);
-    const uint32_t workers = p->bench->job.workers > 0 ? p->bench->job.workers : 1;
-    const uint32_t most = p->bench->job.batch_size / workers;
+    const sh_dataset_info *info = sh_pipeline_about(p->session->pipeline);
+    const uint32_t workers = p->session->job.workers > 0 ? p->session->job.workers : 1;
+    const uint32_t most = p->session->job.batch_size / workers;
     const uint32_t batch = most < info->count[SH_SPLIT_TRAIN] ? most : info->count[SH_SPLIT_TRAIN];
     const uint32_t samples = grain < batch ? grain : batch;
     sh_plan_grain *row = &result->grains[result->grain_count];
@@ -231,7 +232,7 @@ done:
  * disturbances. */
 static sh_status time_reading(const planning *p, double *seconds)
 {
-    const sh_pipeline *pipeline = p->bench->pipeline;
+    const sh_pipeline *pipeline = p->session->pipeline;
     const sh_dataset_info *info = sh_pipeline_about(pipeline);
     const uint32_t count =
         info->count[SH_SPLIT_TRAIN] < READ_SAMPLES ? info->count[SH_SPLIT_TRAIN] : READ_SAMPLES;
@@ -240,7 +241,7 @@ static sh_status time_reading(const planning *p, double *seconds)
     float weight;
     sh_order order;
     sh_status status;
-    sh_order_init(&order, p->bench->job.seed, 0, info->count[SH_SPLIT_TRAIN]);
+    sh_order_init(&order, p->session->job.seed, 0, info->count[SH_SPLIT_TRAIN]);
     const size_t values = sh_dataset_elements(info);
     const size_t floats = values + info->outputs;
     SH_TRY(sh_block_new(&pixels, 2 * floats * sizeof(float), "two samples"));
@@ -278,18 +279,18 @@ static void load_figures(planning *p)
 }
 
 /* The job's model may be an ONNX file. */
-static sh_status open_bench(planning *p, sh_job *job)
+static sh_status open_session(planning *p, sh_job *job)
 {
     sh_network *network, *with_norms = NULL;
     sh_onnx *file;
     sh_status status;
-    SH_TRY(sh_model_shelf_open(&network, &file, job->model));
+    SH_TRY(sh_model_cache_open(&network, &file, job->model));
     if (job->unfold != 0)
         SH_TRY_DONE(sh_onnx_unfold_all(&with_norms, file, job->model));
-    const sh_workbench_data data = {.network = with_norms != NULL ? with_norms : network};
+    const sh_session_data data = {.network = with_norms != NULL ? with_norms : network};
     if (data.network != NULL)
         snprintf(job->model, sizeof job->model, "%s", data.network->spec);
-    SH_TRY_DONE(sh_workbench_open(&p->bench, job, &data));
+    SH_TRY_DONE(sh_session_open(&p->session, job, &data));
 done:
     sh_onnx_close(file);
     sh_network_unref(with_norms);
@@ -340,14 +341,14 @@ static sh_status look_out(const planning *p, const sh_job *job, bool energy)
     sh_strategy strategy;
     SH_TRY(sh_strategy_parse(&strategy, job->strategy));
     p->result->steps = sh_schedule_of(job, (uint32_t)p->result->samples).total_steps;
-    const sh_outlook asked = {.inventory = &p->inventory,
-                              .traffic = p->traffic,
-                              .wire = job->wire,
-                              .batch_size = job->batch_size,
-                              .servers = strategy.row->servers,
-                              .energy = energy,
-                              .limit_s = p->deadline_s / (double)p->result->steps};
-    return sh_outlook_fill(p->result, &asked);
+    const sh_cluster_plan asked = {.inventory = &p->inventory,
+                                   .traffic = p->traffic,
+                                   .wire = job->wire,
+                                   .batch_size = job->batch_size,
+                                   .servers = strategy.row->servers,
+                                   .energy = energy,
+                                   .limit_s = p->deadline_s / (double)p->result->steps};
+    return sh_cluster_plan_fill(p->result, &asked);
 }
 
 static sh_status run(planning *p, const sh_plan_options *options)
@@ -361,23 +362,23 @@ static sh_status run(planning *p, const sh_plan_options *options)
     if (lanes.gpu_count > 0)
         return sh_fail(SH_UNSUPPORTED, "--lanes %s: plans do not support GPUs yet; leave gpu: out",
                        options->lanes);
-    SH_TRY(open_bench(p, &job));
-    const sh_dataset_info *info = sh_pipeline_about(p->bench->pipeline);
+    SH_TRY(open_session(p, &job));
+    const sh_dataset_info *info = sh_pipeline_about(p->session->pipeline);
     p->problem = sh_lanes_problem(info);
     /* Sets the lanes up as a training would, with the same limit, before anything else uses
      * memory. */
-    SH_TRY(sh_workbench_start(p->bench, lanes.cores, options->memory));
-    p->footprint = *sh_trainer_footprint(p->bench->trainer);
-    p->traffic = sh_trainer_traffic(p->bench->trainer);
-    sh_trainer_free(p->bench->trainer);
-    p->bench->trainer = NULL;
+    SH_TRY(sh_session_start(p->session, lanes.cores, options->memory));
+    p->footprint = *sh_trainer_footprint(p->session->trainer);
+    p->traffic = sh_trainer_traffic(p->session->trainer);
+    sh_trainer_free(p->session->trainer);
+    p->session->trainer = NULL;
     sh_memory_trim();
     if (options->memory != 0)
         sh_footprint_print(result->memory_note, &p->footprint, options->memory);
     result->lanes = p->footprint.lanes;
-    result->parameters = sh_model_parameters(p->bench->replica->graph);
+    result->parameters = sh_model_parameters(p->session->replica->graph);
     result->samples = info->count[SH_SPLIT_TRAIN];
-    snprintf(result->variant, sizeof result->variant, "%s", p->bench->kernels->name);
+    snprintf(result->variant, sizeof result->variant, "%s", p->session->kernels->name);
     load_figures(p);
     SH_TRY(time_reading(p, &result->read_seconds));
 
@@ -398,7 +399,7 @@ sh_status sh_plan(const sh_plan_options *options, sh_plan_result *result)
     planning p = {.result = &fresh};
     const sh_status status = run(&p, options);
     sh_measurements_release(&p.known);
-    sh_workbench_close(p.bench);
+    sh_session_close(p.session);
     if (status != SH_OK) {
         sh_plan_result_release(&fresh);
         return status;

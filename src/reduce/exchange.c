@@ -33,7 +33,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "reduce/dispenser.h"
+#include "reduce/dispatcher.h"
 
 enum { WANT, GRANT, NUMBERS, WORDS, TAKEN, DONE, PULL, WEIGHTS, END, FINAL };
 
@@ -57,8 +57,8 @@ struct sh_exchange {
     bool ended; /* END was received or sent */
     bool asked; /* for an update */
     uint32_t count;
-    sh_dispenser dispenser;
-    sh_dispenser_device *receivers;   /* of the dispenser, by rank */
+    sh_dispatcher dispatcher;
+    sh_dispatcher_device *receivers;  /* of the dispatcher, by rank */
     uint32_t answers, shards, finals; /* still to arrive */
     uint32_t under_way;               /* frames being written */
     size_t room_elements;             /* in the peers' words */
@@ -182,14 +182,14 @@ static void be_granted(sh_exchange *exchange, uint32_t update)
 static void deal(sh_exchange *exchange)
 {
     uint32_t device, update;
-    while (sh_dispenser_next(&exchange->dispenser, &device, &update))
+    while (sh_dispatcher_next(&exchange->dispatcher, &device, &update))
         if (device == exchange->rank)
             be_granted(exchange, update);
         else
             say(exchange, device, GRANT, update);
-    if (exchange->ended || !sh_dispenser_is_over(&exchange->dispenser))
+    if (exchange->ended || !sh_dispatcher_is_over(&exchange->dispatcher))
         return;
-    const uint32_t count = exchange->dispenser.updates;
+    const uint32_t count = exchange->dispatcher.updates;
     for (uint32_t i = 0; i < exchange->devices; i++)
         if (i != exchange->rank)
             send_to(exchange, i, END, count, exchange->lap.state, exchange->lap.state_bytes);
@@ -198,15 +198,15 @@ static void deal(sh_exchange *exchange)
 
 static void want(sh_exchange *exchange, uint32_t device, bool stop)
 {
-    sh_dispenser_want(&exchange->dispenser, device);
+    sh_dispatcher_want(&exchange->dispatcher, device);
     if (stop)
-        sh_dispenser_stop(&exchange->dispenser);
+        sh_dispatcher_stop(&exchange->dispatcher);
     deal(exchange);
 }
 
 static void finish(sh_exchange *exchange, uint32_t device)
 {
-    if (sh_dispenser_finish(&exchange->dispenser, device))
+    if (sh_dispatcher_finish(&exchange->dispatcher, device))
         deal(exchange);
 }
 
@@ -420,8 +420,8 @@ static void do_begin(void *context)
     exchange->answers = exchange->shards = 0;
     exchange->finals = (exchange->options.server_count - serves(exchange, exchange->rank)) *
                        exchange->lap.array_count;
-    sh_dispenser_init(&exchange->dispenser, exchange->receivers, exchange->devices,
-                      exchange->lap.updates, exchange->lap.bound);
+    sh_dispatcher_init(&exchange->dispatcher, exchange->receivers, exchange->devices,
+                       exchange->lap.updates, exchange->lap.bound);
     sh_links_resume(exchange->options.links);
 }
 

@@ -15,7 +15,7 @@
  * The arrays are cut into a shard per server. A server applies each update to its shard on arrival,
  * and sends the shard to each device that is about to begin an update. So a device computes with
  * all its own updates, and with those of others that a bound requires (Ho et al. 2013,
- * "read-my-writes"). The first server deals the updates (reduce/dispenser.h). Once all are applied
+ * "read-my-writes"). The first server deals the updates (reduce/dispatcher.h). Once all are applied
  * in all shards, it announces the end, with its device's state, and each server sends its shard of
  * all arrays to all devices.
  *
@@ -46,7 +46,7 @@ typedef struct sh_exchange_options {
 
 /* All is borrowed until the lap is over or the engine is closed. Sizes are equal on all devices. */
 typedef struct sh_exchange_lap {
-    uint32_t updates, bound; /* see sh_dispenser_init; updates at least 1 */
+    uint32_t updates, bound; /* see sh_dispatcher_init; updates at least 1 */
     size_t elements;
     float *const *arrays; /* of `elements` each, equal on all devices; weights first */
     uint32_t array_count;

@@ -76,7 +76,7 @@ static uint32_t hops_of(const sh_ring *ring, uint32_t index)
 }
 
 /* Sends every hop of a span that is due. Rank 0, which decides, first sends word 0 in hop N - 1. */
-static void pump(sh_ring *ring, uint32_t index)
+static void send_due(sh_ring *ring, uint32_t index)
 {
     ring_span *at = &ring->spans[index];
     const sh_span *span = &ring->links.round.spans[index];
@@ -132,14 +132,14 @@ static void on_ready(sh_round *round, uint32_t span)
 {
     sh_ring *ring = (sh_ring *)round;
     ring->spans[span].ready = true;
-    pump(ring, span);
+    send_due(ring, span);
 }
 
 static void on_last(sh_round *round)
 {
     sh_ring *ring = (sh_ring *)round;
     const uint32_t last = round->span_count - 1;
-    pump(ring, last);
+    send_due(ring, last);
     tell_if_complete(ring, last);
 }
 
@@ -157,7 +157,7 @@ static void on_open(sh_link *link)
 {
     sh_ring *ring = ring_of(link);
     for (uint32_t i = 0; i < ring->links.round.span_count; i++)
-        pump(ring, i);
+        send_due(ring, i);
     sh_links_resume(&ring->links);
 }
 
@@ -219,7 +219,7 @@ static void on_done(void *context, sh_channel *channel, const sh_frame *head)
                               head->bytes /
                                   sh_words_bytes(ring->links.round.spans[head->bucket].word));
     }
-    pump(ring, head->bucket);
+    send_due(ring, head->bucket);
     tell_if_complete(ring, head->bucket);
     check_end(ring, head->bucket);
 }

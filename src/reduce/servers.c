@@ -111,7 +111,7 @@ static uint32_t other(const sh_servers *servers, uint32_t offset)
 
 /* Sends the frames of a span that are due: the parts, and the own shard's sum once all parts
  * arrived and, at rank 0, its word is decided. */
-static sh_status pump(sh_servers *servers, uint32_t index)
+static sh_status send_due(sh_servers *servers, uint32_t index)
 {
     servers_span *span = &servers->spans[index];
     if (servers->links.open < servers->links.wanted || !span->ready)
@@ -144,7 +144,7 @@ static bool is_complete(const sh_servers *servers, const servers_span *span)
 /* A part of a span arrived or became known; does nothing once the span is complete. */
 static void advance(sh_servers *servers, uint32_t index)
 {
-    if (pump(servers, index) != SH_OK)
+    if (send_due(servers, index) != SH_OK)
         sh_round_fail(&servers->links.round, SH_PEER_LOST, sh_message());
     if (is_complete(servers, &servers->spans[index]))
         sh_round_complete(&servers->links.round, index);

@@ -17,9 +17,9 @@ static double denied(double throttled, double used)
     return throttled / (throttled + used);
 }
 
-static sh_status judge(sh_verdict *verdict, const sh_run_digest *digest)
+static sh_status judge(sh_bottleneck *bottleneck, const sh_run_digest *digest)
 {
-    sh_verdict_device *witnesses = calloc(digest->device_count + 1, sizeof *witnesses);
+    sh_bottleneck_device *witnesses = calloc(digest->device_count + 1, sizeof *witnesses);
     if (witnesses == NULL)
         return sh_fail_memory(digest->device_count * sizeof *witnesses, "a verdict");
     for (size_t i = 0; i < digest->device_count; i++) {
@@ -29,7 +29,7 @@ static sh_status judge(sh_verdict *verdict, const sh_run_digest *digest)
         const sh_digest_figure *throttled = &figures[SH_FIGURE_cpu_throttled_seconds];
         const sh_digest_figure *swap = &figures[SH_FIGURE_swap_used_bytes];
         const sh_digest_figure *frequency = &figures[SH_FIGURE_cpu_frequency_hertz];
-        witnesses[i] = (sh_verdict_device){
+        witnesses[i] = (sh_bottleneck_device){
             .name = device->name,
             .steps = (double)device->steps,
             .grains = (double)device->grains / (double)device->steps,
@@ -52,7 +52,7 @@ static sh_status judge(sh_verdict *verdict, const sh_run_digest *digest)
                          figures[SH_FIGURE_network_busy_seconds].total,
         };
     }
-    sh_verdict_make(verdict, witnesses, digest->device_count);
+    sh_bottleneck_find(bottleneck, witnesses, digest->device_count);
     free(witnesses);
     return SH_OK;
 }
@@ -64,7 +64,7 @@ sh_status sh_subject_init(sh_subject *subject, const char *path)
     SH_TRY_DONE(sh_quality_read(&fresh.quality, path));
     SH_TRY_DONE(sh_worst_read(&fresh.worst, path));
     SH_TRY_DONE(sh_run_digest_new(&fresh.digest, path));
-    SH_TRY_DONE(judge(&fresh.verdict, fresh.digest));
+    SH_TRY_DONE(judge(&fresh.bottleneck, fresh.digest));
     SH_TRY_DONE(sh_learning_rates(fresh.digest, path));
     *subject = fresh;
     return SH_OK;
@@ -142,12 +142,12 @@ void sh_findings_summary(sh_sheet *sheet, const sh_subject *subjects, size_t cou
     sh_sheet_end(sheet);
     sh_sheet_heading(sheet, 2, "Verdict");
     for (size_t i = 0; i < count; i++) {
-        const sh_verdict *verdict = &subjects[i].verdict;
+        const sh_bottleneck *bottleneck = &subjects[i].bottleneck;
         if (count > 1)
             sh_sheet_heading(sheet, 3, subjects[i].digest->name);
-        sh_sheet_paragraph(sheet, verdict->text);
-        for (size_t j = 0; j < verdict->finding_count; j++)
-            sh_sheet_paragraph(sheet, verdict->findings[j].text);
+        sh_sheet_paragraph(sheet, bottleneck->text);
+        for (size_t j = 0; j < bottleneck->finding_count; j++)
+            sh_sheet_paragraph(sheet, bottleneck->findings[j].text);
     }
 }
 

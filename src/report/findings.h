@@ -12,15 +12,15 @@
 
 #include <stdbool.h>
 
+#include "report/bottleneck.h"
 #include "report/quality.h"
 #include "report/run_digest.h"
 #include "report/sheet.h"
-#include "report/verdict.h"
 #include "report/worst.h"
 
 typedef struct sh_subject {
     sh_run_digest *digest; /* owned */
-    sh_verdict verdict;
+    sh_bottleneck bottleneck;
     json_t *quality; /* owned; NULL: none (report/quality.h) */
     json_t *worst;   /* owned; NULL: none (report/worst.h) */
 } sh_subject;

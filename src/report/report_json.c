@@ -92,12 +92,12 @@ static json_t *device_json(writer *w, const sh_digest_device *device)
     return object;
 }
 
-static json_t *verdict_json(writer *w, const sh_verdict *verdict)
+static json_t *bottleneck_json(writer *w, const sh_bottleneck *bottleneck)
 {
     json_t *object = json_object(), *findings = json_array();
-    set(w, object, "text", json_string(verdict->text));
-    for (size_t i = 0; i < verdict->finding_count; i++) {
-        const sh_finding *each = &verdict->findings[i];
+    set(w, object, "text", json_string(bottleneck->text));
+    for (size_t i = 0; i < bottleneck->finding_count; i++) {
+        const sh_finding *each = &bottleneck->findings[i];
         json_t *finding = json_object();
         set(w, finding, "cause", json_string(sh_cause_name(each->cause)));
         set(w, finding, "text", json_string(each->text));
@@ -109,7 +109,7 @@ static json_t *verdict_json(writer *w, const sh_verdict *verdict)
     return object;
 }
 
-static json_t *run_json(writer *w, const sh_verdict *verdict, const json_t *quality)
+static json_t *run_json(writer *w, const sh_bottleneck *bottleneck, const json_t *quality)
 {
     static const char *const points[] = {"step",
                                          "seconds",
@@ -142,7 +142,7 @@ static json_t *run_json(writer *w, const sh_verdict *verdict, const json_t *qual
     set(w, object, "redone", number((double)digest->redone));
     set(w, object, "seconds", number(digest->seconds));
     set(w, object, "samples_per_second", number(digest->samples_per_second));
-    set(w, object, "verdict", verdict_json(w, verdict));
+    set(w, object, "verdict", bottleneck_json(w, bottleneck));
     set(w, object, "points",
         columns(w, (const double *)digest->points, digest->point_count, points, POINTS));
     set(w, object, "epochs",
@@ -184,7 +184,7 @@ sh_status sh_report_json(FILE *file, const sh_subject *subjects, size_t count)
     json_t *root = json_object(), *runs = json_array();
     for (size_t i = 0; i < count; i++) {
         w.digest = subjects[i].digest;
-        append(&w, runs, run_json(&w, &subjects[i].verdict, subjects[i].quality));
+        append(&w, runs, run_json(&w, &subjects[i].bottleneck, subjects[i].quality));
     }
     set(&w, root, "report", json_integer(1));
     set(&w, root, "runs", runs);

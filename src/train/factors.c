@@ -42,7 +42,7 @@ struct sh_factors {
     uint32_t grains;
 };
 
-bool sh_factors_pay(size_t O, size_t K, uint32_t samples, uint32_t wire)
+bool sh_factors_are_faster(size_t O, size_t K, uint32_t samples, uint32_t wire)
 {
     const double summed = 2.0 * (double)O * (double)K * wire / 8;
     const double gathered = (double)samples * (double)(O + K) * sizeof(float);
@@ -67,8 +67,8 @@ sh_status sh_factors_new(sh_factors **factors, const sh_replica *replica, uint32
         const sh_shape *shape = &sh_replica_tensor_type(replica, tensor)->shape;
         const size_t O = shape->dim[0], K = shape->dim[1];
         if (replica->graph->parameters[tensor].role != SH_ROLE_TRAINED || shape->rank != 2 ||
-            !sh_factors_pay(O, K, samples,
-                            sh_sum_layout_of(replica->sum)->places[place].form->wire))
+            !sh_factors_are_faster(O, K, samples,
+                                   sh_sum_layout_of(replica->sum)->places[place].form->wire))
             continue;
         layers[fresh->count++] =
             (layer){.place = place, .tensor = tensor, .O = O, .K = K, .row = fresh->row};
@@ -219,7 +219,7 @@ sh_status sh_factors_read(sh_factors *factors, const sh_batch *batch, const sh_r
     while (factors->read < words) {
         const uint32_t grain = factors->others[factors->read];
         const bool missing = grain < batch->grains && !factors->seen[grain] &&
-                             !sh_ranges_meet(held, (sh_range){grain, 1});
+                             !sh_ranges_intersect(held, (sh_range){grain, 1});
         const size_t left = words - factors->read;
         if (!missing || record_words(factors, sh_batch_grain(batch, grain).count) > left)
             return sh_fail(SH_FORMAT, "the factors of grain %u were not expected", grain);

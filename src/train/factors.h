@@ -32,7 +32,7 @@ typedef struct sh_factors sh_factors;
 
 /* Estimates whether gathering is faster than summing for a gradient [O, K] of a batch, for any
  * number of devices. All devices get the same answer. `wire`: bits of a summed element. */
-bool sh_factors_pay(size_t O, size_t K, uint32_t samples, uint32_t wire);
+bool sh_factors_are_faster(size_t O, size_t K, uint32_t samples, uint32_t wire);
 
 /*
  * For batches of at most `samples` samples in grains of `grain`. Uses only dense weights that are

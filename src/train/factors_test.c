@@ -21,7 +21,7 @@ static void what_pays_is_a_function_of_sizes(void **state)
         {500, 800, 1024, 32, false}, {10, 500, 64, 32, false}, {10, 10, 4, 32, true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (sh_factors_pay(cases[i].O, cases[i].K, cases[i].samples, cases[i].wire) !=
+        if (sh_factors_are_faster(cases[i].O, cases[i].K, cases[i].samples, cases[i].wire) !=
             cases[i].pays)
             fail_msg("case %zu", i);
 }

@@ -12,7 +12,7 @@
 #include "base/host.h"
 
 struct sh_forward {
-    const sh_workbench *bench;
+    const sh_session *session;
     sh_lanes *lanes;
     uint32_t group;        /* samples of the larger program */
     uint32_t count, units; /* of the current run: samples, and samples that a lane takes together */
@@ -24,19 +24,19 @@ struct sh_forward {
 
 static sh_status compute(sh_forward *f, uint32_t lane, sh_range range)
 {
-    const sh_workbench *bench = f->bench;
-    const sh_dataset_info *info = sh_pipeline_about(bench->pipeline);
+    const sh_session *session = f->session;
+    const sh_dataset_info *info = sh_pipeline_about(session->pipeline);
     sh_execution *execution = sh_lanes_execution(f->lanes, lane, SH_MODEL_EVALUATE, range.count);
     float *values = sh_execution_input(execution, SH_MODEL_SAMPLES);
     unsigned char *targets = sh_execution_input(execution, SH_MODEL_TARGETS);
     for (uint32_t i = 0; i < range.count; i++)
-        SH_TRY(sh_pipeline_read(bench->pipeline, SH_SPLIT_VALIDATION, 0, range.first + i,
+        SH_TRY(sh_pipeline_read(session->pipeline, SH_SPLIT_VALIDATION, 0, range.first + i,
                                 values + i * sh_dataset_elements(info),
                                 targets + i * sh_target_bytes(info->target, info->outputs)));
     SH_TRY(sh_execution_run(execution, NULL, NULL));
-    bench->on_answers(bench->context, &(sh_answers){range, sh_execution_output(execution, 0),
-                                                    sh_execution_output(execution, 3),
-                                                    sh_execution_output(execution, 2)});
+    session->on_answers(session->context, &(sh_answers){range, sh_execution_output(execution, 0),
+                                                        sh_execution_output(execution, 3),
+                                                        sh_execution_output(execution, 2)});
     return SH_OK;
 }
 
@@ -71,22 +71,22 @@ sh_status sh_forward_run(sh_forward *forward, uint32_t count)
     return forward->failure == SH_OK ? SH_OK : sh_fail(forward->failure, "%s", forward->message);
 }
 
-sh_status sh_forward_new(sh_forward **forward, const sh_workbench *bench, uint32_t lanes,
+sh_status sh_forward_new(sh_forward **forward, const sh_session *session, uint32_t lanes,
                          uint64_t memory)
 {
-    const sh_replica *replica = bench->replica;
-    const sh_problem problem = sh_lanes_problem(sh_pipeline_about(bench->pipeline));
-    const uint32_t grain = bench->job.grain;
+    const sh_replica *replica = session->replica;
+    const sh_problem problem = sh_lanes_problem(sh_pipeline_about(session->pipeline));
+    const uint32_t grain = session->job.grain;
     sh_forward *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a model");
-    fresh->bench = bench;
+    fresh->session = session;
     fresh->group = grain < SH_FORWARD_GROUP ? grain : SH_FORWARD_GROUP;
     pthread_mutex_init(&fresh->lock, NULL);
     const sh_lane_size sizes[] = {{SH_MODEL_EVALUATE, 1}, {SH_MODEL_EVALUATE, fresh->group}};
     const sh_lanes_options options = {
-        .model = sh_replica_model(&bench->job, &problem, bench->network),
-        .kernels = bench->kernels,
+        .model = sh_replica_model(&session->job, &problem, session->network),
+        .kernels = session->kernels,
         .parameters = replica->parameters,
         .count = lanes == 0 ? sh_host_cores() : lanes,
         .sizes = sizes,

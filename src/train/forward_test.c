@@ -25,19 +25,19 @@ static void collect(void *context, const sh_answers *told)
 static void compute(answers *all, uint32_t lanes, uint32_t count)
 {
     sh_job job;
-    sh_workbench *bench;
+    sh_session *session;
     sh_forward *forward;
     sh_job_init(&job);
     snprintf(job.model, sizeof job.model, "lenet");
     snprintf(job.data, sizeof job.data, "digits:60/%d", SAMPLES);
     assert_ok(sh_job_complete(&job));
-    assert_ok(sh_workbench_open(&bench, &job, NULL));
-    bench->on_answers = collect;
-    bench->context = all;
-    assert_ok(sh_forward_new(&forward, bench, lanes, 0));
+    assert_ok(sh_session_open(&session, &job, NULL));
+    session->on_answers = collect;
+    session->context = all;
+    assert_ok(sh_forward_new(&forward, session, lanes, 0));
     assert_ok(sh_forward_run(forward, count));
     sh_forward_free(forward);
-    sh_workbench_close(bench);
+    sh_session_close(session);
 }
 
 /* The answers have the same bits in groups, one by one, and with other samples. */

@@ -12,7 +12,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "backend/gpu/proof.h"
+#include "backend/gpu/gpu_conformance.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "gpu/device.h"
@@ -114,7 +114,7 @@ static sh_status take_gpu(sh_gpu_lane *lane, const sh_gpu_lane_options *options)
     }
     SH_TRY(sh_gpu_open(&lane->gpu, options->gpu));
     SH_TRY(sh_gpu_kernels_new(&lane->kernels, lane->gpu));
-    return sh_gpu_prove(lane->kernels);
+    return sh_gpu_check_conformance(lane->kernels);
 }
 
 sh_status sh_gpu_lane_new(sh_gpu_lane **lane, const sh_gpu_lane_options *options)

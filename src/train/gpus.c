@@ -236,7 +236,7 @@ static void add_sums(sh_stage *stage, const sh_gpu_lane *gpu, uint32_t count)
         const sh_sum_grain *grains;
         const int32_t *sums = sh_gpu_lane_sums(gpu, replica->tensor_of[t], &grains);
         sh_sum_add_integers(replica->sum, t, sums, grains, count);
-        sh_stage_pay(stage, stage->spans.bucket_of[t], count);
+        sh_stage_count_additions(stage, stage->spans.bucket_of[t], count);
     }
 }
 

@@ -9,8 +9,8 @@
 #include "base/digest.h"
 #include "base/test.h"
 #include "gpu/driver.h"
+#include "train/session.h"
 #include "train/step.h"
-#include "train/workbench.h"
 
 #define NO_GPU UINT32_MAX
 
@@ -113,36 +113,36 @@ static outcome train(const char *model, uint32_t lanes, bool on_gpu, uint32_t fi
 {
     const sh_job job = job_of(model);
     outcome got = {.loss = 0};
-    sh_workbench *bench;
+    sh_session *session;
     sh_sum_totals validation = {.loss = -1};
-    assert_ok(sh_workbench_open(&bench, &job, NULL));
-    bench->gpus = &gpu_number;
-    bench->gpu_count = on_gpu ? 1 : 0;
-    bench->on_answers = add_answers;
-    bench->context = &got;
-    assert_ok(sh_workbench_start(bench, lanes, 0));
+    assert_ok(sh_session_open(&session, &job, NULL));
+    session->gpus = &gpu_number;
+    session->gpu_count = on_gpu ? 1 : 0;
+    session->on_answers = add_answers;
+    session->context = &got;
+    assert_ok(sh_session_start(session, lanes, 0));
     if (finishes > 0)
-        arm(bench->trainer, finishes);
+        arm(session->trainer, finishes);
     const uint32_t grains = (job.batch_size + job.grain - 1) / job.grain;
     const sh_part part = {.share = {0, grains}, .of = grains, .engine = sh_engine_solo()};
     for (int i = 0; i < STEPS; i++) {
         sh_step_result result;
-        assert_ok(sh_trainer_step(bench->trainer, &part, &result));
+        assert_ok(sh_trainer_step(session->trainer, &part, &result));
         got.loss += result.totals.loss;
         got.score += result.totals.score;
-        if (sh_trainer_is_over(bench->trainer) || bench->replica->phase == SH_PHASE_VALIDATION)
-            assert_ok(sh_trainer_evaluate(bench->trainer, &part, &validation));
+        if (sh_trainer_is_over(session->trainer) || session->replica->phase == SH_PHASE_VALIDATION)
+            assert_ok(sh_trainer_evaluate(session->trainer, &part, &validation));
     }
     got.validation_loss = validation.loss;
     got.validation_score = validation.score;
     uint8_t digest[SH_DIGEST_BYTES];
-    assert_ok(sh_digest_block(digest, bench->replica->weights,
-                              bench->replica->weight_count * sizeof(float)));
+    assert_ok(sh_digest_block(digest, session->replica->weights,
+                              session->replica->weight_count * sizeof(float)));
     sh_digest_print(got.weights, digest);
-    const sh_stage *stage = &bench->trainer->stage;
+    const sh_stage *stage = &session->trainer->stage;
     got.gpu_is_left = sh_gpus_at(stage, 0, SH_MODEL_TRAIN, &got.gpu_computed) != NULL &&
                       sh_gpus_at(stage, 0, SH_MODEL_EVALUATE, &got.gpu_validated) != NULL;
-    sh_workbench_close(bench);
+    sh_session_close(session);
     return got;
 }
 
@@ -201,16 +201,16 @@ static void what_gpus_cannot_do_is_refused(void **state)
         {"sync", 32, &none, SH_NOT_FOUND, "GPU"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        sh_workbench *bench;
+        sh_session *session;
         sh_job job = job_of("mlp:784-32-10");
         snprintf(job.strategy, sizeof job.strategy, "%s", cases[i].strategy);
         job.wire = cases[i].wire;
         assert_ok(sh_job_complete(&job));
-        assert_ok(sh_workbench_open(&bench, &job, NULL));
-        bench->gpus = cases[i].gpu;
-        bench->gpu_count = 1;
-        assert_fails(sh_workbench_start(bench, 1, 0), cases[i].status, cases[i].part);
-        sh_workbench_close(bench);
+        assert_ok(sh_session_open(&session, &job, NULL));
+        session->gpus = cases[i].gpu;
+        session->gpu_count = 1;
+        assert_fails(sh_session_start(session, 1, 0), cases[i].status, cases[i].part);
+        sh_session_close(session);
     }
 }
 

@@ -34,7 +34,7 @@ typedef struct sh_replica_sender_options {
     uint32_t stripe, stripes;  /* at most SH_TRANSFER_STREAMS_MAX */
     uint32_t chunk_elements;   /* the same as the receiver's; 0: SH_CHUNK_ELEMENTS */
     size_t window_bytes;       /* 0: SH_REPLICA_SENDER_WINDOW_BYTES */
-    bool spoils;               /* for tests: flips a bit of the first chunk (train/flip.h) */
+    bool spoils;               /* for tests: flips a bit of the first chunk (train/bit_flip.h) */
     size_t limit_bytes;        /* 0: the window plus the sums of two stages, or 8 MiB of them */
 } sh_replica_sender_options;
 

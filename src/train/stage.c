@@ -44,11 +44,11 @@ sh_status sh_stage_init(sh_stage *stage)
         return sh_fail_memory(stage->replica->summed * sizeof(uint32_t), "the trainer");
     for (uint32_t i = 0; i < layout->bucket_count; i++) {
         const sh_sum_bucket *bucket = &layout->buckets[i];
-        stage->spans.owed[i] = bucket->tensors;
+        stage->spans.additions_per_unit[i] = bucket->tensors;
         for (uint32_t t = 0; t < bucket->tensors; t++)
             stage->spans.bucket_of[bucket->first_tensor + t] = i;
     }
-    sh_stage_aim_spans(stage);
+    sh_stage_bind_spans(stage);
     return SH_OK;
 }
 
@@ -62,7 +62,7 @@ void sh_stage_release(sh_stage *stage)
     sh_gpus_close(stage);
 }
 
-void sh_stage_aim_spans(sh_stage *stage)
+void sh_stage_bind_spans(sh_stage *stage)
 {
     const sh_sum *sum = stage->replica->sum;
     const sh_sum_layout *layout = sh_sum_layout_of(sum);
@@ -97,14 +97,14 @@ sh_status sh_stage_share_sum(sh_stage *stage, const sh_engine *engine)
     sh_sum_set_shared(replica->sum, shared);
     sh_replica_unlock(replica);
     stage->shared = shared;
-    sh_stage_aim_spans(stage);
+    sh_stage_bind_spans(stage);
     return SH_OK;
 }
 
 void sh_stage_forget(sh_stage *stage)
 {
     stage->held.count = 0;
-    stage->said = false;
+    stage->check_sent = false;
 }
 
 sh_status sh_stage_status(const sh_stage *stage)
@@ -113,7 +113,7 @@ sh_status sh_stage_status(const sh_stage *stage)
     return turn->failure == SH_OK ? SH_OK : sh_fail(turn->failure, "%s", turn->message);
 }
 
-void sh_stage_take_turn(sh_stage *stage, sh_team_task *task, void *context)
+void sh_stage_run_lanes(sh_stage *stage, sh_team_task *task, void *context)
 {
     sh_stopwatch *watch = stage->times.watching;
     const uint64_t begun = sh_stopwatch_now(watch);
@@ -200,9 +200,9 @@ sh_status sh_stage_compute_samples(sh_stage *stage, uint32_t lane, sh_range rang
     return SH_OK;
 }
 
-void sh_stage_pay(sh_stage *stage, uint32_t span, uint32_t paid)
+void sh_stage_count_additions(sh_stage *stage, uint32_t span, uint32_t additions)
 {
-    if (atomic_fetch_sub(&stage->spans.left[span], paid) == paid)
+    if (atomic_fetch_sub(&stage->spans.left[span], additions) == additions)
         sh_engine_ready(stage->part->engine, span);
 }
 
@@ -213,7 +213,7 @@ void sh_stage_add(sh_stage *stage, uint32_t lane, uint32_t unit, uint32_t tensor
     const uint64_t begun = sh_stopwatch_now(stage->times.watching);
     sh_sum_add_part(stage->replica->sum, place, unit, part, until_now);
     if (part->last)
-        sh_stage_pay(stage, stage->spans.bucket_of[place], 1);
+        sh_stage_count_additions(stage, stage->spans.bucket_of[place], 1);
     sh_stopwatch_add(stage->times.watching, lane, SH_SPAN_ADD, begun);
 }
 
@@ -301,11 +301,11 @@ static sh_status compute_all(sh_stage *stage, sh_engine *engine)
     /* Counts one more addition than the units make and subtracts it here, so that spans become
      * ready also on a device without units. */
     for (uint32_t i = 0; i < trailer && training; i++)
-        atomic_store(&spans->left[i], spans->owed[i] * units + 1);
+        atomic_store(&spans->left[i], spans->additions_per_unit[i] * units + 1);
     for (uint32_t i = 0; i < trailer && training; i++)
-        sh_stage_pay(stage, i, 1);
+        sh_stage_count_additions(stage, i, 1);
     sh_gpus_begin_turn(stage);
-    sh_stage_take_turn(stage, compute, stage);
+    sh_stage_run_lanes(stage, compute, stage);
     sh_gpus_end_turn(stage);
     if (training) { /* record the lanes' speed */
         const uint32_t full = sh_schedule_batch(&stage->schedule, 0).grain;
@@ -333,7 +333,7 @@ sh_status sh_stage_reduce(sh_stage *stage, const sh_part *part)
 
     /* Clear the sum unless units are held, and prepare the weights. */
     stage->part = part;
-    stage->said = stage->not_finite = stage->reduced = false;
+    stage->check_sent = stage->not_finite = stage->reduced = false;
     stage->turn.failure = SH_OK;
     SH_TRY(sh_stage_share_sum(stage, part->engine));
     if (stage->held.count == 0 || !training)
@@ -345,19 +345,19 @@ sh_status sh_stage_reduce(sh_stage *stage, const sh_part *part)
         ops->open(stage);
     sh_sum_set_step(sum, stage->task.number);
     atomic_store(&stage->turn.lane_busy_ns, 0);
-    sh_stage_take_turn(stage, clear, stage);
+    sh_stage_run_lanes(stage, clear, stage);
     SH_TRY(sh_stage_status(stage));
 
     SH_TRY(compute_all(stage, part->engine));
     if (training) {
         stage->held_at = sh_replica_position(stage->replica);
-        const bool kept = sh_ranges_unite(&stage->held, &stage->task.todo);
+        const bool kept = sh_ranges_add_all(&stage->held, &stage->task.todo);
         assert(kept);
         (void)kept;
     }
     if (stage->shared) {
         atomic_store(&stage->turn.partial, 0);
-        sh_stage_take_turn(stage, check, stage);
+        sh_stage_run_lanes(stage, check, stage);
         stage->check = atomic_load(&stage->turn.partial);
     }
     if (part->announce != NULL && !later) /* otherwise the engine calls it */
@@ -367,7 +367,7 @@ sh_status sh_stage_reduce(sh_stage *stage, const sh_part *part)
                              .next_view = (uint32_t)next_view,
                              .check = stage->shared ? stage->check : 0,
                          });
-    stage->said = stage->shared;
+    stage->check_sent = stage->shared;
     sh_engine_ready(part->engine, training ? stage->spans.count - 1 : 0);
     if (ops->complete != NULL)
         SH_TRY(ops->complete(stage));

@@ -43,7 +43,7 @@ typedef struct sh_stage_task {
 typedef struct sh_stage_spans {
     sh_span items[SH_ENGINE_MAX_SPANS]; /* the buckets, the strategy's spans, then the trailer */
     uint32_t count;
-    uint32_t owed[SH_ENGINE_MAX_SPANS];    /* additions to a span per unit */
+    uint32_t additions_per_unit[SH_ENGINE_MAX_SPANS]; /* additions to a span per unit */
     atomic_uint left[SH_ENGINE_MAX_SPANS]; /* outstanding additions of this device in this stage */
     uint32_t *bucket_of;                   /* by place in the sum (train/replica.h); owned */
 } sh_stage_spans;
@@ -82,7 +82,7 @@ typedef struct sh_stage {
     sh_position held_at;                /* the stage of the held units */
     uint64_t check;  /* of the replica and its exponents, in the last stage that compared them */
     bool not_finite; /* the last stage's sum is not finite */
-    bool said;       /* the own trailer has the replica's current check */
+    bool check_sent; /* the own trailer has the replica's current check */
     bool reduced;    /* the last reduction completed; if not, an engine may still write totals */
     sh_stage_task task;
     sh_stage_spans spans;
@@ -109,10 +109,10 @@ void sh_stage_forget(sh_stage *stage);
 sh_status sh_stage_share_sum(sh_stage *stage, const sh_engine *engine) SHOAL_CHECKED;
 
 /* Points the spans at the buckets and the trailer of own part and total. */
-void sh_stage_aim_spans(sh_stage *stage);
+void sh_stage_bind_spans(sh_stage *stage);
 
 /* One turn of the team. */
-void sh_stage_take_turn(sh_stage *stage, sh_team_task *task, void *context);
+void sh_stage_run_lanes(sh_stage *stage, sh_team_task *task, void *context);
 
 /* The first failure of a lane since the stage began. */
 sh_status sh_stage_status(const sh_stage *stage) SHOAL_CHECKED;
@@ -144,6 +144,6 @@ void sh_stage_add(sh_stage *stage, uint32_t lane, uint32_t unit, uint32_t tensor
                   const sh_gradient *part, sh_sum_parts *until_now);
 
 /* Counts additions to a span; the last one marks the span as ready for the engine. */
-void sh_stage_pay(sh_stage *stage, uint32_t span, uint32_t paid);
+void sh_stage_count_additions(sh_stage *stage, uint32_t span, uint32_t additions);
 
 #endif

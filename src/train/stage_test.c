@@ -459,8 +459,8 @@ static void deal_out(world *w, sh_random *random)
     for (uint32_t g = 0; g < batch.grains; g++) {
         bool is_held = false;
         for (uint32_t r = 0; r < w->devices; r++)
-            is_held = is_held ||
-                      sh_ranges_meet(sh_trainer_held(site_at(w, r)->trainer), (sh_range){g, 1});
+            is_held = is_held || sh_ranges_intersect(sh_trainer_held(site_at(w, r)->trainer),
+                                                     (sh_range){g, 1});
         site *to = site_at(w, sh_random_next(random) % w->devices);
         if (!is_held)
             assert_true(sh_ranges_add(&to->work, (sh_range){g, 1}));

@@ -53,7 +53,7 @@ double sh_step_clip_factor(sh_trainer *trainer)
     double total = 0;
     if (trainer->update.squares == NULL)
         return 1;
-    sh_stage_take_turn(stage, measure, trainer);
+    sh_stage_run_lanes(stage, measure, trainer);
     for (uint32_t t = 0; t < tensors; t++) {
         sh_squares squares = {0, 0};
         for (uint32_t lane = 0; lane < lanes; lane++)
@@ -70,11 +70,11 @@ void sh_step_read_scales(sh_trainer *trainer)
         trainer->update.scales[t] = sh_sum_scale(replica->sum, t);
 }
 
-void sh_step_take_turn(sh_trainer *trainer, sh_team_task *task)
+void sh_step_run_lanes(sh_trainer *trainer, sh_team_task *task)
 {
     for (uint32_t t = 0; t < trainer->stage.replica->summed; t++)
         atomic_store(&trainer->update.max_abs[t], 0);
-    sh_stage_take_turn(&trainer->stage, task, trainer);
+    sh_stage_run_lanes(&trainer->stage, task, trainer);
 }
 
 /* Updates this lane's range of the weights. */
@@ -178,8 +178,8 @@ static void want_step(sh_trainer *trainer, const sh_part *part, uint64_t step)
     want_share(trainer, part, &batch, SH_SPLIT_TRAIN, &order);
 }
 
-void sh_step_tell_passed(const sh_trainer *trainer, sh_passed passed, sh_position before,
-                         double clip)
+void sh_step_report_passed(const sh_trainer *trainer, sh_passed passed, sh_position before,
+                           double clip)
 {
     const sh_stage_outcome outcome = {passed, before, sh_replica_position(trainer->stage.replica),
                                       clip};
@@ -236,12 +236,12 @@ static sh_status take_up(sh_stage *stage, const sh_part *part)
         if (range.first > grains || range.count > grains - range.first)
             return sh_fail(SH_INVALID, "step %llu has %u grains, but must compute %u from %u on",
                            step, grains, range.count, range.first);
-        if (sh_ranges_meet(&stage->held, range))
+        if (sh_ranges_intersect(&stage->held, range))
             return sh_fail(SH_INVALID, "step %llu: some of %u grains from %u on are already held",
                            step, range.count, range.first);
     }
     sh_ranges all = stage->held;
-    if (!sh_ranges_unite(&all, part->work))
+    if (!sh_ranges_add_all(&all, part->work))
         return sh_fail(SH_INVALID,
                        "step %llu: the grains to compute and the held ones are scattered", step);
     stage->task.todo = *part->work;
@@ -256,7 +256,7 @@ static void redo(sh_trainer *trainer, sh_position before)
     trainer->repeated++;
     stage->task.todo = stage->held;
     sh_stage_forget(stage);
-    sh_step_tell_passed(trainer, SH_PASSED_REDO, before, 1);
+    sh_step_report_passed(trainer, SH_PASSED_REDO, before, 1);
     if (sh_sum_calibrating(stage->replica->sum))
         return;
     trainer->redone++;
@@ -277,7 +277,7 @@ static void finish_step(sh_trainer *trainer, sh_position before, sh_step_result 
         sh_optimizer_step_of(&replica->settings, lr, clip, replica->steps + 1),
         trainer->update.scales,
     };
-    sh_step_take_turn(trainer, apply);
+    sh_step_run_lanes(trainer, apply);
     for (uint32_t t = 0; t < replica->summed; t++)
         sh_sum_follow(replica->sum, t, atomic_load(&trainer->update.max_abs[t]));
     *result = (sh_step_result){sh_sum_read_totals(replica->sum), trainer->redone};
@@ -289,7 +289,7 @@ static void finish_step(sh_trainer *trainer, sh_position before, sh_step_result 
             sh_batch_grain(&stage->task.batch, sh_ranges_at(&stage->held, i)).count;
     sh_stage_forget(stage);
     trainer->redone = 0;
-    sh_step_tell_passed(trainer, SH_PASSED_APPLY, before, clip);
+    sh_step_report_passed(trainer, SH_PASSED_APPLY, before, clip);
 }
 
 sh_status sh_step_together(sh_trainer *trainer, const sh_part *part, sh_step_result *result)
@@ -375,7 +375,7 @@ sh_status sh_trainer_evaluate(sh_trainer *trainer, const sh_part *part, sh_sum_t
         replica->phase = SH_PHASE_FIRST;
         sh_best_note(&replica->best, sh_best_figure(&trainer->job, info, totals), replica->steps);
     }
-    sh_step_tell_passed(trainer, SH_PASSED_VALIDATE, before, 1);
+    sh_step_report_passed(trainer, SH_PASSED_VALIDATE, before, 1);
     sh_replica_unlock(replica);
     return SH_OK;
 }

@@ -69,7 +69,7 @@ void sh_step_read_scales(sh_trainer *trainer);
 double sh_step_clip_factor(sh_trainer *trainer);
 
 /* Clears update.max_abs, then runs a task on all lanes that raises it. */
-void sh_step_take_turn(sh_trainer *trainer, sh_team_task *task);
+void sh_step_run_lanes(sh_trainer *trainer, sh_team_task *task);
 
 /* Adds the totals of `count` steps, starting with `from`, to those of their epoch, and sets the
  * replica's position after these steps. The caller holds the replica's lock. */
@@ -82,8 +82,8 @@ void sh_step_take_times(sh_trainer *trainer, sh_step_times *times, uint64_t step
 
 /* Calls on_passed for a completed stage that led from `before` to the replica's position; `clip` is
  * 1 except for an APPLY. The caller holds the replica's lock. */
-void sh_step_tell_passed(const sh_trainer *trainer, sh_passed passed, sh_position before,
-                         double clip);
+void sh_step_report_passed(const sh_trainer *trainer, sh_passed passed, sh_position before,
+                           double clip);
 
 sh_status sh_step_fail_not_finite(const sh_trainer *trainer, uint32_t tensor) SHOAL_CHECKED;
 sh_status sh_step_fail_attempts(const sh_trainer *trainer) SHOAL_CHECKED;

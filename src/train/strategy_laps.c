@@ -202,7 +202,7 @@ static sh_status compute_update(sh_trainer *trainer)
 }
 
 /* Copies this lane's range of the sum to `words` and raises max_abs. */
-static void stow(void *context, uint32_t lane)
+static void copy_sum(void *context, uint32_t lane)
 {
     sh_trainer *trainer = context;
     const sh_stage *stage = &trainer->stage;
@@ -285,7 +285,7 @@ static sh_status make_updates(sh_trainer *trainer, sh_exchange *exchange, const 
     sh_stopwatch *watch = stage->times.watching;
     SH_TRY(begin_lap(trainer, exchange));
     for (uint32_t update;;) {
-        const bool stop = part->stop || (part->hurry != NULL && part->hurry(part->context));
+        const bool stop = part->stop || (part->end_early != NULL && part->end_early(part->context));
         uint64_t begun = sh_stopwatch_now(watch);
         sh_lanes_set_waiting(stage->lanes, true);
         sh_status status = sh_exchange_take(exchange, stop, &update);
@@ -313,7 +313,7 @@ static sh_status make_updates(sh_trainer *trainer, sh_exchange *exchange, const 
         lap->numbers->lr = trainer->rates.lr;
         lap->numbers->clip = sh_step_clip_factor(trainer);
         memcpy(lap->numbers->scales, trainer->update.scales, replica->summed * sizeof(float));
-        sh_step_take_turn(trainer, stow);
+        sh_step_run_lanes(trainer, copy_sum);
         for (uint32_t t = 0; t < replica->summed; t++) {
             const uint32_t max_abs = atomic_load(&trainer->update.max_abs[t]);
             lap->state[t] = sh_sum_follow(replica->sum, t, max_abs);
@@ -374,7 +374,7 @@ static sh_status make_lap(sh_trainer *trainer, const sh_part *part, sh_step_resu
         trainer->work.grains += lap->work.grains;
         trainer->work.samples += lap->work.samples;
         sh_step_count(trainer, before.steps, sh_exchange_count(exchange), &result->totals);
-        sh_step_tell_passed(trainer, SH_PASSED_LAP, before, 1);
+        sh_step_report_passed(trainer, SH_PASSED_LAP, before, 1);
     }
     sh_replica_unlock(replica);
     SH_TRY(status);

@@ -193,7 +193,7 @@ static void open_stage(sh_stage *stage)
         sh_factors_clear(own->factors);
     own->gathering = stage->shared && stage->task.mode == SH_MODEL_TRAIN &&
                      stage->part->engine->ops->gathered != NULL;
-    sh_stage_aim_spans(stage);
+    sh_stage_bind_spans(stage);
     if (!own->gathering)
         return;
     for (uint32_t i = 0; i < layout->bucket_count; i++) {
@@ -207,7 +207,7 @@ static void open_stage(sh_stage *stage)
     own->span = layout->bucket_count; /* replaces the trailer, which moves to the end */
     spans->items[spans->count++] = spans->items[own->span];
     spans->items[own->span] = sh_factors_begin(own->factors, &stage->task.batch, &stage->task.todo);
-    spans->owed[own->span] = sh_factors_count(own->factors);
+    spans->additions_per_unit[own->span] = sh_factors_count(own->factors);
 }
 
 /* The gradient sink that also stores factors. */
@@ -222,10 +222,10 @@ static void add_and_keep(void *context, uint32_t tensor, const sh_gradient *grad
     if (gradient->last && sh_factors_has(own->factors, place)) {
         sh_factors_take(own->factors, work->record, work->samples, place, work->execution);
         if (own->gathering)
-            sh_stage_pay(stage, own->span, 1);
+            sh_stage_count_additions(stage, own->span, 1);
     }
     if (gradient->last)
-        sh_stage_pay(stage, stage->spans.bucket_of[place], 1);
+        sh_stage_count_additions(stage, stage->spans.bucket_of[place], 1);
     sh_stopwatch_add(stage->times.watching, work->lane, SH_SPAN_ADD, begun);
 }
 
@@ -311,7 +311,7 @@ static sh_status complete(sh_stage *stage)
         SH_TRY(
             sh_factors_read(own->factors, &stage->task.batch, &stage->held, words, &own->gathered));
         atomic_store(&stage->turn.next, done);
-        sh_stage_take_turn(stage, multiply, stage);
+        sh_stage_run_lanes(stage, multiply, stage);
         SH_TRY(sh_stage_status(stage));
     }
     return SH_OK;

@@ -3,22 +3,22 @@
 
 #include "train/job_fixture.h"
 #include "train/job_options.h"
-#include "train/workbench.h"
+#include "train/session.h"
 
 static sh_traffic traffic_of(const char *model, uint32_t batch, uint32_t wire, const char *strategy)
 {
     sh_job job = local_job(strategy);
-    sh_workbench *bench;
+    sh_session *session;
     snprintf(job.model, sizeof job.model, "%s", model);
     snprintf(job.data, sizeof job.data, "digits:320/10");
     job.batch_size = batch;
     job.wire = wire;
     assert_ok(sh_job_complete(&job));
-    assert_ok(sh_workbench_open(&bench, &job, NULL));
-    bench->shared = true;
-    assert_ok(sh_workbench_start(bench, 1, 0));
-    const sh_traffic traffic = sh_trainer_traffic(bench->trainer);
-    sh_workbench_close(bench);
+    assert_ok(sh_session_open(&session, &job, NULL));
+    session->shared = true;
+    assert_ok(sh_session_start(session, 1, 0));
+    const sh_traffic traffic = sh_trainer_traffic(session->trainer);
+    sh_session_close(session);
     return traffic;
 }
 

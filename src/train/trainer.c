@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "train/bit_flip.h"
 #include "train/class_weights.h"
-#include "train/flip.h"
 #include "train/gpus.h"
 #include "train/samples.h"
 #include "train/step.h"
@@ -19,7 +19,7 @@
  * Measured: up to 3.8 MiB more than FIRST_STEPS_BYTES (train/lanes.c) on the coordinator of two
  * devices. sh_trainer_first_grain copies the weights before this memory is in use.
  */
-#define COMPANY_BYTES ((uint64_t)3968 << 10)
+#define DEVICE_GROUP_BYTES ((uint64_t)3968 << 10)
 
 /* Memory per tensor to create the JSON header of a checkpoint. */
 #define HEADER_BYTES 1400
@@ -68,8 +68,8 @@ static sh_status open_lanes(sh_stage *stage, const sh_trainer_options *options)
     };
     if (options->shared) {
         lanes.held.sum += sum;
-        lanes.held.base += COMPANY_BYTES;
-        lanes.held.start = weights > COMPANY_BYTES ? weights - COMPANY_BYTES : 0;
+        lanes.held.base += DEVICE_GROUP_BYTES;
+        lanes.held.start = weights > DEVICE_GROUP_BYTES ? weights - DEVICE_GROUP_BYTES : 0;
     }
     if (ops->equip != NULL)
         ops->equip(stage, &lanes, options->shared);
@@ -130,7 +130,7 @@ static sh_status index_classes(sh_stage *stage)
                       "--sampling balanced");
 }
 
-void sh_trainer_hear(sh_trainer *trainer, const sh_trainer_options *options)
+void sh_trainer_set_callbacks(sh_trainer *trainer, const sh_trainer_options *options)
 {
     trainer->on_passed = options->on_passed;
     trainer->on_times = options->on_times;
@@ -159,7 +159,7 @@ sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options
     stage->replica = options->replica;
     stage->schedule = sh_schedule_of(&fresh->job, info->count[SH_SPLIT_TRAIN]);
     stage->times.pace_clock = options->pace;
-    sh_trainer_hear(fresh, options);
+    sh_trainer_set_callbacks(fresh, options);
     if (stage->replica->steps > 0 && sh_trainer_is_over(fresh)) {
         stage->replica->phase = SH_PHASE_VALIDATION; /* nothing else is left to do */
         sh_best_forget(&stage->replica->best);
@@ -307,7 +307,7 @@ done:
     if (probe.digest != NULL) {
         const sh_status finished = sh_digest_finish(probe.digest, hex); /* also frees the digest */
         status = status == SH_OK ? finished : status;
-        sh_flip_first_grain(hex);
+        sh_bit_flip_first_grain(hex);
     }
     memcpy(replica->weights, held, bytes);
     sh_replica_unlock(replica);

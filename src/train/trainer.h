@@ -79,8 +79,8 @@ typedef struct sh_part {
     /* Called as late in the stage as the engine allows (sh_engine_decider): sets the view for the
      * next stage; 0 keeps the current one. At most one device sets it; NULL: 0. */
     bool (*announce)(void *context, bool last, uint64_t *view);
-    bool (*hurry)(void *context); /* whether a stage of many steps should end soon; NULL: no */
-    void *context;                /* borrowed until the engine is closed */
+    bool (*end_early)(void *context); /* whether a stage of many steps should end soon; NULL: no */
+    void *context;                    /* borrowed until the engine is closed */
 } sh_part;
 
 typedef struct sh_step_result {
@@ -120,7 +120,7 @@ sh_status sh_trainer_evaluate(sh_trainer *trainer, const sh_part *part,
                               sh_sum_totals *totals) SHOAL_CHECKED;
 
 /* Replaces on_passed, on_times, on_answers and their context. Not in a stage. */
-void sh_trainer_hear(sh_trainer *trainer, const sh_trainer_options *options);
+void sh_trainer_set_callbacks(sh_trainer *trainer, const sh_trainer_options *options);
 
 /* The grains held for the replica's position; borrowed until the next call that is not const.
  * sh_trainer_forget drops them: the next stage begins with an empty sum. */

@@ -3,7 +3,7 @@
  * Tests without a network that the weights do not depend on the division of the work. Devices are
  * threads, each with its own replica and trainer. Their engine adds up spans in memory.
  */
-#include "train/aftermath.h"
+#include "train/failed_stage.h"
 #include "train/trainer.h"
 
 #include <endian.h>
@@ -178,8 +178,8 @@ typedef struct experiment {
     char message[SH_MESSAGE_BYTES];
     fault fault; /* on device 1, in step 3 and in a validation */
     uint64_t check[MAX_DEVICES];
-    sh_aftermath after[MAX_DEVICES]; /* of the failed step */
-    const sh_clock *pace;            /* only in a workshop */
+    sh_failed_stage after[MAX_DEVICES]; /* of the failed step */
+    const sh_clock *pace;               /* only in a workshop */
 } experiment;
 
 typedef struct device {
@@ -210,11 +210,11 @@ static sh_status train(experiment *e, uint32_t index, sh_replica *replica, sh_tr
         if (now) { /* device 1 is repaired and computes its part again; the others keep theirs */
             assert_int_equal(status, SH_DIVERGED);
             assert_true(sh_position_same(sh_replica_position(replica), (sh_position){2, 1}));
-            const sh_aftermath after = sh_trainer_aftermath(trainer);
+            const sh_failed_stage after = sh_trainer_failed_stage(trainer);
             e->check[index] = trainer->stage.check;
-            assert_true(after.said == trainer->stage.check);
-            assert_true(after.said == sh_replica_check(replica));
-            assert_true(after.total != e->devices * after.said && !after.not_finite);
+            assert_true(after.own_check == trainer->stage.check);
+            assert_true(after.own_check == sh_replica_check(replica));
+            assert_true(after.total != e->devices * after.own_check && !after.not_finite);
             const sh_ranges share = {1, {part.share}}, nothing = {0};
             work = index == 1 ? share : nothing;
             part.work = &work;
@@ -225,7 +225,7 @@ static sh_status train(experiment *e, uint32_t index, sh_replica *replica, sh_tr
             continue;
         }
         if (status != SH_OK)
-            e->after[index] = sh_trainer_aftermath(trainer);
+            e->after[index] = sh_trainer_failed_stage(trainer);
         SH_TRY(status);
         if (index == 0) {
             e->redone += result.redone;
@@ -483,7 +483,7 @@ static void not_a_number_names_step_and_tensor(void **state)
     run(&e);
     assert_int_equal(e.status, SH_NUMERIC);
     for (uint32_t i = 0; i < 2; i++)
-        assert_true(e.after[i].not_finite && e.after[i].by_this);
+        assert_true(e.after[i].not_finite && e.after[i].own_not_finite);
     assert_non_null(strstr(e.message, "step "));
     assert_non_null(strstr(e.message, "fc"));
     assert_non_null(strstr(e.message, "learning rate of 1e+30"));

@@ -16,7 +16,7 @@ JOB = ("lenet", "digits:4800/10", "--batch-size", "48", "--grain", "8", "--lr", 
 ENDLESS = ("--epochs", "1000000")
 
 
-@harness.not_for_sanitizers("it mostly waits; what its threads do is in node.job.vigil")
+@harness.not_for_sanitizers("it mostly waits; what its threads do is in node.job.hang_guard")
 class Ends(harness.Case):
     def last_step(self, path):
         """The newest step that --events tells of; 0: none yet."""

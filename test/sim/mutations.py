@@ -36,7 +36,7 @@ MUTATIONS = [
     ("repairs nobody", "recovery.c",
      "recovery->agreement[i] = SH_REPLICA_ODD;", "recovery->grains = survivors[i].notice->grains;"),
     ("believes the first in a tie", "recovery.c",
-     "recovery->torn = !majority(", "(void)majority("),
+     "recovery->no_majority = !majority(", "(void)majority("),
     ("repairs without end", "repairs.c",
      "    repairs->faults++;\n    repairs->lately++;\n", ""),
     ("tries without nobody", "membership_halt.c",

@@ -58,8 +58,8 @@ typedef struct sim_stage {
     uint32_t todo; /* grains, as a mask */
     uint64_t round;
     uint64_t since_us;
-    uint64_t check; /* that it contributed */
-    uint64_t said;  /* that it reports */
+    uint64_t check;     /* that it contributed */
+    uint64_t own_check; /* that it reports */
 } sim_stage;
 
 typedef struct sim_fetch {

@@ -97,10 +97,10 @@ static void abort_stage(sim_world *world, sim_machine *machine)
 void look_at_rings(sim_world *world, sim_machine *machine)
 {
     const uint32_t wanted = sh_participant_link(&machine->part);
-    if (machine->stage.on && !sh_participant_may_stand(&machine->part, machine->stage.task.ring))
+    if (machine->stage.on && !sh_participant_needs_ring(&machine->part, machine->stage.task.ring))
         abort_stage(world, machine);
     for (uint32_t i = 0; i < RINGS_MAX; i++)
-        if (machine->rings[i] != 0 && !sh_participant_may_stand(&machine->part, machine->rings[i]))
+        if (machine->rings[i] != 0 && !sh_participant_needs_ring(&machine->part, machine->rings[i]))
             close_ring(world, machine, machine->rings[i]);
     if (wanted == 0 || wanted == machine->linking)
         return;
@@ -262,11 +262,11 @@ static void contribute(sim_world *world, sim_machine *machine)
     stage->check = mix(weights_of(&machine->replica), 7);
     if (world->flips && draw(world, 500) == 0)
         stage->check ^= 1; /* the check itself is wrong */
-    stage->said = stage->check;
+    stage->own_check = stage->check;
     if (machine->illness == ILLNESS_WORD || machine->illness == ILLNESS_LIE)
         stage->check ^= 1 + draw(world, 100);
     if (machine->illness == ILLNESS_WORD)
-        stage->said = stage->check;
+        stage->own_check = stage->check;
     round->mask |= machine->own;
     round->sum += machine->own_sum;
     round->checks += stage->check;
@@ -379,18 +379,18 @@ static void pass_event(sim_world *world, sim_machine *machine, uint64_t number)
         inform(world, machine,
                &(sh_participant_event){.kind = SH_PARTICIPANT_DIFFERED,
                                        .held = &held,
-                                       .said = stage->said,
+                                       .own_check = stage->own_check,
                                        .total = round->checks});
         return;
     }
     if (round->not_finite && ring->count > 1) {
-        const bool by_this = machine->illness == ILLNESS_NAN && machine->own != 0;
-        if (by_this)
+        const bool own_not_finite = machine->illness == ILLNESS_NAN && machine->own != 0;
+        if (own_not_finite)
             machine->own = 0;
         inform(world, machine,
                &(sh_participant_event){.kind = SH_PARTICIPANT_NOT_FINITE,
-                                       .held = by_this ? NULL : &held,
-                                       .by_this = by_this});
+                                       .held = own_not_finite ? NULL : &held,
+                                       .own_not_finite = own_not_finite});
         return;
     }
     const bool redo = training && is_redo(world, round->position);
@@ -425,16 +425,17 @@ static void stop_event(sim_world *world, sim_machine *machine, uint64_t round)
     if (!stage->on || stage->round != round || hangs(world, machine))
         return;
     stage->on = false;
-    const bool by_this = machine->illness == ILLNESS_NAN && machine->own != 0;
-    const bool forgets = by_this || draw(world, 10) == 0; /* as after an overflow of ranges */
+    const bool own_not_finite = machine->illness == ILLNESS_NAN && machine->own != 0;
+    const bool forgets =
+        own_not_finite || draw(world, 10) == 0; /* as after an overflow of ranges */
     if (forgets)
         machine->own = 0;
     const sh_ranges held = ranges_of(machine->own);
     inform(world, machine,
            &(sh_participant_event){.kind = SH_PARTICIPANT_STOPPED,
                                    .held = forgets ? NULL : &held,
-                                   .by_this = by_this,
-                                   .said = stage->contributed ? stage->said : 0});
+                                   .own_not_finite = own_not_finite,
+                                   .own_check = stage->contributed ? stage->own_check : 0});
 }
 
 void ring_event(sim_world *world, sim_machine *machine, const sim_event *event)

@@ -117,7 +117,7 @@ KERNEL(join)(WORK, GLOBAL const float *x, GLOBAL float *y)
         x[grain * w->step[0] + element];
 }
 
-/* Dropout of x [samples, channels, inner] (backend/drop.h): keys [samples, 2], scale numbers[0]. */
+/* Dropout of x [samples, channels, inner] (backend/dropout_mask.h): keys [samples, 2], scale numbers[0]. */
 KERNEL(dropout)(WORK, GLOBAL const float *x, GLOBAL const uint *keys, GLOBAL float *y)
 {
     GRAIN_AND_ELEMENT

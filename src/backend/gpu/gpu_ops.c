@@ -2,7 +2,7 @@
 /* Launches of the operators; gpu_products.c has products and images. */
 #include <string.h>
 
-#include "backend/drop.h"
+#include "backend/dropout_mask.h"
 #include "backend/gpu/gpu_products.h"
 
 #define NORM_ITEMS 64 /* as in norms.cl */
@@ -40,8 +40,8 @@ static sh_status statistic(const sh_gpu_call *call)
 
 static sh_status dropout(const sh_gpu_call *call)
 {
-    const sh_drop drop = sh_drop_of(attributes_of(call));
-    const sh_drop_extent extent = sh_drop_extent_of(&call->in[0].shape, false);
+    const sh_dropout drop = sh_dropout_of(attributes_of(call));
+    const sh_dropout_extent extent = sh_dropout_extent_of(&call->in[0].shape, false);
     sh_gpu_work work = sh_gpu_work_of(call);
     work.channels = (uint32_t)extent.channels;
     work.inner = (uint32_t)extent.positions;

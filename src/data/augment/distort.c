@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "data/augment/chance.h"
+#include "data/augment/draw.h"
 
 /* One axis of a plane: time or frequency. */
 typedef struct axis {
@@ -65,7 +65,7 @@ static void scale(const sh_recording *r, sh_random *random, double range)
 {
     const size_t plane = (size_t)r->height * r->width;
     for (uint32_t c = 0; c < r->channels; c++) {
-        const float factor = (float)sh_chance_uniform(random, 1 - range, 1 + range);
+        const float factor = (float)sh_draw_uniform(random, 1 - range, 1 + range);
         for (size_t i = 0; i < plane; i++)
             r->values[c * plane + i] *= factor;
     }
@@ -75,7 +75,7 @@ static void add_noise(const sh_recording *r, sh_random *random, double deviation
 {
     const size_t count = (size_t)r->channels * r->height * r->width;
     for (size_t i = 0; i < count; i++)
-        r->values[i] += (float)(deviation * sh_chance_normal(random));
+        r->values[i] += (float)(deviation * sh_draw_normal(random));
 }
 
 /* Draws a range of 0 to `most` values within `size`. Returns its length. */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "data/augment/chance.h"
+#include "data/augment/draw.h"
 
 /* Clips a range of `size` around `middle` to 0 .. whole - 1. Returns the length that remains. */
 static uint32_t cut(uint32_t *first, uint32_t middle, uint32_t size, uint32_t whole)
@@ -43,7 +43,7 @@ sh_mix sh_mixing_draw(const sh_augment *augment, sh_mix_shape shape, uint32_t co
     }
     const bool second = sh_random_next(&random) >> 31 != 0;
     mix.cuts = augment->cutmix > 0 && (second || !(augment->mixup > 0));
-    const double weight = sh_chance_beta(&random, mix.cuts ? augment->cutmix : augment->mixup);
+    const double weight = sh_draw_beta(&random, mix.cuts ? augment->cutmix : augment->mixup);
     mix.weight = (float)weight;
     if (mix.cuts) {
         mix.box = draw_box(&random, 1 - weight, shape);

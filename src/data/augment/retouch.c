@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/real.h"
-#include "data/augment/chance.h"
+#include "data/augment/draw.h"
 #include "data/augment/tint.h"
 #include "data/augment/trivial.h"
 
@@ -25,7 +25,7 @@ static sh_box box_of(double area, double shape)
 /* Draws a ratio whose logarithm is uniform between the bounds. */
 static double draw_shape(sh_random *random, double log_least, double log_most)
 {
-    return sh_real_exp(sh_chance_uniform(random, log_least, log_most));
+    return sh_real_exp(sh_draw_uniform(random, log_least, log_most));
 }
 
 static void place(sh_box *box, sh_random *random, uint32_t height, uint32_t width)
@@ -39,7 +39,7 @@ sh_box sh_retouch_crop(sh_random *random, uint32_t height, uint32_t width, doubl
     const double log_shape = 0.28768207245178093; /* log(4/3) */
     const double size = (double)height * (double)width;
     for (int i = 0; i < ATTEMPTS; i++) {
-        const double area = size * sh_chance_uniform(random, least, 1);
+        const double area = size * sh_draw_uniform(random, least, 1);
         sh_box box = box_of(area, draw_shape(random, -log_shape, log_shape));
         if (box.width == 0 || box.width > width || box.height == 0 || box.height > height)
             continue;
@@ -61,7 +61,7 @@ bool sh_retouch_erased(sh_box *box, sh_random *random, uint32_t height, uint32_t
     const double log_least = -1.2039728043259361, log_most = 1.1939224684724346; /* of 0.3, 3.3 */
     const double size = (double)height * (double)width;
     for (int i = 0; i < ATTEMPTS; i++) {
-        const double area = size * sh_chance_uniform(random, 0.02, 0.33);
+        const double area = size * sh_draw_uniform(random, 0.02, 0.33);
         sh_box fresh = box_of(area, 1 / draw_shape(random, log_least, log_most));
         if (fresh.height == 0 || fresh.height >= height || fresh.width == 0 || fresh.width >= width)
             continue;
@@ -82,8 +82,7 @@ static void jitter(sh_picture *picture, sh_random *random, const double range[4]
     }
     int32_t factor[4];
     for (int i = 0; i < 4; i++)
-        factor[i] =
-            sh_tint_factor((i < 3 ? 1 : 0) + sh_chance_uniform(random, -range[i], range[i]));
+        factor[i] = sh_tint_factor((i < 3 ? 1 : 0) + sh_draw_uniform(random, -range[i], range[i]));
     static void (*const change[4])(sh_picture *, int32_t) = {sh_tint_brightness, sh_tint_contrast,
                                                              sh_tint_saturation, sh_tint_hue};
     for (int i = 0; i < 4; i++)
@@ -93,7 +92,7 @@ static void jitter(sh_picture *picture, sh_random *random, const double range[4]
 
 static void turn(sh_picture *picture, sh_random *random, double degrees)
 {
-    sh_picture_map(picture, sh_affine_turn(sh_chance_uniform(random, -degrees, degrees)));
+    sh_picture_map(picture, sh_affine_turn(sh_draw_uniform(random, -degrees, degrees)));
 }
 
 void sh_retouch(sh_picture *picture, const sh_augment *augment, const uint8_t *colour,
@@ -125,7 +124,7 @@ void sh_retouch(sh_picture *picture, const sh_augment *augment, const uint8_t *c
     if (augment->erase > 0) {
         random = sh_augment_random(SH_AUGMENT_ERASE, seed, epoch, index);
         sh_box box;
-        if (sh_chance_happens(&random, augment->erase) &&
+        if (sh_draw_bernoulli(&random, augment->erase) &&
             sh_retouch_erased(&box, &random, height, width))
             sh_picture_erase(picture, box, colour);
     }

@@ -309,7 +309,8 @@ static int by_name(const void *key, const void *item)
     return strcmp(key, ((const sh_photo_file *)item)->name);
 }
 
-void sh_photo_labels_match(const sh_photo_labels *labels, sh_photo_files *files, sh_complaints *bad)
+void sh_photo_labels_match(const sh_photo_labels *labels, sh_photo_files *files,
+                           sh_diagnostics *bad)
 {
     for (size_t i = 0; i < files->count; i++)
         files->items[i].label = UINT32_MAX;
@@ -319,18 +320,18 @@ void sh_photo_labels_match(const sh_photo_labels *labels, sh_photo_files *files,
                                                 : bsearch(each->file, files->items, files->count,
                                                           sizeof *files->items, by_name);
         if (file == NULL)
-            sh_complaints_add(bad, "%s:%u: there is no photo %s", each->source, each->line,
-                              each->file);
+            sh_diagnostics_add(bad, "%s:%u: there is no photo %s", each->source, each->line,
+                               each->file);
         else if (file->label != UINT32_MAX)
-            sh_complaints_add(bad, "%s:%u: %s has labels already in line %u", each->source,
-                              each->line, each->file, labels->rows[file->label].line);
+            sh_diagnostics_add(bad, "%s:%u: %s has labels already in line %u", each->source,
+                               each->line, each->file, labels->rows[file->label].line);
         else
             file->label = (uint32_t)i;
     }
     for (size_t i = 0; i < files->count; i++)
         if (files->items[i].label == UINT32_MAX)
-            sh_complaints_add(bad, "%s has no labels: no row of the CSV file names it",
-                              files->items[i].name);
+            sh_diagnostics_add(bad, "%s has no labels: no row of the CSV file names it",
+                               files->items[i].name);
 }
 
 /* --- targets --- */

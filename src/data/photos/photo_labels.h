@@ -25,7 +25,7 @@
 
 #include <jansson.h>
 
-#include "base/complaints.h"
+#include "base/diagnostics.h"
 #include "data/photos/photo_files.h"
 
 #define SH_PHOTO_COLUMNS_MOST 4096
@@ -51,7 +51,7 @@ sh_status sh_photo_labels_parse(sh_photo_labels *labels, const char *name, const
  * without a photo to `bad`. `files` must be sorted by name alone.
  */
 void sh_photo_labels_match(const sh_photo_labels *labels, sh_photo_files *files,
-                           sh_complaints *bad);
+                           sh_diagnostics *bad);
 
 /* The targets of all rows. Only one of `classes`, `labels` and `numbers` is not NULL. */
 typedef struct sh_photo_targets {

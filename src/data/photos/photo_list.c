@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/complaints.h"
+#include "base/diagnostics.h"
 #include "base/utf8.h"
 #include "data/dataset_impl.h"
 #include "data/description.h"
@@ -37,7 +37,7 @@ typedef struct maker {
     sh_photo_list *list;
     const char *folder;
     const sh_read_options *options;
-    sh_complaints bad;
+    sh_diagnostics bad;
     part parts[PARTS_MOST];
     size_t part_count;
     const char **classes; /* sorted, distinct; owned, but the texts belong to the files */
@@ -202,13 +202,13 @@ static sh_status add_class(maker *m, const part *p, const char *name)
     }
     m->in[class][p->split] += (uint32_t)(files->count - before);
     if (files->count == before && files->others > others)
-        sh_complaints_add(&m->bad,
-                          "%s/ holds no photos, only files of other kinds (%zu); convert any "
-                          "pictures to JPEG or PNG",
-                          below, files->others - others);
+        sh_diagnostics_add(&m->bad,
+                           "%s/ holds no photos, only files of other kinds (%zu); convert any "
+                           "pictures to JPEG or PNG",
+                           below, files->others - others);
     else if (files->count == before)
-        sh_complaints_add(&m->bad,
-                          "%s/ holds no photos; put those of its class there, or remove it", below);
+        sh_diagnostics_add(
+            &m->bad, "%s/ holds no photos; put those of its class there, or remove it", below);
     return SH_OK;
 }
 
@@ -218,8 +218,8 @@ static void check_classes(maker *m)
     for (size_t i = 0; i < m->class_count && splits; i++) {
         const uint32_t *in = m->in[i];
         if (in[SH_SPLIT_TRAIN] == 0 && in[SH_SPLIT_VALIDATION] > 0)
-            sh_complaints_add(&m->bad, "class %s is only in %s/: it cannot be learnt",
-                              m->classes[i], m->parts[1].below);
+            sh_diagnostics_add(&m->bad, "class %s is only in %s/: it cannot be learnt",
+                               m->classes[i], m->parts[1].below);
         if (in[SH_SPLIT_TRAIN] > 0 && in[SH_SPLIT_VALIDATION] == 0)
             note(m, "class %s is only in train/: it is never validated", m->classes[i]);
     }
@@ -227,8 +227,8 @@ static void check_classes(maker *m)
         if (m->in[i][m->parts[0].split] == 1)
             note(m, "class %s has only one photo: it is never validated", m->classes[i]);
     if (m->class_count == 1)
-        sh_complaints_add(&m->bad, "there is only one class, %s; classification needs two or more",
-                          m->classes[0]);
+        sh_diagnostics_add(&m->bad, "there is only one class, %s; classification needs two or more",
+                           m->classes[0]);
 }
 
 /* Renumbers the photos' classes to the numbers of the trained run. */
@@ -243,7 +243,7 @@ static sh_status take_classes(maker *m, const char *const *names, size_t count)
         char clean[NOTE_BYTES];
         if (sh_trained_class(&numbers[i], trained, sh_utf8_clean(clean, sizeof clean, names[i])) !=
             SH_OK)
-            sh_complaints_add(&m->bad, "%s", sh_message());
+            sh_diagnostics_add(&m->bad, "%s", sh_message());
     }
     for (size_t i = 0; i < files->count; i++)
         files->items[i].label = numbers[files->items[i].label];
@@ -262,17 +262,17 @@ static sh_status read_classes(maker *m)
     for (size_t p = 0; p < m->part_count; p++) {
         const part *each = &m->parts[p];
         if (each->folders.photos > 0 && m->class_count > 0)
-            sh_complaints_add(&m->bad, "%zu of its photos are not in a class folder: %s%s%s",
-                              each->folders.photos, each->below, each->below[0] == '\0' ? "" : "/",
-                              each->folders.photo == NULL ? "?" : each->folders.photo);
+            sh_diagnostics_add(&m->bad, "%zu of its photos are not in a class folder: %s%s%s",
+                               each->folders.photos, each->below, each->below[0] == '\0' ? "" : "/",
+                               each->folders.photo == NULL ? "?" : each->folders.photo);
         for (size_t i = 0; i < each->folders.count; i++)
             SH_TRY(add_class(m, each, each->folders.names[i]));
     }
     if (m->class_count == 0) {
-        sh_complaints_add(&m->bad, m->parts[0].folders.photos > 0
-                                       ? "its photos have no labels: put them into a folder for "
-                                         "each class, or give each a row in labels.csv"
-                                       : "holds no folders of photos and no labels.csv");
+        sh_diagnostics_add(&m->bad, m->parts[0].folders.photos > 0
+                                        ? "its photos have no labels: put them into a folder for "
+                                          "each class, or give each a row in labels.csv"
+                                        : "holds no folders of photos and no labels.csv");
         return SH_OK;
     }
     list->target = SH_TARGET_CLASS;
@@ -346,7 +346,7 @@ static sh_status match_labels(maker *m, sh_photo_labels *labels)
         files->items[i].split = SH_SPLIT_TRAIN;
     sh_photo_files_sort(files);
     sh_photo_labels_match(labels, files, &m->bad);
-    SH_TRY(sh_complaints_fail(&m->bad, SH_INVALID, m->folder));
+    SH_TRY(sh_diagnostics_fail(&m->bad, SH_INVALID, m->folder));
     if (m->part_count < PARTS_MOST) {
         split_by_folders(m);
         return SH_OK;
@@ -379,7 +379,7 @@ static sh_status match_trained(maker *m, sh_photo_targets *targets)
         json_decref(targets->names);
         targets->names = json_incref(json_object_get(trained->about, "classes"));
         SH_TRY(status);
-        return sh_complaints_fail(&m->bad, SH_MISMATCH, m->folder);
+        return sh_diagnostics_fail(&m->bad, SH_MISMATCH, m->folder);
     }
     for (unsigned i = 0; i < trained->info.outputs; i++) {
         char number[SH_DESCRIPTION_NUMBER];
@@ -499,8 +499,8 @@ static sh_status settle(maker *m)
 {
     sh_photo_list *list = m->list;
     if (list->files.count == 0)
-        sh_complaints_add(&m->bad, "there are no photos (.jpg .jpeg .png .ppm .pgm .bmp .webp)");
-    SH_TRY(sh_complaints_fail(&m->bad, SH_INVALID, m->folder));
+        sh_diagnostics_add(&m->bad, "there are no photos (.jpg .jpeg .png .ppm .pgm .bmp .webp)");
+    SH_TRY(sh_diagnostics_fail(&m->bad, SH_INVALID, m->folder));
     sh_photo_files_sort(&list->files);
     if (m->parts[0].split == UNDECIDED) {
         SH_TRY(divide(m));

@@ -11,7 +11,7 @@
 
 #include "base/utf8.h"
 #include "data/dataset_impl.h"
-#include "data/label_form.h"
+#include "data/label_pattern.h"
 
 static bool ends_in(const char *name, size_t length, const char *ending)
 {
@@ -156,12 +156,12 @@ static sh_status name_by_folders(sh_series_files *files)
 
 static sh_status name_by_form(sh_series_files *files, const char *text)
 {
-    sh_label_form form;
+    sh_label_pattern form;
     sh_label_match match;
-    SH_TRY(sh_label_form_parse(&form, text));
+    SH_TRY(sh_label_pattern_parse(&form, text));
     for (size_t i = 0; i < files->count; i++) {
         sh_series_file *file = &files->items[i];
-        SH_TRY(sh_label_form_match(&match, &form, file->below));
+        SH_TRY(sh_label_pattern_match(&match, &form, file->below));
         if (form.has_label)
             file->label = sh_arena_text(&files->arena, match.label);
         if (form.has_group)

@@ -9,9 +9,10 @@
  *     sh_series_files_release(&files);
  *
  * A place is one file, or a folder of files with names in .csv, .tsv or .txt, optionally followed
- * by .gz, sorted by the bytes of their paths. Without a form (data/label_form.h) the label is the
- * first folder of a path, after train/ and val/ (valid, validation, test) if all paths begin with
- * these. Hidden files are skipped. Links are followed, at most SH_SERIES_DEPTH_MOST folders deep.
+ * by .gz, sorted by the bytes of their paths. Without a form (data/label_pattern.h) the label is
+ * the first folder of a path, after train/ and val/ (valid, validation, test) if all paths begin
+ * with these. Hidden files are skipped. Links are followed, at most SH_SERIES_DEPTH_MOST folders
+ * deep.
  *
  * Threads: caller locks.
  */

@@ -12,7 +12,7 @@
 
 #include "base/utf8.h"
 #include "data/dataset_impl.h"
-#include "data/label_form.h"
+#include "data/label_pattern.h"
 #include "data/split.h"
 
 #define NOTE_BYTES 512
@@ -20,8 +20,8 @@
 
 /* Source of the labels. */
 typedef struct labelling {
-    const sh_label_form *form; /* form of the names, or NULL: folders only */
-    bool splits;               /* the first folder of each path is the split */
+    const sh_label_pattern *form; /* form of the names, or NULL: folders only */
+    bool splits;                  /* the first folder of each path is the split */
 } labelling;
 
 /* --- labels --- */
@@ -61,7 +61,7 @@ static sh_status read_path(sh_label_match *match, const labelling *way, const ch
     char name[SH_LABEL_BYTES];
     *match = (sh_label_match){.split = SH_SPLIT_TRAIN};
     if (way->form != NULL)
-        SH_TRY(sh_fail_in(sh_label_form_match(match, way->form, path), "%s", place));
+        SH_TRY(sh_fail_in(sh_label_pattern_match(match, way->form, path), "%s", place));
     if (way->splits && (!next_folder(name, &at) || !sh_label_split(&match->split, name)))
         return sh_fail(SH_INVALID,
                        "%s: %s is not in train, val, valid, validation or test, unlike others",
@@ -245,10 +245,10 @@ static sh_status fill(sh_sound_list *list, const labelling *way, const sh_read_o
 sh_status sh_sound_list_make(sh_sound_list *list, const char *place, const sh_read_options *options)
 {
     sh_sound_list fresh = {.count = 0};
-    sh_label_form form;
+    sh_label_pattern form;
     labelling way = {.form = NULL};
     if (options->label_from != NULL && options->label_from[0] != '\0') {
-        SH_TRY(sh_label_form_parse(&form, options->label_from));
+        SH_TRY(sh_label_pattern_parse(&form, options->label_from));
         way.form = &form;
         fresh.grouped = form.has_group;
     }

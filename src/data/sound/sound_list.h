@@ -7,9 +7,9 @@
  *     const sh_sound_item *item = &list.items[list.in[SH_SPLIT_TRAIN] + 7];
  *     sh_sound_list_release(&list);
  *
- * Labels come from file names if --label-from contains {label} (label_form.h). Otherwise the label
- * is the folder CLASS of train/CLASS/... (with val, valid, validation or test beside train) or of
- * CLASS/.... If the data define no split, split.h makes it: by {group} if the form has it,
+ * Labels come from file names if --label-from contains {label} (label_pattern.h). Otherwise the
+ * label is the folder CLASS of train/CLASS/... (with val, valid, validation or test beside train)
+ * or of CLASS/.... If the data define no split, split.h makes it: by {group} if the form has it,
  * otherwise by path.
  *
  * Threads: caller locks.

@@ -92,10 +92,10 @@ static sh_status add_cell(sh_column *column, const char *text, uint64_t line)
     }
     if (column->many)
         return SH_OK;
-    SH_TRY(sh_lexicon_add(&column->words, &number, name));
+    SH_TRY(sh_vocabulary_add(&column->words, &number, name));
     if (column->words.count > column->words_most) {
         column->many = true;
-        sh_lexicon_release(&column->words);
+        sh_vocabulary_release(&column->words);
     }
     return SH_OK;
 }
@@ -154,13 +154,13 @@ static sh_status begin(sh_survey *survey, const sh_csv_row *row, const char *tar
 
 static bool all_differ(char *const *fields, size_t count, sh_status *status)
 {
-    sh_lexicon words = {0};
+    sh_vocabulary words = {0};
     uint32_t number;
     *status = SH_OK;
     for (size_t i = 0; i < count && *status == SH_OK; i++)
-        *status = sh_lexicon_add(&words, &number, fields[i]);
+        *status = sh_vocabulary_add(&words, &number, fields[i]);
     const bool differ = words.count == count;
-    sh_lexicon_release(&words);
+    sh_vocabulary_release(&words);
     return differ;
 }
 
@@ -177,7 +177,7 @@ static sh_status find_header(sh_survey *survey, char *const *fields)
         typed += kind == SH_KIND_NUMBER || kind == SH_KIND_DATE;
         above += is_word && (kind == SH_KIND_NUMBER || kind == SH_KIND_DATE);
         words += is_word;
-        below += sh_lexicon_find(&column->words, &number, sh_cell_name(name, fields[i]));
+        below += sh_vocabulary_find(&column->words, &number, sh_cell_name(name, fields[i]));
     }
     survey->header = 2 * above > typed;
     if (typed == 0 && words == survey->count && below == 0 && survey->rows > 0) {
@@ -221,7 +221,7 @@ static sh_status complete(sh_survey *survey, char *const *first)
             SH_TRY(name_column(&survey->columns[i], "", i));
     }
     for (size_t i = 0; i < survey->count; i++)
-        SH_TRY(sh_lexicon_sort(&survey->columns[i].words));
+        SH_TRY(sh_vocabulary_sort(&survey->columns[i].words));
     return SH_OK;
 }
 
@@ -274,7 +274,7 @@ done:
 void sh_survey_release(sh_survey *survey)
 {
     for (size_t i = 0; i < survey->count; i++) {
-        sh_lexicon_release(&survey->columns[i].words);
+        sh_vocabulary_release(&survey->columns[i].words);
         free(survey->columns[i].name);
         free(survey->columns[i].odd);
     }

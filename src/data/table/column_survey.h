@@ -21,7 +21,7 @@
 
 #include "data/table/cell.h"
 #include "data/table/csv.h"
-#include "data/table/lexicon.h"
+#include "data/table/vocabulary.h"
 
 typedef enum sh_kind {
     SH_KIND_NOTHING, /* all values are missing */
@@ -47,7 +47,7 @@ typedef struct sh_column {
     uint64_t steps;            /* numbers that exceed the previous one by 1 */
     double last;               /* the previous number */
     char *odd;                 /* the first word, as sh_cell_name; NULL if there is none; owned */
-    sh_lexicon words; /* distinct sh_cell_name of the values that are not missing, sorted */
+    sh_vocabulary words; /* distinct sh_cell_name of the values that are not missing, sorted */
     uint32_t words_most;
     bool many; /* more distinct values than words_most; `words` is empty */
 } sh_column;

@@ -65,7 +65,7 @@ static sh_status choose_targets(sh_selection *selection, const sh_survey *survey
 /* --- inputs --- */
 
 /* Parses the words of "ordinal(low;mid;high)" after the bracket. */
-static sh_status read_order(sh_lexicon *order, char *text, const char *item)
+static sh_status read_order(sh_vocabulary *order, char *text, const char *item)
 {
     const size_t length = strlen(text);
     uint32_t number, count = 0;
@@ -78,7 +78,7 @@ static sh_status read_order(sh_lexicon *order, char *text, const char *item)
         if (end != NULL)
             *end++ = '\0';
         char name[SH_CELL_NAME_BYTES];
-        SH_TRY(sh_lexicon_add(order, &number, sh_cell_name(name, at)));
+        SH_TRY(sh_vocabulary_add(order, &number, sh_cell_name(name, at)));
         at = end;
     }
     if (order->count != count || count < 2)
@@ -141,7 +141,7 @@ static sh_status choose_input(sh_selection *selection, const sh_survey *survey, 
     *place = role;
     role = (sh_role){0};
 done:
-    sh_lexicon_release(&role.order);
+    sh_vocabulary_release(&role.order);
     return status;
 }
 
@@ -199,7 +199,7 @@ sh_status sh_selection_make(sh_selection *selection, const sh_survey *survey, co
 void sh_selection_release(sh_selection *selection)
 {
     for (size_t i = 0; i < selection->count; i++)
-        sh_lexicon_release(&selection->roles[i].order);
+        sh_vocabulary_release(&selection->roles[i].order);
     free(selection->roles);
     free(selection->targets);
     *selection = (sh_selection){0};

@@ -26,9 +26,9 @@ typedef enum sh_use {
 
 typedef struct sh_role {
     sh_use use;
-    bool named;       /* the user named or excluded it in the list of inputs */
-    sh_kind kind;     /* declared by the user; SH_KIND_NOTHING: by its content */
-    sh_lexicon order; /* of SH_KIND_ORDINAL: the words, lowest first */
+    bool named;          /* the user named or excluded it in the list of inputs */
+    sh_kind kind;        /* declared by the user; SH_KIND_NOTHING: by its content */
+    sh_vocabulary order; /* of SH_KIND_ORDINAL: the words, lowest first */
 } sh_role;
 
 typedef struct sh_selection {

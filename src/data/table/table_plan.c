@@ -112,15 +112,15 @@ static sh_status plan_targets(sh_table_plan *plan, sh_survey *survey, const sh_s
         return sh_fail_memory(selection->target_count * sizeof *plan->targets, "targets");
     for (uint32_t i = 0; i < selection->target_count; i++) {
         sh_column *column = &survey->columns[selection->targets[i]];
-        sh_lexicon none = {0};
+        sh_vocabulary none = {0};
         SH_TRY(check_target(column, plan->task));
         const bool is_date = sh_column_kind(column) == SH_KIND_DATE;
         const sh_kind kind = plan->task == SH_TARGET_CLASS ? SH_KIND_CATEGORY
                              : is_date                     ? SH_KIND_DATE
                                                            : SH_KIND_NUMBER;
-        SH_TRY(sh_treatment_init(&plan->targets[plan->target_count], column->name,
-                                 selection->targets[i], kind,
-                                 kind == SH_KIND_CATEGORY ? &column->words : &none));
+        SH_TRY(sh_column_transform_init(&plan->targets[plan->target_count], column->name,
+                                        selection->targets[i], kind,
+                                        kind == SH_KIND_CATEGORY ? &column->words : &none));
         plan->target_count++;
     }
     return SH_OK;
@@ -156,7 +156,7 @@ static sh_status check_categories(bool *drop, const sh_column *column, const sh_
 static sh_status plan_input(sh_table_plan *plan, sh_column *column, uint32_t index, sh_role *role,
                             sh_names *dropped)
 {
-    sh_lexicon none = {0};
+    sh_vocabulary none = {0};
     const sh_kind kind = role->kind == SH_KIND_NOTHING ? sh_column_kind(column) : role->kind;
     bool drop = false;
     if (kind == SH_KIND_CATEGORY && role->kind == SH_KIND_NOTHING)
@@ -167,10 +167,10 @@ static sh_status plan_input(sh_table_plan *plan, sh_column *column, uint32_t ind
         sh_names_add(dropped, "%s", column->name);
         return SH_OK;
     }
-    SH_TRY(sh_treatment_init(&plan->inputs[plan->input_count], column->name, index, kind,
-                             kind == SH_KIND_CATEGORY  ? &column->words
-                             : kind == SH_KIND_ORDINAL ? &role->order
-                                                       : &none));
+    SH_TRY(sh_column_transform_init(&plan->inputs[plan->input_count], column->name, index, kind,
+                                    kind == SH_KIND_CATEGORY  ? &column->words
+                                    : kind == SH_KIND_ORDINAL ? &role->order
+                                                              : &none));
     plan->input_count++;
     return SH_OK;
 }
@@ -185,17 +185,17 @@ static bool numbers_rows(const sh_column *column, uint64_t rows)
 /* Notes the names that several columns share. */
 static sh_status note_names(const sh_survey *survey, json_t *notes)
 {
-    sh_lexicon seen = {0};
+    sh_vocabulary seen = {0};
     sh_names twice = {0};
     sh_status status = SH_OK;
     for (size_t i = 0; i < survey->count && status == SH_OK; i++) {
         uint32_t number;
         const uint32_t before = seen.count;
-        status = sh_lexicon_add(&seen, &number, survey->columns[i].name);
+        status = sh_vocabulary_add(&seen, &number, survey->columns[i].name);
         if (status == SH_OK && seen.count == before)
             sh_names_add(&twice, "%s (column %zu)", survey->columns[i].name, i + 1);
     }
-    sh_lexicon_release(&seen);
+    sh_vocabulary_release(&seen);
     SH_TRY(status);
     return twice.count == 0 ? SH_OK
                             : sh_notes_add(notes, "columns whose name another column has: %s",
@@ -259,10 +259,10 @@ done:
     return status;
 }
 
-static void release_all(sh_treatment *treatments, uint32_t count)
+static void release_all(sh_column_transform *treatments, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        sh_treatment_release(&treatments[i]);
+        sh_column_transform_release(&treatments[i]);
     free(treatments);
 }
 

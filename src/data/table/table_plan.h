@@ -6,8 +6,8 @@
  *     sh_table_plan plan;
  *     SH_TRY(sh_table_plan_make(&plan, &survey, notes, options));
  *     for (uint32_t i = 0; i < plan.input_count; i++)
- *         SH_TRY(sh_treatment_value(&plan.inputs[i], &value, row->fields[plan.inputs[i].column]));
- *     sh_table_plan_release(&plan);
+ *         SH_TRY(sh_column_transform_value(&plan.inputs[i], &value,
+ * row->fields[plan.inputs[i].column])); sh_table_plan_release(&plan);
  *
  * The option --task sets the task. Without it, one target of words, or of at most 20 distinct whole
  * numbers, is a class. Several targets that are all 0 or 1 are labels. Other numbers and dates are
@@ -20,13 +20,14 @@
 
 #include "data/dataset.h"
 #include "data/table/column_survey.h"
-#include "data/table/treatment.h"
+#include "data/table/column_transform.h"
 
 typedef struct sh_table_plan {
     sh_target task;
-    sh_treatment *targets; /* a category whose words are the classes; or numbers, dates or labels */
+    sh_column_transform
+        *targets;          /* a category whose words are the classes; or numbers, dates or labels */
     uint32_t target_count; /* 0: the sample is its own target */
-    sh_treatment *inputs;
+    sh_column_transform *inputs;
     uint32_t input_count;
 } sh_table_plan;
 

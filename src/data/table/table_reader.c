@@ -12,15 +12,15 @@
 
 #include "data/file_reader.h"
 #include "data/table/cell.h"
+#include "data/table/column_transform.h"
 #include "data/table/csv.h"
 #include "data/table/notes.h"
-#include "data/table/treatment.h"
 
 typedef struct table_reader {
     sh_file_reader base;
     uint32_t skip_lines;
-    sh_treatment *inputs; /* `column` is the position in the training table, from 0; owned */
-    uint32_t *columns;    /* position of each input in the open file; owned */
+    sh_column_transform *inputs; /* `column` is the position in the training table, from 0; owned */
+    uint32_t *columns;           /* position of each input in the open file; owned */
     uint32_t count;
     bool numbered;           /* the training table had no header: its names are numbers */
     const char *target;      /* name of the target column, or ""; borrowed from the trained model */
@@ -48,9 +48,9 @@ static bool is_data(const table_reader *t, const sh_csv_row *row)
     bool says = false;
     for (uint32_t i = 0; i < t->count; i++) {
         double value;
-        const sh_treatment *input = &t->inputs[i];
+        const sh_column_transform *input = &t->inputs[i];
         if (input->column >= row->count ||
-            sh_treatment_value(input, &value, row->fields[input->column]) != SH_OK)
+            sh_column_transform_value(input, &value, row->fields[input->column]) != SH_OK)
             return false;
         says |= !isnan(value) && (input->kind != SH_KIND_CATEGORY || value >= 0);
     }
@@ -122,16 +122,16 @@ static sh_status read_row(const table_reader *t, const sh_csv_row *row, float *s
 {
     for (uint32_t i = 0; i < t->count; i++) {
         double value;
-        const sh_treatment *input = &t->inputs[i];
+        const sh_column_transform *input = &t->inputs[i];
         if (t->columns[i] >= row->count)
             return sh_fail(SH_FORMAT,
                            "%s: line %" PRIu64 " has %zu fields, but the column '%s' was number %u "
                            "in the training; write a header, which names the columns",
                            sh_csv_path(t->csv), row->line, row->count, input->name,
                            t->columns[i] + 1);
-        if (sh_treatment_value(input, &value, row->fields[t->columns[i]]) != SH_OK)
+        if (sh_column_transform_value(input, &value, row->fields[t->columns[i]]) != SH_OK)
             return sh_fail_in(SH_FORMAT, "%s: line %" PRIu64, sh_csv_path(t->csv), row->line);
-        if (!sh_treatment_apply(input, sample, value))
+        if (!sh_column_transform_apply(input, sample, value))
             return sh_fail(SH_CORRUPT,
                            "%s: line %" PRIu64
                            ": %g in the column '%s' is too far from those of the training",
@@ -186,7 +186,7 @@ static void table_free(sh_file_reader *reader)
 {
     table_reader *t = (table_reader *)(void *)reader;
     for (uint32_t i = 0; i < t->count; i++)
-        sh_treatment_release(&t->inputs[i]);
+        sh_column_transform_release(&t->inputs[i]);
     free(t->inputs);
     free(t->columns);
     free(t);
@@ -208,8 +208,8 @@ static sh_status take_inputs(table_reader *t, const sh_trained *trained)
         return sh_fail_memory(count * sizeof *t->inputs, "inputs");
     t->numbered = true;
     for (size_t i = 0; i < count; i++) {
-        sh_treatment *input = &t->inputs[i];
-        SH_TRY(sh_treatment_parse(input, json_array_get(inputs, i)));
+        sh_column_transform *input = &t->inputs[i];
+        SH_TRY(sh_column_transform_parse(input, json_array_get(inputs, i)));
         t->count++;
         width += input->outputs;
         snprintf(number, sizeof number, "%" PRIu32, input->column + 1);

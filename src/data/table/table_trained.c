@@ -18,8 +18,8 @@ static sh_status find_inputs(sh_table_plan *plan, const sh_survey *survey, const
     if (plan->inputs == NULL)
         return sh_fail_memory(count * sizeof *plan->inputs, "inputs");
     for (size_t i = 0; i < count; i++) {
-        sh_treatment *input = &plan->inputs[i];
-        SH_TRY(sh_treatment_parse(input, json_array_get(inputs, i)));
+        sh_column_transform *input = &plan->inputs[i];
+        SH_TRY(sh_column_transform_parse(input, json_array_get(inputs, i)));
         plan->input_count++;
         if (sh_survey_find(&input->column, survey, input->name))
             used[input->column] = true;
@@ -33,12 +33,12 @@ static sh_status find_inputs(sh_table_plan *plan, const sh_survey *survey, const
                    survey->header ? "" : "; there is no header, which would name the columns");
 }
 
-static sh_status take_classes(sh_lexicon *words, const json_t *classes)
+static sh_status take_classes(sh_vocabulary *words, const json_t *classes)
 {
     for (size_t i = 0; i < json_array_size(classes); i++) {
         uint32_t number;
         const char *name = json_string_value(json_array_get(classes, i));
-        SH_TRY(sh_lexicon_add(words, &number, name == NULL ? "" : name));
+        SH_TRY(sh_vocabulary_add(words, &number, name == NULL ? "" : name));
         if (number != i)
             return sh_fail(SH_FORMAT, "the run knows the class '%s' twice", name);
     }
@@ -50,7 +50,7 @@ static sh_status find_target(sh_table_plan *plan, const sh_survey *survey, const
                              const json_t *classes, bool *used)
 {
     uint32_t column = (uint32_t)survey->count - 1;
-    sh_lexicon words = {0};
+    sh_vocabulary words = {0};
     sh_status status = SH_OK;
     if (name != NULL && name[0] != '\0' && !sh_survey_find(&column, survey, name))
         return sh_fail(SH_NOT_FOUND,
@@ -58,16 +58,16 @@ static sh_status find_target(sh_table_plan *plan, const sh_survey *survey, const
     const bool is_date = sh_column_kind(&survey->columns[column]) == SH_KIND_DATE;
     if (plan->task == SH_TARGET_CLASS)
         SH_TRY_DONE(take_classes(&words, classes));
-    SH_TRY_DONE(sh_treatment_init(&plan->targets[plan->target_count], survey->columns[column].name,
-                                  column,
-                                  plan->task == SH_TARGET_CLASS ? SH_KIND_CATEGORY
-                                  : is_date                     ? SH_KIND_DATE
-                                                                : SH_KIND_NUMBER,
-                                  &words));
+    SH_TRY_DONE(sh_column_transform_init(&plan->targets[plan->target_count],
+                                         survey->columns[column].name, column,
+                                         plan->task == SH_TARGET_CLASS ? SH_KIND_CATEGORY
+                                         : is_date                     ? SH_KIND_DATE
+                                                                       : SH_KIND_NUMBER,
+                                         &words));
     plan->target_count++;
     used[column] = true;
 done:
-    sh_lexicon_release(&words);
+    sh_vocabulary_release(&words);
     return status;
 }
 

@@ -10,8 +10,8 @@
  * the number of columns.
  *
  * Then the rows are split by the digest of all their fields, so that equal rows are in one split.
- * The treatments (treatment.h) are fitted to the training rows. Samples are made on request. The
- * file is hashed before and after, to detect changes in between.
+ * The transforms (column_transform.h) are fitted to the training rows. Samples are made on request.
+ * The file is hashed before and after, to detect changes in between.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -44,7 +44,7 @@ typedef struct tables {
     sh_table_plan plan;
     sh_row_store *store;        /* each row: inputs, targets, line */
     size_t columns;             /* of the store */
-    int32_t **renumbered;       /* [inputs], from sh_treatment_fit; NULL for most inputs */
+    int32_t **renumbered;       /* [inputs], from sh_column_transform_fit; NULL for most inputs */
     row_key *keys;              /* of each row, until the split */
     sh_split_item *items;       /* one for each row, until the split */
     uint32_t *order[SH_SPLITS]; /* the rows of each split, ascending */
@@ -86,8 +86,8 @@ static double renumber(const tables *t, uint32_t input, double value)
 static sh_status write_inputs(const tables *t, const double *values, float *inputs)
 {
     for (uint32_t i = 0; i < t->plan.input_count; i++) {
-        const sh_treatment *input = &t->plan.inputs[i];
-        if (!sh_treatment_apply(input, inputs, renumber(t, i, values[i])))
+        const sh_column_transform *input = &t->plan.inputs[i];
+        if (!sh_column_transform_apply(input, inputs, renumber(t, i, values[i])))
             return sh_fail(SH_CORRUPT,
                            "line %.0f: %g in the column '%s' is too far from the others",
                            values[t->columns - 1], values[i], input->name);
@@ -179,11 +179,11 @@ static sh_status make_key(row_key key, const sh_csv_row *row)
     return SH_OK;
 }
 
-static sh_status read_field(double *value, const sh_treatment *treatment, const sh_csv_row *row,
-                            bool is_target)
+static sh_status read_field(double *value, const sh_column_transform *transform,
+                            const sh_csv_row *row, bool is_target)
 {
-    const char *field = row->fields[treatment->column];
-    if (sh_treatment_value(treatment, value, field) == SH_OK)
+    const char *field = row->fields[transform->column];
+    if (sh_column_transform_value(transform, value, field) == SH_OK)
         return SH_OK;
     char reason[SH_MESSAGE_BYTES / 2];
     snprintf(reason, sizeof reason, "%s", sh_message());
@@ -192,7 +192,7 @@ static sh_status read_field(double *value, const sh_treatment *treatment, const 
                        reason);
     return sh_fail(SH_FORMAT,
                    "line %" PRIu64 ": %s; fix it, or leave the column out with --inputs -%s",
-                   row->line, reason, treatment->name);
+                   row->line, reason, transform->name);
 }
 
 /* Fails for a class that the trained model does not know. */
@@ -356,8 +356,8 @@ static sh_status fit_input(tables *t, uint32_t index, double *values, uint32_t *
     if (t->trained != NULL)
         return SH_OK;
     keep_training(t, values);
-    return sh_fail_in(sh_treatment_fit(&t->plan.inputs[index], &t->renumbered[index], values,
-                                       t->base.info.count[SH_SPLIT_TRAIN]),
+    return sh_fail_in(sh_column_transform_fit(&t->plan.inputs[index], &t->renumbered[index], values,
+                                              t->base.info.count[SH_SPLIT_TRAIN]),
                       "%s", t->path);
 }
 
@@ -366,7 +366,7 @@ static sh_status fit_inputs(tables *t, gathering *g, json_t *notes)
     sh_names constant = {0}, filled = {0}, strange = {0};
     uint64_t width = 0;
     for (uint32_t i = 0; i < t->plan.input_count; i++) {
-        const sh_treatment *input = &t->plan.inputs[i];
+        const sh_column_transform *input = &t->plan.inputs[i];
         uint32_t missing, unknown;
         double *values;
         SH_TRY(gather(&values, g, i));
@@ -417,7 +417,8 @@ static sh_status fit_targets(tables *t, gathering *g)
         double *training;
         SH_TRY(gather(&training, g, t->plan.input_count + i));
         keep_training(t, training);
-        if (!sh_treatment_moments(&t->target_means[i], &t->target_deviations[i], training, count))
+        if (!sh_column_transform_moments(&t->target_means[i], &t->target_deviations[i], training,
+                                         count))
             return sh_fail(SH_FORMAT, "%s: the numbers of the target '%s' are too far apart",
                            t->path, t->plan.targets[i].name);
         if (t->target_deviations[i] == 0)
@@ -434,7 +435,7 @@ static sh_status fit_targets(tables *t, gathering *g)
 /* Notes the classes that occur in one split only. */
 static sh_status note_classes(const tables *t, gathering *g, json_t *notes)
 {
-    const sh_lexicon *classes = &t->plan.targets[0].words;
+    const sh_vocabulary *classes = &t->plan.targets[0].words;
     sh_names alone = {0};
     double *numbers;
     SH_TRY(gather(&numbers, g, t->plan.input_count));
@@ -458,7 +459,7 @@ static sh_status note_classes(const tables *t, gathering *g, json_t *notes)
 static sh_status describe(tables *t)
 {
     json_t *names = json_array(), *figures = json_array(), *inputs = json_array();
-    const sh_lexicon *classes = t->plan.target_count > 0 ? &t->plan.targets[0].words : NULL;
+    const sh_vocabulary *classes = t->plan.target_count > 0 ? &t->plan.targets[0].words : NULL;
     bool failed = names == NULL || figures == NULL || inputs == NULL;
     for (uint32_t i = 0; classes != NULL && i < classes->count; i++)
         failed |= json_array_append_new(names, json_string(classes->texts[i])) != 0;
@@ -473,7 +474,8 @@ static sh_status describe(tables *t)
     }
     for (uint32_t i = 0; i < t->plan.input_count; i++)
         if (t->plan.inputs[i].outputs > 0)
-            failed |= json_array_append_new(inputs, sh_treatment_json(&t->plan.inputs[i])) != 0;
+            failed |=
+                json_array_append_new(inputs, sh_column_transform_json(&t->plan.inputs[i])) != 0;
     if (t->plan.task == SH_TARGET_CLASS || t->plan.task == SH_TARGET_LABELS)
         failed |= json_object_set(t->base.about, "classes", names) != 0;
     if (t->plan.task == SH_TARGET_CLASS)

@@ -54,8 +54,9 @@ static void *wait_for_child(void *argument)
     pthread_mutex_unlock(&children->lock);
     snprintf(text, sizeof text, "device %s ended %s %d", self->name,
              info.si_code == CLD_EXITED ? "with exit code" : "by signal", info.si_status);
-    sh_mailbox_tell(children->mailbox, SH_MAIL_CHILD,
-                    info.si_code == CLD_EXITED && info.si_status == 0 ? SH_OK : SH_PEER_LOST, text);
+    sh_mailbox_post_text(children->mailbox, SH_MAIL_CHILD,
+                         info.si_code == CLD_EXITED && info.si_status == 0 ? SH_OK : SH_PEER_LOST,
+                         text);
     return NULL;
 }
 

@@ -12,7 +12,7 @@
 #ifndef SHOAL_NODE_CHILDREN_H
 #define SHOAL_NODE_CHILDREN_H
 
-#include "node/mail/mailbox.h"
+#include "node/protocol/mailbox.h"
 
 typedef struct sh_children sh_children;
 

@@ -5,7 +5,7 @@
  * reused. Device 0 has an agent instead of a connection. `lock` guards the membership, because
  * device 0, when alone, announces a view from the step's thread.
  */
-#include "node/coordinator/coordinator_heirs.h"
+#include "node/coordinator/coordinator_successors.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static void forget(client *gone)
     *place = gone->next;
     sh_channel_stats_count(&coordinator->closed_stats, gone->channel);
     coordinator->client_count--;
-    sh_lobby_leave(&coordinator->lobby, gone->arrival);
+    sh_pending_clients_leave(&coordinator->pending, gone->arrival);
     free(gone);
 }
 
@@ -53,7 +53,7 @@ static void turn_away(client *gone, const char *reason)
     sh_channel_close(channel);
 }
 
-static void turn_guest_away(sh_coordinator *coordinator, uint64_t arrival, const char *reason)
+static void reject_pending(sh_coordinator *coordinator, uint64_t arrival, const char *reason)
 {
     client *gone = coordinator->clients;
     while (gone != NULL && gone->arrival != arrival)
@@ -118,24 +118,24 @@ static void take_heartbeat(sh_coordinator *coordinator, uint32_t device,
     sh_device_reports_note(&coordinator->reports, device, &heartbeat->done,
                            heartbeat->notice.view != 0);
     pthread_mutex_unlock(&coordinator->lock);
-    char way[SH_ADDRESS_TEXT] = "";
+    char address[SH_ADDRESS_TEXT] = "";
     if (heartbeat->notice.broken != 0)
-        sh_coordinator_print_way(coordinator, device, heartbeat->notice.broken_peer, way);
-    handle(coordinator,
-           &(sh_membership_event){SH_MEMBERSHIP_NOTICE, .device = device,
-                                  .notice = &heartbeat->notice, .way = way[0] != '\0' ? way : NULL,
-                                  .fingerprint = fingerprint, .first_grain = first_grain});
+        sh_coordinator_print_route(coordinator, device, heartbeat->notice.broken_peer, address);
+    handle(coordinator, &(sh_membership_event){
+                            SH_MEMBERSHIP_NOTICE, .device = device, .notice = &heartbeat->notice,
+                            .address = address[0] != '\0' ? address : NULL,
+                            .fingerprint = fingerprint, .first_grain = first_grain});
 }
 
 /* Closes the connection of a client that broke the protocol; may free `from`. */
-static void show_out(client *from, const char *reason)
+static void expel(client *from, const char *reason)
 {
     sh_coordinator *coordinator = from->of;
     const uint32_t device = from->device;
     char peer[SH_ADDRESS_TEXT];
     print_peer(from, peer);
     sh_log(SH_LOG_WARN, "net.refused", "peer=%s reason=\"%s\"", peer, reason);
-    sh_client_tell_refusal(from, reason, false);
+    sh_client_send_refusal(from, reason, false);
     report_gone(coordinator, device, reason);
 }
 
@@ -152,14 +152,14 @@ static void note(sh_coordinator *coordinator, const sh_membership_action *action
         snprintf(whom, sizeof whom, "device=%u ", action->device);
     sh_log(bad ? SH_LOG_WARN : SH_LOG_INFO, id, "%stext=\"%s\"", whom, action->text);
     client *one =
-        action->news == SH_NEWS_RESTS ? sh_client_find(coordinator, action->device) : NULL;
+        action->news == SH_NEWS_STANDBY ? sh_client_find(coordinator, action->device) : NULL;
     if (one != NULL)
-        sh_client_tell_rest(one, action->text);
+        sh_client_send_standby(one, action->text);
     /* Only for the log: frequent, or parts of a change that is reported as a whole. */
     if (action->news != SH_NEWS_SHARES && action->news != SH_NEWS_TRANSFER &&
         action->news != SH_NEWS_WHOLE && action->news != SH_NEWS_VIEW &&
         action->news != SH_NEWS_COMPARED)
-        sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_NOTE, SH_OK, action->text);
+        sh_mailbox_post_text(coordinator->options.mailbox, SH_MAIL_NOTE, SH_OK, action->text);
 }
 
 /* Tells all connections, including those before their hello. */
@@ -169,8 +169,8 @@ static void tell_end(sh_coordinator *coordinator, const sh_membership_action *ac
     coordinator->end_status = action->status;
     snprintf(coordinator->end_text, sizeof coordinator->end_text, "%s", action->text);
     for (client *each = coordinator->clients; each != NULL; each = each->next)
-        if (!each->shown_out)
-            sh_client_tell_end(each, action->status, action->text);
+        if (!each->close_when_sent)
+            sh_client_send_end(each, action->status, action->text);
 }
 
 /* An action may cause events, whose actions are queued after the remaining ones. */
@@ -195,7 +195,7 @@ static void carry_out(sh_coordinator *coordinator)
             sh_log(SH_LOG_WARN, "device.refused", "device=%u peer=%s reason=\"%s\"", action.device,
                    peer, action.text);
             if (whom != NULL)
-                sh_client_tell_refusal(whom, action.text, action.again);
+                sh_client_send_refusal(whom, action.text, action.again);
             break;
         case SH_MEMBERSHIP_ORDER:
             if (action.device != 0 || coordinator->ready)
@@ -207,7 +207,8 @@ static void carry_out(sh_coordinator *coordinator)
             break;
         case SH_MEMBERSHIP_END:
             tell_end(coordinator, &action);
-            sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_END, action.status, action.text);
+            sh_mailbox_post_text(coordinator->options.mailbox, SH_MAIL_END, action.status,
+                                 action.text);
             break;
         }
     }
@@ -221,14 +222,14 @@ static void handle_hello(client *from, const Shoal__Hello *hello)
     if (coordinator->over) /* it was told */
         return;
     if (hello->link_port == 0 || hello->link_port > UINT16_MAX) {
-        show_out(from, "its hello names no port");
+        expel(from, "its hello names no port");
         return;
     }
     if (hello->origin.len != SH_MESSAGE_ORIGIN_BYTES) {
-        show_out(from, "its hello does not name its process");
+        expel(from, "its hello does not name its process");
         return;
     }
-    sh_lobby_leave(&coordinator->lobby, from->arrival);
+    sh_pending_clients_leave(&coordinator->pending, from->arrival);
     from->device = coordinator->next_device++;
     from->link_port = (uint16_t)hello->link_port;
     from->local = hello->local;
@@ -249,7 +250,7 @@ static void handle_notice(client *from, const Shoal__Notice *notice)
     const uint32_t device = from->device;
     sh_heartbeat heartbeat;
     if (sh_heartbeat_read(&heartbeat, notice) != SH_OK) {
-        show_out(from, sh_message());
+        expel(from, sh_message());
         return;
     }
     end_where_failed(coordinator, sh_coordinator_note_opened(coordinator, device, &from->opened,
@@ -263,10 +264,10 @@ static void handle_notice(client *from, const Shoal__Notice *notice)
     pthread_mutex_unlock(&coordinator->lock);
     if (!news || !has)
         return;
-    sh_door door = {.device = device, .port = from->link_port};
-    sh_channel_peer_host(from->channel, door.host);
+    sh_endpoint endpoint = {.device = device, .port = from->link_port};
+    sh_channel_peer_host(from->channel, endpoint.host);
     if (!from->local)
-        sh_coordinator_know_door(coordinator, &door);
+        sh_coordinator_add_endpoint(coordinator, &endpoint);
     sh_mail mail = {.kind = SH_MAIL_JOINED, .devices = 1};
     for (const client *each = coordinator->clients; each != NULL; each = each->next)
         mail.devices += each->ready;
@@ -287,7 +288,7 @@ static void handle_message(client *from, const Shoal__Message *message)
                           message->body_case == SHOAL__MESSAGE__BODY_SURVEY;
     if (greeting != (from->device == NO_DEVICE) ||
         (!greeting && message->job != coordinator->job)) {
-        show_out(from, "it sent a message out of turn");
+        expel(from, "it sent a message out of turn");
         return;
     }
     if (!greeting)
@@ -305,7 +306,7 @@ static void handle_message(client *from, const Shoal__Message *message)
         if (from->first_grain[0] != '\0' ||
             strlen(ready->first_grain) >= sizeof from->first_grain ||
             strlen(ready->fingerprint) >= sizeof from->fingerprint) {
-            show_out(from, "it reported ready twice, or an invalid report");
+            expel(from, "it reported ready twice, or an invalid report");
             break;
         }
         from->has_data = ready->has_data;
@@ -319,10 +320,10 @@ static void handle_message(client *from, const Shoal__Message *message)
         break;
     case SHOAL__MESSAGE__BODY_FIGURES:
         if (sh_telemetry_batch_read(batch, message->figures) != SH_OK) {
-            show_out(from, sh_message());
+            expel(from, sh_message());
             break;
         }
-        sh_allowance_apply(&from->allowance, batch, sh_clock_now_ns(coordinator->options.clock));
+        sh_rate_limiter_apply(&from->limiter, batch, sh_clock_now_ns(coordinator->options.clock));
         sh_telemetry_batch_move(batch, sh_clock_now_ns(coordinator->options.clock));
         if (batch->sample_count > 0)
             from->newest = batch->samples[batch->sample_count - 1];
@@ -335,11 +336,11 @@ static void handle_message(client *from, const Shoal__Message *message)
     case SHOAL__MESSAGE__BODY_FAIL:
         report_gone(coordinator, from->device, message->fail->reason);
         from->device = NO_DEVICE;
-        from->shown_out = true;
+        from->close_when_sent = true;
         sh_channel_flush_close(from->channel);
         break;
     default:
-        show_out(from, "it sent a message that only the coordinator may");
+        expel(from, "it sent a message that only the coordinator may");
         break;
     }
 }
@@ -352,7 +353,7 @@ static void on_control(void *context, sh_channel *channel, const uint8_t *body, 
     if (sh_message_unpack(&message, body, bytes) != SH_OK) {
         char reason[SH_MEMBERSHIP_TEXT];
         snprintf(reason, sizeof reason, "it sent a malformed message: %.180s", sh_message());
-        show_out(from, reason);
+        expel(from, reason);
         return;
     }
     handle_message(from, message);
@@ -367,7 +368,7 @@ static void on_close(void *context, sh_channel *channel, sh_status why, const ch
     (void)channel;
     forget(gone);
     if (coordinator->closing && coordinator->clients == NULL)
-        sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
+        sh_mailbox_post_text(coordinator->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
     if (!coordinator->closing)
         report_gone(coordinator, device, why == SH_OK ? "it closed its connection" : reason);
 }
@@ -388,7 +389,7 @@ static void on_accept(void *context, sh_channel *channel, const char *identity)
         return;
     }
     if (coordinator->moved) {
-        sh_coordinator_show_way(coordinator, channel);
+        sh_coordinator_send_address(coordinator, channel);
         return;
     }
     if (sh_invitation_prove(&coordinator->invitation, channel, coordinator->steps) != SH_OK) {
@@ -417,11 +418,12 @@ static void on_accept(void *context, sh_channel *channel, const char *identity)
     sh_channel_own(channel, &client_events, fresh);
     char host[SH_ADDRESS_TEXT];
     sh_channel_peer_host(channel, host);
-    turn_guest_away(coordinator,
-                    sh_lobby_enter(&coordinator->lobby, fresh->arrival, host, now_ms(coordinator)),
-                    "it has not said hello, and others connected");
+    reject_pending(
+        coordinator,
+        sh_pending_clients_enter(&coordinator->pending, fresh->arrival, host, now_ms(coordinator)),
+        "it has not said hello, and others connected");
     if (coordinator->over)
-        sh_client_tell_end(fresh, coordinator->end_status, coordinator->end_text);
+        sh_client_send_end(fresh, coordinator->end_status, coordinator->end_text);
 }
 
 /* ---- device 0 -------------------------------------------------------------------------------- */
@@ -445,7 +447,7 @@ static void on_heartbeat(void *context, const sh_heartbeat *heartbeat)
     end_where_failed(coordinator, sh_coordinator_note_opened(coordinator, 0,
                                                              &coordinator->own_opened, own.opened));
     take_heartbeat(coordinator, 0, &own,
-                   sh_pipeline_about(coordinator->options.bench->pipeline)->fingerprint,
+                   sh_pipeline_about(coordinator->options.session->pipeline)->fingerprint,
                    coordinator->options.first_grain);
 }
 
@@ -484,7 +486,7 @@ static void measure_links(sh_coordinator *coordinator)
     const bool busy = sh_membership_moves_replicas(coordinator->membership);
     pthread_mutex_unlock(&coordinator->lock);
     for (client *each = coordinator->clients; each != NULL; each = each->next) {
-        if (!each->ready || each->local || each->shown_out ||
+        if (!each->ready || each->local || each->close_when_sent ||
             coordinator->options.used == SH_STANDBY_ALL)
             continue;
         if (busy)
@@ -506,11 +508,11 @@ static void on_tick(void *context)
 {
     sh_coordinator *coordinator = context;
     uint64_t overdue;
-    while ((overdue = sh_lobby_overdue(&coordinator->lobby, now_ms(coordinator))) != 0)
-        turn_guest_away(coordinator, overdue, "it has not said hello in time");
+    while ((overdue = sh_pending_clients_overdue(&coordinator->pending, now_ms(coordinator))) != 0)
+        reject_pending(coordinator, overdue, "it has not said hello in time");
     handle(coordinator, &(sh_membership_event){SH_MEMBERSHIP_TICK, .now_ms = now_ms(coordinator)});
     measure_links(coordinator);
-    sh_coordinator_tend_heirs(coordinator);
+    sh_coordinator_update_successors(coordinator);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -524,7 +526,7 @@ typedef struct request {
     char *receiver;
     sh_device_report *reports;
     size_t report_count;
-    sh_doors *doors;
+    sh_endpoints *endpoints;
 } request;
 
 /* Copies a failure's message for the calling thread. */
@@ -543,18 +545,18 @@ static sh_status ask(sh_coordinator *coordinator, sh_loop_task *task, request *a
     return asked->status == SH_OK ? SH_OK : sh_fail(asked->status, "%s", asked->message);
 }
 
-/* Continues another coordinator's job. Keeps its devices' doors, because they may have found
+/* Continues another coordinator's job. Keeps its devices' endpoints, because they may have found
  * another coordinator. */
-static void inherit(sh_coordinator *coordinator, const sh_legacy *legacy)
+static void inherit(sh_coordinator *coordinator, const sh_failover_state *failover)
 {
-    sh_door former = {.port = legacy->token.port};
-    snprintf(former.host, sizeof former.host, "%s", legacy->token.host);
-    sh_invitation_inherit(&coordinator->invitation, &legacy->token, legacy->key, &legacy->chain,
-                          legacy->term + 1);
-    sh_coordinator_know_door(coordinator, &former);
-    for (uint32_t i = 0; i < legacy->heir_count; i++)
-        if (legacy->heirs[i].device != legacy->device && legacy->heirs[i].port != 0)
-            sh_coordinator_know_door(coordinator, &legacy->heirs[i]);
+    sh_endpoint former = {.port = failover->token.port};
+    snprintf(former.host, sizeof former.host, "%s", failover->token.host);
+    sh_invitation_inherit(&coordinator->invitation, &failover->token, failover->key,
+                          &failover->chain, failover->term + 1);
+    sh_coordinator_add_endpoint(coordinator, &former);
+    for (uint32_t i = 0; i < failover->successor_count; i++)
+        if (failover->successors[i].device != failover->device && failover->successors[i].port != 0)
+            sh_coordinator_add_endpoint(coordinator, &failover->successors[i]);
 }
 
 /* Starts to listen for devices with the token and for receivers of data. */
@@ -569,9 +571,9 @@ static void do_open(void *context)
     unsigned char key[SH_KEY_BYTES];
     sh_status status;
     SH_TRY_DONE(sh_invitation_read(invitation, coordinator->options.listen));
-    const sh_legacy *legacy = coordinator->options.legacy;
-    if (legacy != NULL)
-        inherit(coordinator, legacy);
+    const sh_failover_state *failover = coordinator->options.failover;
+    if (failover != NULL)
+        inherit(coordinator, failover);
     else if (token_file != NULL)
         SH_TRY_DONE(sh_invitation_recall(invitation, token_file));
     const sh_listener_options options = {
@@ -590,7 +592,7 @@ static void do_open(void *context)
     sh_data_identity(identity, 0);
     SH_TRY_DONE(sh_coordinator_make_key(coordinator, key, identity));
     SH_TRY_DONE(sh_listener_allow(coordinator->listener, identity, key));
-    sh_agent_set_door(coordinator->agent, coordinator->listener);
+    sh_agent_set_listener(coordinator->agent, coordinator->listener);
     SH_TRY_DONE(sh_timer_new(&coordinator->tick, coordinator->options.loop, on_tick, coordinator));
     status = sh_timer_start(coordinator->tick, TICK_MS, TICK_MS);
 done:
@@ -626,10 +628,10 @@ sh_status sh_coordinator_open(sh_coordinator **coordinator, const sh_coordinator
             .used = options->used,
             .lineup = lineup_of(options),
             .followed = (double)options->traffic.summed,
-            .grains = sh_job_grains(&options->bench->job),
+            .grains = sh_job_grains(&options->session->job),
             .name = options->name,
             .version = sh_version(),
-            .fingerprint = sh_pipeline_about(options->bench->pipeline)->fingerprint,
+            .fingerprint = sh_pipeline_about(options->session->pipeline)->fingerprint,
             .first_grain = options->first_grain,
         }));
     SH_TRY_DONE(sh_key_make(fresh->secret));
@@ -641,12 +643,12 @@ sh_status sh_coordinator_open(sh_coordinator **coordinator, const sh_coordinator
                                                                 .mailbox = options->mailbox,
                                                                 .on_heartbeat = on_heartbeat,
                                                                 .context = fresh}));
-    SH_TRY_DONE(
-        sh_supply_new(&fresh->supply,
-                      &(sh_supply_options){.loop = options->loop,
-                                           .dataset = sh_pipeline_dataset(options->bench->pipeline),
-                                           .network = options->bench->network,
-                                           .vouches = true}));
+    SH_TRY_DONE(sh_supply_new(
+        &fresh->supply,
+        &(sh_supply_options){.loop = options->loop,
+                             .dataset = sh_pipeline_dataset(options->session->pipeline),
+                             .network = options->session->network,
+                             .vouches = true}));
     SH_TRY_DONE(ask(fresh, do_open, &asked));
     *coordinator = fresh;
     return SH_OK;
@@ -674,25 +676,25 @@ static void do_ready(void *context)
 void sh_coordinator_ready(sh_coordinator *coordinator)
 {
     sh_loop_call(coordinator->options.loop, do_ready, coordinator);
-    sh_agent_begin(coordinator->agent, 0, coordinator->options.bench, true);
+    sh_agent_begin(coordinator->agent, 0, coordinator->options.session, true);
 }
 
-static void do_doors(void *context)
+static void do_endpoints(void *context)
 {
     request *asked = context;
-    *asked->doors = asked->coordinator->doors;
+    *asked->endpoints = asked->coordinator->endpoints;
 }
 
-void sh_coordinator_doors(sh_coordinator *coordinator, sh_doors *doors)
+void sh_coordinator_endpoints(sh_coordinator *coordinator, sh_endpoints *endpoints)
 {
-    sh_loop_call(coordinator->options.loop, do_doors,
-                 &(request){.coordinator = coordinator, .doors = doors});
+    sh_loop_call(coordinator->options.loop, do_endpoints,
+                 &(request){.coordinator = coordinator, .endpoints = endpoints});
 }
 
 static void do_hand_over(void *context)
 {
     request *asked = context;
-    answer(asked, sh_coordinator_bequeath(asked->coordinator, asked->reason, asked->receiver));
+    answer(asked, sh_coordinator_hand_over_to(asked->coordinator, asked->reason, asked->receiver));
 }
 
 sh_status sh_coordinator_hand_over(sh_coordinator *coordinator, const char *name,
@@ -739,7 +741,7 @@ static void do_linger(void *context)
     coordinator->tick = NULL;
     coordinator->closing = true;
     if (coordinator->clients == NULL)
-        sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
+        sh_mailbox_post_text(coordinator->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
 }
 
 /* Closes all channels. The end of the last one posts SH_MAIL_CLOSED. */
@@ -747,19 +749,19 @@ static void do_part(void *context)
 {
     sh_coordinator *coordinator = context;
     if (coordinator->agent != NULL)
-        sh_agent_set_door(coordinator->agent, NULL);
+        sh_agent_set_listener(coordinator->agent, NULL);
     sh_listener_close(coordinator->listener);
     coordinator->listener = NULL;
     for (client *each = coordinator->clients; each != NULL; each = each->next)
         sh_channel_flush_close(each->channel);
     if (coordinator->clients == NULL)
-        sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
+        sh_mailbox_post_text(coordinator->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
 }
 
 static void do_close(void *context)
 {
     sh_coordinator *coordinator = context;
-    sh_coordinator_end_heirs(coordinator);
+    sh_coordinator_end_succession(coordinator);
     sh_supply_close(coordinator->supply);
     while (coordinator->clients != NULL) {
         sh_channel *channel = coordinator->clients->channel;

@@ -15,11 +15,11 @@
 #define SHOAL_NODE_COORDINATOR_H
 
 #include "cluster/serving.h"
-#include "node/coordinator/doors.h"
+#include "node/coordinator/endpoints.h"
 #include "node/coordinator/invitation.h"
-#include "node/mail/mailbox.h"
 #include "node/member/agent.h"
-#include "node/member/legacy.h"
+#include "node/member/failover_state.h"
+#include "node/protocol/mailbox.h"
 #include "node/record/run_journal.h"
 #include "shoal/train.h"
 #include "train/traffic.h"
@@ -27,12 +27,12 @@
 typedef struct sh_coordinator_options {
     sh_loop *loop;
     sh_mailbox *mailbox;
-    sh_workbench *bench;     /* of device 0; its replica is whole */
+    sh_session *session;     /* of device 0; its replica is whole */
     const char *name;        /* of this device */
     const char *first_grain; /* its hash of this device */
     uint32_t min_devices;
-    uint32_t gather_ms;      /* see sh_membership_options */
-    const sh_legacy *legacy; /* of the job to continue; NULL: a new job */
+    uint32_t gather_ms;                /* see sh_membership_options */
+    const sh_failover_state *failover; /* of the job to continue; NULL: a new job */
     sh_serving serving;
     sh_traffic traffic;     /* of the job */
     uint32_t used;          /* see sh_membership_options */
@@ -63,13 +63,13 @@ bool sh_coordinator_announce(sh_coordinator *coordinator, bool last, uint64_t *v
 /* Records in the journal that device 0 enters `view` with `step`. */
 void sh_coordinator_enter(sh_coordinator *coordinator, uint32_t view, uint64_t step);
 
-/* The number of changes to the list of known doors, and the list. */
-uint32_t sh_coordinator_doors_changes(const sh_coordinator *coordinator);
-void sh_coordinator_doors(sh_coordinator *coordinator, sh_doors *doors);
+/* The number of changes to the list of known endpoints, and the list. */
+uint32_t sh_coordinator_endpoint_changes(const sh_coordinator *coordinator);
+void sh_coordinator_endpoints(sh_coordinator *coordinator, sh_endpoints *endpoints);
 
-/* Hands the coordinator's role to the device `name`, or to the first heir if `name` is "". Notifies
- * all devices, posts SH_MAIL_MOVED and sets `receiver` to the new coordinator's name. SH_REFUSED:
- * no device, or not this one, can take the role; the message lists those that can. */
+/* Hands the coordinator's role to the device `name`, or to the first successor if `name` is "".
+ * Notifies all devices, posts SH_MAIL_MOVED and sets `receiver` to the new coordinator's name.
+ * SH_REFUSED: no device, or not this one, can take the role; the message lists those that can. */
 sh_status sh_coordinator_hand_over(sh_coordinator *coordinator, const char *name,
                                    char receiver[SH_NAME_BYTES]) SHOAL_CHECKED;
 

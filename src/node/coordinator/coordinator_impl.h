@@ -2,8 +2,8 @@
 /*
  * Shared by the coordinator's files. coordinator.c receives messages and carries out the
  * membership's decisions; coordinator_messages.c writes messages; coordinator_links.c measures
- * links; coordinator_roster.c lists the devices; coordinator_heirs.c (coordinator_heirs.h) manages
- * succession. The last four do not call the first.
+ * links; coordinator_roster.c lists the devices; coordinator_successors.c
+ * (coordinator_successors.h) manages succession. The last four do not call the first.
  *
  *     sh_client_welcome(coordinator, sh_client_find(coordinator, device));
  *
@@ -18,11 +18,11 @@
 #include "cluster/membership.h"
 #include "node/coordinator/coordinator.h"
 #include "node/coordinator/device_reports.h"
-#include "node/coordinator/doors.h"
-#include "node/coordinator/lobby.h"
+#include "node/coordinator/endpoints.h"
+#include "node/coordinator/pending_clients.h"
 #include "node/delivery/supply.h"
-#include "node/member/inquiry.h"
-#include "node/record/allowance.h"
+#include "node/member/discovery.h"
+#include "node/record/rate_limiter.h"
 
 #define NO_DEVICE UINT32_MAX
 
@@ -34,15 +34,15 @@ typedef struct client {
     uint32_t device;  /* NO_DEVICE before its hello */
     uint16_t link_port;
     uint32_t lanes;
-    uint32_t opened;        /* the highest ring whose links it accepts */
-    sh_allowance allowance; /* for its records */
+    uint32_t opened;         /* the highest ring whose links it accepts */
+    sh_rate_limiter limiter; /* for its records */
     bool ready, local;
-    bool shown_out;     /* the connection closes once its queue is sent */
-    bool has_data;      /* complete; it serves it to others */
-    bool has_key, able; /* has a public key for a warrant; could coordinate */
-    sh_gauge gauge;     /* of its link */
-    sh_sample newest;   /* its newest figures; at_ns is 0: none */
-    uint32_t heirs;     /* number of the list of heirs last sent; 0: none */
+    bool close_when_sent; /* the connection closes once its queue is sent */
+    bool has_data;        /* complete; it serves it to others */
+    bool has_key, able;   /* has a public key for a warrant; could coordinate */
+    sh_gauge gauge;       /* of its link */
+    sh_sample newest;     /* its newest figures; at_ns is 0: none */
+    uint32_t successors;  /* number of the list of successors last sent; 0: none */
     unsigned char key[SH_KEY_BYTES];
     char fingerprint[SH_DIGEST_TEXT], first_grain[SH_DIGEST_TEXT];
 } client;
@@ -66,23 +66,23 @@ struct sh_coordinator {
     client *clients;
     uint32_t client_count;
     uint64_t arrivals;             /* total */
-    sh_lobby lobby;                /* clients before their hello */
+    sh_pending_clients pending;    /* clients before their hello */
     sh_channel_stats closed_stats; /* of closed channels */
     sh_telemetry_batch batch;      /* of the message being read */
     double sample_flops;           /* of the job; 0: not computed yet */
 
-    uint64_t steps;                           /* applied to device 0's replica */
-    uint64_t ticks;                           /* total */
-    uint32_t heirs[SH_HEIRS_MAX], heir_count; /* in order of succession */
-    uint32_t heirs_told;                      /* number of that list, from 1 */
-    uint32_t seats;                           /* of the view, as sent to the heirs */
-    sh_doors doors;                           /* of current and past devices */
-    _Atomic uint32_t doors_changes;           /* total */
-    sh_doors asked;                           /* the doors that the inquiry asks */
-    sh_inquiry *inquiry;                      /* running or done; NULL: none */
-    bool answered;                            /* the inquiry is done */
-    bool moved;                               /* another device coordinates, at `moved_to` */
-    sh_door moved_to;
+    uint64_t steps;                                          /* applied to device 0's replica */
+    uint64_t ticks;                                          /* total */
+    uint32_t successors[SH_SUCCESSORS_MAX], successor_count; /* in order of succession */
+    uint32_t successors_told;                                /* number of that list, from 1 */
+    uint32_t seats;                    /* of the view, as sent to the successors */
+    sh_endpoints endpoints;            /* of current and past devices */
+    _Atomic uint32_t endpoint_changes; /* total */
+    sh_endpoints asked;                /* the endpoints that the discovery asks */
+    sh_discovery *discovery;           /* running or done; NULL: none */
+    bool answered;                     /* the discovery is done */
+    bool moved;                        /* another device coordinates, at `moved_to` */
+    sh_endpoint moved_to;
 
     pthread_mutex_t lock;
     sh_membership *membership; /* guarded by lock */
@@ -98,20 +98,20 @@ sh_status sh_coordinator_make_key(const sh_coordinator *coordinator,
                                   const char *identity) SHOAL_CHECKED;
 
 /* The address at which `from` reaches `to`; the host is "" if it is unknown. */
-void sh_coordinator_find_way(const sh_coordinator *coordinator, uint32_t from, uint32_t to,
-                             sh_route *route);
+void sh_coordinator_find_route(const sh_coordinator *coordinator, uint32_t from, uint32_t to,
+                               sh_route *route);
 
-/* As sh_coordinator_find_way, as "HOST:PORT"; "" if it is unknown. */
-void sh_coordinator_print_way(const sh_coordinator *coordinator, uint32_t from, uint32_t to,
-                              char way[SH_ADDRESS_TEXT]);
+/* As sh_coordinator_find_route, as "HOST:PORT"; "" if it is unknown. */
+void sh_coordinator_print_route(const sh_coordinator *coordinator, uint32_t from, uint32_t to,
+                                char address[SH_ADDRESS_TEXT]);
 
 /* Functions below that return a status fail if a key cannot be derived; then the job cannot
  * continue. */
 sh_status sh_client_welcome(sh_coordinator *coordinator, client *to) SHOAL_CHECKED;
-void sh_client_tell_end(client *to, sh_status status, const char *reason);
+void sh_client_send_end(client *to, sh_status status, const char *reason);
 /* Tells the device that it is no longer a member and closes the connection. `again`: it may rejoin.
  * May free `to`. */
-void sh_client_tell_refusal(client *to, const char *reason, bool again);
+void sh_client_send_refusal(client *to, const char *reason, bool again);
 
 /* Sends one message. A failure is reported by the end of the channel. */
 void sh_client_send(client *to, Shoal__Message *message);
@@ -138,6 +138,6 @@ void sh_client_probe(client *to);
 void sh_client_take_echo(client *from, uint32_t number);
 
 /* Tells a device that it is on standby, and why. */
-void sh_client_tell_rest(client *to, const char *text);
+void sh_client_send_standby(client *to, const char *text);
 
 #endif

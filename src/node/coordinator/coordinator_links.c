@@ -29,7 +29,7 @@ void sh_client_take_echo(client *from, uint32_t number)
     sh_client_probe(from);
 }
 
-void sh_client_tell_rest(client *to, const char *text)
+void sh_client_send_standby(client *to, const char *text)
 {
     Shoal__Rest body = SHOAL__REST__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(REST, rest, &body);

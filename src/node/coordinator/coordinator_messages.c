@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "node/mail/claims.h"
-#include "node/mail/orders.h"
+#include "node/protocol/claims.h"
+#include "node/protocol/orders.h"
 #include "train/job_json.h"
 
 client *sh_client_find(const sh_coordinator *coordinator, uint32_t device)
@@ -28,7 +28,7 @@ void sh_client_send(client *to, Shoal__Message *message)
         sh_log(SH_LOG_WARN, "device.unsent", "device=%u reason=\"%s\"", to->device, sh_message());
 }
 
-void sh_client_tell_end(client *to, sh_status status, const char *reason)
+void sh_client_send_end(client *to, sh_status status, const char *reason)
 {
     Shoal__End end = SHOAL__END__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(END, end, &end);
@@ -37,7 +37,7 @@ void sh_client_tell_end(client *to, sh_status status, const char *reason)
     sh_client_send(to, &message);
 }
 
-void sh_client_tell_refusal(client *to, const char *reason, bool again)
+void sh_client_send_refusal(client *to, const char *reason, bool again)
 {
     Shoal__Refuse refuse = SHOAL__REFUSE__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(REFUSE, refuse, &refuse);
@@ -45,14 +45,14 @@ void sh_client_tell_refusal(client *to, const char *reason, bool again)
     refuse.again = again;
     sh_client_send(to, &message);
     to->device = NO_DEVICE;
-    to->shown_out = true;
+    to->close_when_sent = true;
     sh_channel_flush_close(to->channel);
 }
 
 /* ---- orders ---------------------------------------------------------------------------------- */
 
-void sh_coordinator_find_way(const sh_coordinator *coordinator, uint32_t from, uint32_t to,
-                             sh_route *route)
+void sh_coordinator_find_route(const sh_coordinator *coordinator, uint32_t from, uint32_t to,
+                               sh_route *route)
 {
     const client *viewer = sh_client_find(coordinator, from),
                  *target = sh_client_find(coordinator, to);
@@ -69,15 +69,16 @@ void sh_coordinator_find_way(const sh_coordinator *coordinator, uint32_t from, u
     snprintf(route->host, sizeof route->host, "%s", host);
 }
 
-void sh_coordinator_print_way(const sh_coordinator *coordinator, uint32_t from, uint32_t to,
-                              char way[SH_ADDRESS_TEXT])
+void sh_coordinator_print_route(const sh_coordinator *coordinator, uint32_t from, uint32_t to,
+                                char address[SH_ADDRESS_TEXT])
 {
     sh_route route;
-    sh_coordinator_find_way(coordinator, from, to, &route);
-    way[0] = '\0';
+    sh_coordinator_find_route(coordinator, from, to, &route);
+    address[0] = '\0';
     if (route.host[0] != '\0')
-        snprintf(way, SH_ADDRESS_TEXT, strchr(route.host, ':') != NULL ? "[%.80s]:%u" : "%.80s:%u",
-                 route.host, (unsigned)route.port);
+        snprintf(address, SH_ADDRESS_TEXT,
+                 strchr(route.host, ':') != NULL ? "[%.80s]:%u" : "%.80s:%u", route.host,
+                 (unsigned)route.port);
 }
 
 sh_status sh_coordinator_make_key(const sh_coordinator *coordinator,
@@ -93,16 +94,16 @@ static sh_status add_link(sh_orders *orders, const sh_coordinator *coordinator, 
     const sh_directive *directive = &orders->directive;
     char identity[SH_LINK_IDENTITY];
     sh_link *link = &orders->links[orders->link_count++];
-    link->comes = to == rank;
-    link->seat = link->comes ? from : to;
-    if (!link->comes) {
+    link->inbound = to == rank;
+    link->seat = link->inbound ? from : to;
+    if (!link->inbound) {
         const uint32_t target = directive->seats[to].device;
         const client *one = sh_client_find(coordinator, target);
         const uint32_t opened = target == 0   ? coordinator->own_opened
                                 : one != NULL ? one->opened
                                               : 0;
         link->opened = opened >= directive->ring;
-        sh_coordinator_find_way(coordinator, directive->seats[rank].device, target, &link->route);
+        sh_coordinator_find_route(coordinator, directive->seats[rank].device, target, &link->route);
     }
     sh_link_identity(identity, directive->ring, from, to);
     return sh_coordinator_make_key(coordinator, link->route.key, identity);
@@ -136,8 +137,8 @@ sh_status sh_coordinator_send_orders(sh_coordinator *coordinator, uint32_t devic
             sh_stripe_identity(identity, transfer->number, k);
             SH_TRY_DONE(sh_coordinator_make_key(coordinator, orders.donors[i][k].key, identity));
             if (transfer->receiver == device)
-                sh_coordinator_find_way(coordinator, device, transfer->donors[k],
-                                        &orders.donors[i][k]);
+                sh_coordinator_find_route(coordinator, device, transfer->donors[k],
+                                          &orders.donors[i][k]);
         }
     }
     if (device == 0) {
@@ -199,11 +200,11 @@ sh_status sh_client_welcome(sh_coordinator *coordinator, client *to)
             sources.items[sources.count++].device = each->device;
     for (uint32_t i = 0; i < sources.count; i++) {
         sh_source *source = &sources.items[i];
-        sh_coordinator_find_way(coordinator, to->device, source->device, &source->route);
+        sh_coordinator_find_route(coordinator, to->device, source->device, &source->route);
         sh_data_identity(identity, source->device);
         SH_TRY_DONE(sh_coordinator_make_key(coordinator, source->route.key, identity));
     }
-    SH_TRY_DONE(sh_job_to_text(&job, &coordinator->options.bench->job));
+    SH_TRY_DONE(sh_job_to_text(&job, &coordinator->options.session->job));
     sh_sources_write(&listed, &sources);
     /* A device without a warrant works normally but cannot lead. */
     if (to->has_key && !to->local &&
@@ -217,7 +218,7 @@ sh_status sh_client_welcome(sh_coordinator *coordinator, client *to)
     welcome.device = to->device;
     welcome.job = job;
     welcome.fingerprint =
-        (char *)(uintptr_t)sh_pipeline_about(coordinator->options.bench->pipeline)->fingerprint;
+        (char *)(uintptr_t)sh_pipeline_about(coordinator->options.session->pipeline)->fingerprint;
     sh_client_send(to, &message);
     sh_log(SH_LOG_INFO, "device.welcomed", "device=%u name=\"%s\"", to->device,
            sh_device_reports_name(&coordinator->reports, to->device));

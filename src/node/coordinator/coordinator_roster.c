@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "cluster/member_state.h"
 #include "node/coordinator/coordinator_impl.h"
-#include "node/mail/roster_message.h"
+#include "node/protocol/roster_message.h"
 #include "plan/device_list.h"
 
 static double known(double number)
@@ -19,7 +19,7 @@ static double known(double number)
 static bool describe(sh_device_info *to, sh_coordinator *coordinator, uint32_t device)
 {
     sh_member_state state;
-    const sh_job *job = &coordinator->options.bench->job;
+    const sh_job *job = &coordinator->options.session->job;
     sh_device_info_clear(to);
     pthread_mutex_lock(&coordinator->lock);
     const bool is_member = sh_membership_member(&state, coordinator->membership, device);
@@ -43,10 +43,10 @@ static bool describe(sh_device_info *to, sh_coordinator *coordinator, uint32_t d
 static size_t list_devices(sh_device_info *devices, const sh_sample **samples, sh_sample *own,
                            sh_coordinator *coordinator)
 {
-    const sh_workbench *bench = coordinator->options.bench;
+    const sh_session *session = coordinator->options.session;
     size_t count = 0;
     if (describe(&devices[count], coordinator, 0)) {
-        devices[count].lanes = sh_lanes_count(sh_trainer_lanes(bench->trainer));
+        devices[count].lanes = sh_lanes_count(sh_trainer_lanes(session->trainer));
         samples[count++] = sh_run_journal_newest(coordinator->options.journal, own) ? own : NULL;
     }
     for (uint32_t device = 1; device < coordinator->next_device; device++) {
@@ -62,7 +62,7 @@ static size_t list_devices(sh_device_info *devices, const sh_sample **samples, s
 static sh_status send_roster(client *to)
 {
     sh_coordinator *coordinator = to->of;
-    const sh_job *job = &coordinator->options.bench->job;
+    const sh_job *job = &coordinator->options.session->job;
     const size_t most = coordinator->client_count + 1;
     sh_device_list list = {
         .batch_size = job->batch_size, .grain = job->grain, .steps = coordinator->steps};
@@ -91,9 +91,9 @@ void sh_client_tell_roster(client *to)
 {
     sh_coordinator *coordinator = to->of;
     if (coordinator->sample_flops == 0)
-        coordinator->sample_flops = sh_workbench_sample_flops(coordinator->options.bench);
+        coordinator->sample_flops = sh_session_sample_flops(coordinator->options.session);
     if (send_roster(to) != SH_OK)
         sh_log(SH_LOG_WARN, "devices.unsent", "reason=\"%s\"", sh_message());
-    to->shown_out = true;
+    to->close_when_sent = true;
     sh_channel_flush_close(to->channel);
 }

@@ -9,7 +9,7 @@
 
 #include "base/test.h"
 #include "net/message.h"
-#include "node/coordinator/lobby.h"
+#include "node/coordinator/pending_clients.h"
 #include "shoal/about.h"
 
 #define SILENT 512 /* more than a coordinator admits */
@@ -25,7 +25,7 @@ static uint64_t read_hands(void *context)
 static struct scene {
     sh_loop *loop;
     sh_mailbox *mailbox;
-    sh_workbench *bench;
+    sh_session *session;
     sh_coordinator *coordinator;
     unsigned char key[SH_KEY_BYTES];
     sh_channel *silent[SILENT], *talker;
@@ -169,12 +169,12 @@ static int open_scene(void **state)
     snprintf(job.model, sizeof job.model, "mlp:h8");
     snprintf(job.data, sizeof job.data, "digits:30/10");
     assert_ok(sh_job_complete(&job));
-    assert_ok(sh_workbench_open(&scene.bench, &job, NULL));
+    assert_ok(sh_session_open(&scene.session, &job, NULL));
     assert_ok(sh_loop_start(&scene.loop));
     assert_ok(sh_mailbox_new(&scene.mailbox));
     const sh_coordinator_options options = {.loop = scene.loop,
                                             .mailbox = scene.mailbox,
-                                            .bench = scene.bench,
+                                            .session = scene.session,
                                             .name = "zero",
                                             .first_grain = "",
                                             .min_devices = 2,
@@ -193,7 +193,7 @@ static int close_scene(void **state)
     sh_coordinator_close(scene.coordinator);
     sh_loop_stop(scene.loop);
     sh_mailbox_free(scene.mailbox);
-    sh_workbench_close(scene.bench);
+    sh_session_close(scene.session);
     pthread_mutex_destroy(&scene.lock);
     pthread_cond_destroy(&scene.changed);
     return 0;
@@ -225,12 +225,13 @@ static void silent_connections_keep_no_device_out(void **state)
         wait_for(&scene.opened, i + 1);
     }
     wait_for_talker();
-    wait_for(&scene.closed, SILENT - SH_LOBBY_HOST_MAX); /* the oldest */
-    for (uint32_t i = 0; i < SILENT - SH_LOBBY_HOST_MAX; i++)
+    wait_for(&scene.closed, SILENT - SH_PENDING_CLIENTS_HOST_MAX); /* the oldest */
+    for (uint32_t i = 0; i < SILENT - SH_PENDING_CLIENTS_HOST_MAX; i++)
         assert_null(scene.silent[i]);
 
     /* The others follow later. */
-    __atomic_add_fetch(&hands_ns, SH_LOBBY_PATIENCE_MS * UINT64_C(1000000), __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&hands_ns, SH_PENDING_CLIENTS_PATIENCE_MS * UINT64_C(1000000),
+                       __ATOMIC_SEQ_CST);
     wait_for(&scene.closed, SILENT);
 }
 

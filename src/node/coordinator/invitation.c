@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "node/mail/claims.h"
+#include "node/protocol/claims.h"
 #include "store/file.h"
 
 #define KEY_SUFFIX ".key"

@@ -20,7 +20,7 @@
 #include "base/thread.h"
 #include "data/fetch.h"
 #include "data/mirror.h"
-#include "node/delivery/lull.h"
+#include "node/delivery/slow_source.h"
 
 #define TICK_MS 500
 #define LOST_TICKS 20   /* without any source, before giving up */
@@ -48,7 +48,7 @@ typedef struct source {
     sh_channel *channel;
     bool open;
     uint32_t failures;
-    sh_lull lull;
+    sh_slow_source slow;
     slot slots[SH_DELIVERY_WINDOW];
 } source;
 
@@ -75,7 +75,7 @@ struct sh_delivery {
 
     pthread_mutex_t lock; /* guards all below, and the slots */
     pthread_cond_t news;  /* for the keeper */
-    bool begun, ending, failed, pumping, warned;
+    bool begun, ending, failed, request_posted, warned;
     bool wants_all, asked_all; /* unread blocks are wanted too; they are on the list */
     bool complete;
     sh_fetch *fetch;
@@ -86,16 +86,16 @@ struct sh_delivery {
     slot *first, *last; /* the keeper's queue */
 };
 
-static void pump(void *context);
+static void request_due(void *context);
 
 /* Makes the loop request more. Any thread, without the lock. */
-static void pump_soon(sh_delivery *delivery)
+static void request_soon(sh_delivery *delivery)
 {
     pthread_mutex_lock(&delivery->lock);
-    const bool post = delivery->begun && !delivery->pumping && !delivery->ending;
+    const bool post = delivery->begun && !delivery->request_posted && !delivery->ending;
     /* Under the lock, so that nothing is posted after the end begins. */
     if (post)
-        delivery->pumping = sh_loop_post(delivery->loop, pump, delivery) == SH_OK;
+        delivery->request_posted = sh_loop_post(delivery->loop, request_due, delivery) == SH_OK;
     pthread_mutex_unlock(&delivery->lock);
 }
 
@@ -143,7 +143,7 @@ static void keep(sh_delivery *delivery, slot *s)
                  "fetched again",
                  device);
         if (warn)
-            sh_mailbox_tell(delivery->mailbox, SH_MAIL_NOTE, SH_OK, reason);
+            sh_mailbox_post_text(delivery->mailbox, SH_MAIL_NOTE, SH_OK, reason);
     } else if (status != SH_OK) {
         give_up(delivery, status, reason);
     }
@@ -195,9 +195,9 @@ static void *keeper_main(void *argument)
             snprintf(text, sizeof text,
                      "the data set is complete: %u blocks of %u fetched, %u refused", kept,
                      delivery->manifest->blocks, refused);
-            sh_mailbox_tell(delivery->mailbox, SH_MAIL_NOTE, SH_OK, text);
+            sh_mailbox_post_text(delivery->mailbox, SH_MAIL_NOTE, SH_OK, text);
         }
-        pump_soon(delivery);
+        request_soon(delivery);
     }
     return NULL;
 }
@@ -209,7 +209,7 @@ static void tell_data(sh_delivery *delivery, sh_status status, const char *reaso
     if (delivery->told)
         return;
     delivery->told = true;
-    sh_mailbox_tell(delivery->mailbox, SH_MAIL_DATA, status, reason);
+    sh_mailbox_post_text(delivery->mailbox, SH_MAIL_DATA, status, reason);
 }
 
 /* ---- sources --------------------------------------------------------------------------------- */
@@ -225,7 +225,7 @@ static void lose(source *from, const char *reason)
                reason);
     from->failures += !from->open;
     from->open = false;
-    sh_lull_end(&from->lull);
+    sh_slow_source_end(&from->slow);
     snprintf(delivery->reason, sizeof delivery->reason, "%s", reason);
     if (!delivery->told && from->index == 0) {
         free(delivery->packed); /* incomplete */
@@ -236,9 +236,9 @@ static void lose(source *from, const char *reason)
         if (from->slots[i].state == SLOT_ASKED)
             from->slots[i].state = SLOT_FREE;
     if (delivery->begun)
-        sh_fetch_lose(delivery->fetch, from->index);
+        sh_fetch_remove_source(delivery->fetch, from->index);
     pthread_mutex_unlock(&delivery->lock);
-    pump_soon(delivery);
+    request_soon(delivery);
 }
 
 static void drop(source *from, const char *reason)
@@ -255,7 +255,7 @@ static slot *claim(source *to)
     slot *claimed = NULL;
     pthread_mutex_lock(&delivery->lock);
     const bool may = delivery->begun && !delivery->failed &&
-                     (sh_fetch_presses(delivery->fetch) ||
+                     (sh_fetch_is_urgent(delivery->fetch) ||
                       sh_fetch_asked(delivery->fetch, to->index) < SH_DELIVERY_SPARE);
     for (int i = 0; i < SH_DELIVERY_WINDOW && claimed == NULL && may; i++) {
         slot *s = &to->slots[i];
@@ -287,11 +287,11 @@ static void fill(source *to)
     }
 }
 
-static void pump(void *context)
+static void request_due(void *context)
 {
     sh_delivery *delivery = context;
     pthread_mutex_lock(&delivery->lock);
-    delivery->pumping = false;
+    delivery->request_posted = false;
     pthread_mutex_unlock(&delivery->lock);
     for (uint32_t i = 0; i < delivery->source_count; i++)
         fill(&delivery->sources[i]);
@@ -428,7 +428,8 @@ static void tend(source *s)
 {
     sh_channel_stats stats;
     bool owes = false;
-    if (s->channel == NULL && (s->index == 0 || s->failures < FAILURES) && !sh_lull_rests(&s->lull))
+    if (s->channel == NULL && (s->index == 0 || s->failures < FAILURES) &&
+        !sh_slow_source_is_paused(&s->slow))
         connect_to(s);
     if (s->channel == NULL || !s->open || !s->of->told)
         return;
@@ -438,10 +439,11 @@ static void tend(source *s)
         owes = owes || s->slots[i].state == SLOT_ASKED;
     pthread_mutex_unlock(&s->of->lock);
     const bool others = has_others(s);
-    if (sh_lull_look(&s->lull, owes, stats.received_bytes) < (others ? LULL_TICKS : SILENT_TICKS))
+    if (sh_slow_source_look(&s->slow, owes, stats.received_bytes) <
+        (others ? LULL_TICKS : SILENT_TICKS))
         return;
     if (others)
-        sh_lull_drop(&s->lull);
+        sh_slow_source_drop(&s->slow);
     drop(s, "almost no data comes from it");
 }
 
@@ -455,7 +457,7 @@ static void ask_again(sh_delivery *delivery, uint64_t open)
     if (stuck && delivery->awaited[block])
         hopeless = ++delivery->tries[block] == TRIES;
     if (stuck)
-        sh_fetch_forgive(delivery->fetch);
+        sh_fetch_clear_refusals(delivery->fetch);
     pthread_mutex_unlock(&delivery->lock);
     if (hopeless) {
         char text[SH_MESSAGE_BYTES];
@@ -465,7 +467,7 @@ static void ask_again(sh_delivery *delivery, uint64_t open)
                  block);
         give_up(delivery, SH_CORRUPT, text);
     } else if (stuck) {
-        pump_soon(delivery);
+        request_soon(delivery);
     }
 }
 
@@ -554,7 +556,7 @@ static void on_want(void *context, uint32_t block, bool now)
     sh_fetch_need(delivery->fetch, block, now ? SH_FETCH_NOW : SH_FETCH_SOON);
     delivery->awaited[block] = delivery->awaited[block] || now;
     pthread_mutex_unlock(&delivery->lock);
-    pump_soon(delivery);
+    request_soon(delivery);
 }
 
 sh_status sh_delivery_open(sh_dataset **dataset, sh_delivery *delivery, const char *fingerprint)
@@ -611,8 +613,8 @@ sh_status sh_delivery_begin(sh_delivery *delivery)
                  "all) from %u device%s, and training meanwhile",
                  missing, m->blocks, (double)m->content_bytes / 1e6, delivery->source_count,
                  delivery->source_count == 1 ? "" : "s");
-    sh_mailbox_tell(delivery->mailbox, SH_MAIL_NOTE, SH_OK, text);
-    pump_soon(delivery);
+    sh_mailbox_post_text(delivery->mailbox, SH_MAIL_NOTE, SH_OK, text);
+    request_soon(delivery);
     return SH_OK;
 }
 

@@ -5,7 +5,7 @@
  *
  *     SH_TRY(sh_delivery_start(&delivery, &options));       // SH_MAIL_DATA reports the result
  *     SH_TRY(sh_delivery_open(&dataset, delivery, fingerprint));
- *     ... open a workbench with it ...
+ *     ... open a session with it ...
  *     SH_TRY(sh_delivery_begin(delivery));                  // fetches blocks on demand
  *     ... read samples; a read waits for its blocks ...
  *     sh_delivery_complete(delivery);                       // fetches the rest in the background
@@ -23,7 +23,7 @@
 
 #include "data/dataset.h"
 #include "node/delivery/supply.h"
-#include "node/mail/mailbox.h"
+#include "node/protocol/mailbox.h"
 
 #define SH_DELIVERY_WINDOW 4 /* outstanding blocks per source */
 #define SH_DELIVERY_SPARE 2  /* with fewer outstanding, unread blocks may be requested */

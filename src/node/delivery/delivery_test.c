@@ -260,14 +260,14 @@ static void raw_done(void *context, sh_channel *channel, const sh_frame *head)
     stage *s = context;
     (void)channel;
     s->answer = *head;
-    sh_mailbox_tell(s->mailbox, SH_MAIL_TASK, SH_OK, "");
+    sh_mailbox_post_text(s->mailbox, SH_MAIL_TASK, SH_OK, "");
 }
 
 static void raw_open(void *context, sh_channel *channel)
 {
     stage *s = context;
     if (sh_channel_send(channel, &s->asked, NULL) != SH_OK)
-        sh_mailbox_tell(s->mailbox, SH_MAIL_END, SH_NETWORK, sh_message());
+        sh_mailbox_post_text(s->mailbox, SH_MAIL_END, SH_NETWORK, sh_message());
 }
 
 static void raw_close(void *context, sh_channel *channel, sh_status why, const char *reason)
@@ -277,7 +277,7 @@ static void raw_close(void *context, sh_channel *channel, sh_status why, const c
     (void)reason;
     s->raw = NULL;
     s->answer.step = UINT32_MAX;
-    sh_mailbox_tell(s->mailbox, SH_MAIL_TASK, why, "");
+    sh_mailbox_post_text(s->mailbox, SH_MAIL_TASK, why, "");
 }
 
 static const sh_channel_events raw_events = {

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "node/delivery/lull.h"
+#include "node/delivery/slow_source.h"
 
 #define TICK_MS 50
 #define SILENT_TICKS 200 /* ticks of a lull before another source is asked */
@@ -32,7 +32,7 @@ struct sh_network_call {
     bool open, told;
     const char *objection; /* to the received data; static */
     uint32_t pause_ticks;  /* remaining */
-    sh_lull lull;
+    sh_slow_source slow;
     uint8_t *bytes;
     size_t count;
     sh_status status; /* of the last try, with its reason */
@@ -42,7 +42,7 @@ struct sh_network_call {
 static void tell(sh_network_call *call, sh_status status, const char *reason)
 {
     call->told = true;
-    sh_mailbox_tell(call->mailbox, SH_MAIL_NETWORK, status, reason);
+    sh_mailbox_post_text(call->mailbox, SH_MAIL_NETWORK, status, reason);
 }
 
 static void note(sh_network_call *call, sh_status status, const char *reason)
@@ -167,7 +167,7 @@ static void try_next(sh_network_call *call)
     const sh_source *source = &call->sources.items[call->current];
     call->open = false;
     call->objection = NULL;
-    sh_lull_end(&call->lull);
+    sh_slow_source_end(&call->slow);
     sh_data_identity(identity, source->device);
     if (sh_channel_connect(&call->channel, call->loop,
                            &(sh_channel_target){.host = source->route.host,
@@ -195,7 +195,7 @@ static void on_tick(void *context)
     if (!call->open) /* until then, the channel has its own timeout */
         return;
     sh_channel_stats_get(call->channel, &stats);
-    if (sh_lull_look(&call->lull, true, stats.received_bytes) == SILENT_TICKS)
+    if (sh_slow_source_look(&call->slow, true, stats.received_bytes) == SILENT_TICKS)
         drop(call, SH_PEER_LOST, "almost no data comes from it");
 }
 

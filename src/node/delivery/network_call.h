@@ -16,8 +16,8 @@
 #ifndef SHOAL_NODE_NETWORK_CALL_H
 #define SHOAL_NODE_NETWORK_CALL_H
 
-#include "node/mail/mailbox.h"
-#include "node/mail/orders.h"
+#include "node/protocol/mailbox.h"
+#include "node/protocol/orders.h"
 #include "onnx/network.h"
 
 typedef struct sh_network_call sh_network_call;

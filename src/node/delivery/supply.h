@@ -26,7 +26,7 @@
 
 #include "data/manifest.h"
 #include "net/channel.h"
-#include "node/mail/orders.h"
+#include "node/protocol/orders.h"
 #include "onnx/network.h"
 
 #define SH_SUPPLY_CLIENTS_MAX 64 /* at a time */

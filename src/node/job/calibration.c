@@ -27,7 +27,7 @@ static void take_step(void *context, const sh_onnx_step *step)
 
 static sh_status build_graph(calibrating *c)
 {
-    const sh_problem problem = sh_lanes_problem(sh_pipeline_about(c->asked->bench->pipeline));
+    const sh_problem problem = sh_lanes_problem(sh_pipeline_about(c->asked->session->pipeline));
     const sh_onnx_wish wish = {
         .outputs = problem.outputs, .target = problem.target, .step = take_step, .context = c};
     const sh_shape samples =
@@ -44,12 +44,12 @@ static sh_status build_graph(calibrating *c)
 
 static sh_status compile(calibrating *c)
 {
-    const sh_workbench *bench = c->asked->bench;
-    SH_TRY(sh_program_compile(&c->program, c->graph, bench->kernels));
+    const sh_session *session = c->asked->session;
+    SH_TRY(sh_program_compile(&c->program, c->graph, session->kernels));
     SH_TRY(sh_block_new(&c->lane, sh_program_lane_bytes(c->program), "calibration"));
     SH_TRY(sh_block_new(&c->shared, sh_program_shared_bytes(c->program), "calibration"));
     SH_TRY(sh_execution_new(&c->execution, c->program, c->lane, c->shared,
-                            bench->replica->parameters));
+                            session->replica->parameters));
     return sh_execution_prepare(c->execution);
 }
 
@@ -65,7 +65,7 @@ static sh_status give(const calibrating *c)
 
 static sh_status measure(calibrating *c, uint32_t samples, uint32_t wanted)
 {
-    const sh_pipeline *pipeline = c->asked->bench->pipeline;
+    const sh_pipeline *pipeline = c->asked->session->pipeline;
     const sh_dataset_info *info = sh_pipeline_about(pipeline);
     const size_t elements = sh_dataset_elements(info);
     const sh_shape shape = sh_shape_of(2, (size_t[]){c->group, elements});
@@ -90,7 +90,7 @@ static sh_status measure(calibrating *c, uint32_t samples, uint32_t wanted)
 
 sh_status sh_calibrate(const sh_calibration *asked)
 {
-    const uint64_t there = sh_pipeline_about(asked->bench->pipeline)->count[SH_SPLIT_TRAIN];
+    const uint64_t there = sh_pipeline_about(asked->session->pipeline)->count[SH_SPLIT_TRAIN];
     const uint32_t wanted = there < asked->samples ? (uint32_t)there : asked->samples;
     calibrating c = {.asked = asked, .group = wanted < GROUP ? wanted : GROUP};
     sh_status status;

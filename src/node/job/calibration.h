@@ -2,7 +2,7 @@
 /*
  * The results of an imported network's nodes for training samples.
  *
- *     const sh_calibration asked = {.bench = bench, .model = file, .samples = 256, .take = add,
+ *     const sh_calibration asked = {.session = session, .model = file, .samples = 256, .take = add,
  *                                   .context = &sums};
  *     SH_TRY(sh_calibrate(&asked));
  *
@@ -14,12 +14,12 @@
 #ifndef SHOAL_NODE_JOB_CALIBRATION_H
 #define SHOAL_NODE_JOB_CALIBRATION_H
 
-#include "train/workbench.h"
+#include "train/session.h"
 
 #define SH_CALIBRATION_SAMPLES SIZE_MAX /* stands for the samples instead of a node */
 
 typedef struct sh_calibration {
-    const sh_workbench *bench; /* open, with the weights of the model */
+    const sh_session *session; /* open, with the weights of the model */
     const sh_onnx *model;      /* the network */
     const bool *chosen;        /* by node: report its first result; NULL: all */
     uint32_t samples;          /* limit; whole groups of 16 if it is larger */

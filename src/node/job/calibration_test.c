@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/scratch.h"
-#include "node/job/beginning.h"
+#include "node/job/new_job.h"
 #include "onnx/onnx_file.h"
 #include "train/job_options.h"
 
@@ -17,7 +17,7 @@
 
 /* What `take` received, and what to expect. */
 typedef struct taken {
-    const sh_workbench *bench;
+    const sh_session *session;
     uint32_t wanted;
     size_t groups, samples; /* of samples: groups, total */
     size_t results[3];      /* by node: CONV, NORM, RELU */
@@ -37,7 +37,7 @@ static void check_samples(const sh_shape *shape, const float *values)
     for (size_t i = 0; i < shape->dim[0]; i++, all.samples++) {
         const uint32_t index = (uint32_t)(all.samples * THERE / all.wanted);
         assert_ok(
-            sh_pipeline_read(all.bench->pipeline, SH_SPLIT_TRAIN, 0, index, expected, &label));
+            sh_pipeline_read(all.session->pipeline, SH_SPLIT_TRAIN, 0, index, expected, &label));
         assert_memory_equal(values + i * PIXELS, expected, sizeof expected);
     }
     all.groups++;
@@ -68,7 +68,7 @@ static sh_status calibrate(uint32_t samples, uint32_t wanted, const bool *chosen
 {
     static const char here[] = __FILE__, inner[] = "src/node/job/calibration_test.c";
     char note[SH_MESSAGE_BYTES];
-    sh_workbench *bench;
+    sh_session *session;
     sh_onnx *model;
     sh_job job;
     sh_job_init(&job);
@@ -77,17 +77,17 @@ static sh_status calibrate(uint32_t samples, uint32_t wanted, const bool *chosen
     snprintf(job.data, sizeof job.data, "digits:%d/8", THERE);
     assert_ok(sh_job_complete(&job));
     assert_ok(sh_onnx_open(&model, job.model));
-    assert_ok(sh_beginning_open(&bench, &job, &(sh_workbench_data){.network = NULL}, NULL, note));
-    all.bench = bench;
+    assert_ok(sh_new_job_open(&session, &job, &(sh_session_data){.network = NULL}, NULL, note));
+    all.session = session;
     all.wanted = wanted;
-    const sh_calibration asked = {.bench = bench,
+    const sh_calibration asked = {.session = session,
                                   .model = model,
                                   .chosen = chosen,
                                   .samples = samples,
                                   .take = take,
                                   .context = &all};
     const sh_status status = sh_calibrate(&asked);
-    sh_workbench_close(bench);
+    sh_session_close(session);
     sh_onnx_close(model);
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The company of a coordinating device: its door and token, the local devices that it starts, and
- * messages about all devices for the user.
+ * The device group of a coordinating device: its endpoint and token, the local devices that it
+ * starts, and messages about all devices for the user.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,25 +12,25 @@
 #include "base/log.h"
 #include "node/coordinator/children.h"
 #include "node/coordinator/coordinator.h"
-#include "node/job/bequest.h"
-#include "node/job/company.h"
-#include "node/member/inquiry.h"
+#include "node/job/device_group.h"
+#include "node/job/handover_request.h"
+#include "node/member/discovery.h"
 #include "store/file.h"
 
 #define CHILD_PATIENCE_MS 5000
 #define GATHER_MS 1000 /* a successor's wait for the remaining devices */
 
 typedef struct sh_crew {
-    sh_company company; /* first */
-    char token_file[SH_PATH_BYTES], doors_file[SH_PATH_BYTES];
-    uint32_t doors_changes; /* in the file */
+    sh_device_group group; /* first */
+    char token_file[SH_PATH_BYTES], endpoints_file[SH_PATH_BYTES];
+    uint32_t endpoint_changes; /* in the file */
     char first_grain[SH_DIGEST_TEXT];
-    sh_bequest bequest;
+    sh_handover_request handover;
     sh_mailbox *mailbox;
     sh_loop *loop;
     sh_coordinator *coordinator;
     sh_children *children;
-    bool begun; /* from the first view on, the course handles losses and stop requests */
+    bool begun; /* from the first view on, the training loop handles losses and stop requests */
 } sh_crew;
 
 /* Includes this process. */
@@ -50,16 +50,16 @@ static bool fits(const sh_train_options *options)
     return count_devices(options) > 1 || options->listen != NULL;
 }
 
-static sh_status open_crew(sh_company *company)
+static sh_status open_crew(sh_device_group *group)
 {
-    company->here = count_local(company->options);
-    company->may_share = true;
+    group->here = count_local(group->options);
+    group->may_share = true;
     return SH_OK;
 }
 
 static void observe(const sh_crew *crew, const sh_event *event)
 {
-    const sh_train_options *options = crew->company.options;
+    const sh_train_options *options = crew->group.options;
     if (options->observer != NULL)
         options->observer(options->context, event);
 }
@@ -67,89 +67,91 @@ static void observe(const sh_crew *crew, const sh_event *event)
 /* A restarted coordinator finds out whether another device has continued its job. */
 static sh_status look_for_successor(sh_crew *crew)
 {
-    sh_company *company = &crew->company;
-    sh_doors doors;
-    sh_inquiry_answers answers;
+    sh_device_group *group = &crew->group;
+    sh_endpoints endpoints;
+    sh_discovery_answers answers;
     char *text;
-    sh_doors_read(&doors, crew->doors_file);
-    if (doors.count == 0 || sh_file_read_own(&text, NULL, crew->token_file, SH_TOKEN_TEXT) != SH_OK)
+    sh_endpoints_read(&endpoints, crew->endpoints_file);
+    if (endpoints.count == 0 ||
+        sh_file_read_own(&text, NULL, crew->token_file, SH_TOKEN_TEXT) != SH_OK)
         return SH_OK; /* there were no other devices, or they could not return */
-    const sh_status parsed = sh_token_parse(&company->token, text, strlen(text));
+    const sh_status parsed = sh_token_parse(&group->token, text, strlen(text));
     sh_key_free(text, strlen(text));
     if (parsed != SH_OK)
         return SH_OK; /* the coordinator reports it when it opens */
-    sh_inquiry_ask(&answers, &(sh_inquiry_options){.loop = crew->loop,
-                                                   .token = &company->token,
-                                                   .doors = doors.items,
-                                                   .count = doors.count});
-    for (uint32_t i = 0; i < answers.count && company->moved.port == 0; i++) {
-        const sh_heir_word word = answers.words[i].word;
-        if (word == SH_HEIR_LEADS || word == SH_HEIR_FOLLOWS)
-            company->moved = word == SH_HEIR_LEADS ? doors.items[i] : answers.way[i];
+    sh_discovery_ask(&answers, &(sh_discovery_options){.loop = crew->loop,
+                                                       .token = &group->token,
+                                                       .endpoints = endpoints.items,
+                                                       .count = endpoints.count});
+    for (uint32_t i = 0; i < answers.count && group->moved.port == 0; i++) {
+        const sh_successor_state word = answers.words[i].word;
+        if (word == SH_SUCCESSOR_LEADS || word == SH_SUCCESSOR_FOLLOWS)
+            group->moved = word == SH_SUCCESSOR_LEADS ? endpoints.items[i] : answers.address[i];
     }
-    if (company->moved.port == 0)
+    if (group->moved.port == 0)
         return SH_OK;
     observe(crew, &(sh_event){.kind = SH_EVENT_NOTE,
                               .text = "another device has continued this job: this one joins it"});
     return sh_fail(SH_ABORTED, "another device coordinates the job now");
 }
 
-/* Saves the doors, because a restarted coordinator would otherwise continue alone. */
+/* Saves the endpoints, because a restarted coordinator would otherwise continue alone. */
 static void note_doors(sh_crew *crew)
 {
-    sh_doors doors;
-    const uint32_t changes = sh_coordinator_doors_changes(crew->coordinator);
-    if (crew->company.options->listen == NULL || changes == crew->doors_changes)
+    sh_endpoints endpoints;
+    const uint32_t changes = sh_coordinator_endpoint_changes(crew->coordinator);
+    if (crew->group.options->listen == NULL || changes == crew->endpoint_changes)
         return;
-    crew->doors_changes = changes;
-    sh_coordinator_doors(crew->coordinator, &doors);
-    if (sh_doors_write(&doors, crew->doors_file) != SH_OK)
+    crew->endpoint_changes = changes;
+    sh_coordinator_endpoints(crew->coordinator, &endpoints);
+    if (sh_endpoints_write(&endpoints, crew->endpoints_file) != SH_OK)
         sh_log(SH_LOG_WARN, "doors.unwritten", "reason=\"%s\"", sh_message());
 }
 
 /* Hands the job over if the user requests it. The result arrives by mail. */
-static void see_bequest(sh_crew *crew)
+static void see_handover_request(sh_crew *crew)
 {
     char receiver[SH_NAME_BYTES];
-    sh_bequest *bequest = &crew->bequest;
-    if (crew->company.options->listen == NULL || !crew->begun ||
-        !sh_bequest_take(bequest, crew->company.run, sh_clock_now_ns(sh_clock_system())))
+    sh_handover_request *handover = &crew->handover;
+    if (crew->group.options->listen == NULL || !crew->begun ||
+        !sh_handover_request_take(handover, crew->group.run, sh_clock_now_ns(sh_clock_system())))
         return;
-    const sh_status status = sh_coordinator_hand_over(crew->coordinator, bequest->name, receiver);
-    sh_bequest_answer(bequest, status == SH_OK, status == SH_OK ? receiver : sh_message());
+    const sh_status status = sh_coordinator_hand_over(crew->coordinator, handover->name, receiver);
+    sh_handover_request_answer(handover, status == SH_OK,
+                               status == SH_OK ? receiver : sh_message());
 }
 
-static sh_status assemble(sh_company *company)
+static sh_status assemble(sh_device_group *group)
 {
-    sh_crew *crew = (sh_crew *)company;
-    const sh_train_options *options = company->options;
-    const sh_legacy *legacy = company->legacy;
-    SH_TRY(sh_run_path(company->run, SH_RUN_TOKEN, crew->token_file));
-    SH_TRY(sh_trainer_first_grain(company->bench->trainer, crew->first_grain));
+    sh_crew *crew = (sh_crew *)group;
+    const sh_train_options *options = group->options;
+    const sh_failover_state *failover = group->failover;
+    SH_TRY(sh_run_path(group->run, SH_RUN_TOKEN, crew->token_file));
+    SH_TRY(sh_trainer_first_grain(group->session->trainer, crew->first_grain));
     SH_TRY(sh_mailbox_new(&crew->mailbox));
     SH_TRY(sh_loop_start(&crew->loop));
-    SH_TRY(sh_run_path(company->run, SH_RUN_DOORS, crew->doors_file));
-    if (legacy == NULL && options->listen != NULL)
+    SH_TRY(sh_run_path(group->run, SH_RUN_ENDPOINTS, crew->endpoints_file));
+    if (failover == NULL && options->listen != NULL)
         SH_TRY(look_for_successor(crew));
     SH_TRY(sh_coordinator_open(&crew->coordinator,
                                &(sh_coordinator_options){
                                    .loop = crew->loop,
                                    .mailbox = crew->mailbox,
-                                   .bench = company->bench,
-                                   .name = company->name,
+                                   .session = group->session,
+                                   .name = group->name,
                                    .first_grain = crew->first_grain,
-                                   .min_devices = legacy != NULL && legacy->devices > 1
-                                                      ? legacy->devices - 1
-                                                      : company->devices,
-                                   .gather_ms = legacy != NULL ? GATHER_MS : 0,
-                                   .legacy = legacy,
-                                   .serving = company->duties.serving,
-                                   .used = company->duties.used,
-                                   .traffic = sh_trainer_traffic(company->bench->trainer),
+                                   .min_devices = failover != NULL && failover->devices > 1
+                                                      ? failover->devices - 1
+                                                      : group->devices,
+                                   .gather_ms = failover != NULL ? GATHER_MS : 0,
+                                   .failover = failover,
+                                   .serving = group->roles.serving,
+                                   .used = group->roles.used,
+                                   .traffic = sh_trainer_traffic(group->session->trainer),
                                    .listen = options->listen,
                                    .token_file = options->listen != NULL ? crew->token_file : NULL,
                                    .clock = sh_clock_system(),
-                                   .journal = company->journal,
+                                   .journal = group->journal,
                                }));
     const sh_invitation *invitation = sh_coordinator_invitation(crew->coordinator);
     if (options->listen != NULL)
@@ -158,45 +160,45 @@ static sh_status assemble(sh_company *company)
         observe(crew, &(sh_event){.kind = SH_EVENT_NOTE, .text = invitation->advice});
     SH_TRY(sh_children_start(&crew->children,
                              &(sh_children_options){
-                                 .count = company->here - 1,
+                                 .count = group->here - 1,
                                  .program = options->program,
                                  .token = sh_coordinator_invitation(crew->coordinator)->local_text,
-                                 .name = company->name,
-                                 .lanes = company->lanes,
+                                 .name = group->name,
+                                 .lanes = group->lanes,
                                  .memory = options->memory,
                                  .mailbox = crew->mailbox,
                              }));
     sh_coordinator_ready(crew->coordinator);
-    company->agent = sh_coordinator_agent(crew->coordinator);
+    group->agent = sh_coordinator_agent(crew->coordinator);
     return SH_OK;
 }
 
-static bool announce(sh_company *company, bool last, uint64_t *view)
+static bool announce(sh_device_group *group, bool last, uint64_t *view)
 {
-    return sh_coordinator_announce(((sh_crew *)company)->coordinator, last, view);
+    return sh_coordinator_announce(((sh_crew *)group)->coordinator, last, view);
 }
 
-static void enter(sh_company *company, uint32_t view, uint64_t step)
+static void enter(sh_device_group *group, uint32_t view, uint64_t step)
 {
-    sh_crew *crew = (sh_crew *)company;
+    sh_crew *crew = (sh_crew *)group;
     crew->begun = true;
     sh_coordinator_enter(crew->coordinator, view, step);
 }
 
 /* During training, a stop request travels with the next stage and does not end the wait. */
-static sh_status idle(sh_company *company, bool wait, bool *over)
+static sh_status idle(sh_device_group *group, bool wait, bool *over)
 {
-    sh_crew *crew = (sh_crew *)company;
-    const sh_stop *stop = crew->begun ? NULL : company->options->stop;
+    sh_crew *crew = (sh_crew *)group;
+    const sh_stop *stop = crew->begun ? NULL : group->options->stop;
     sh_mail mail;
     *over = false;
     note_doors(crew);
-    see_bequest(crew);
+    see_handover_request(crew);
     for (;;) {
         if (!sh_mailbox_take(crew->mailbox, &mail)) {
             if (!wait)
                 return SH_OK;
-            SH_TRY(sh_agent_wait(crew->company.agent, &mail, stop));
+            SH_TRY(sh_agent_wait(crew->group.agent, &mail, stop));
         }
         switch (mail.kind) {
         case SH_MAIL_JOINED:
@@ -218,8 +220,8 @@ static sh_status idle(sh_company *company, bool wait, bool *over)
             break;
         case SH_MAIL_MOVED:
             if (mail.data != NULL)
-                company->moved = *(const sh_door *)mail.data;
-            company->token = sh_coordinator_invitation(crew->coordinator)->token;
+                group->moved = *(const sh_endpoint *)mail.data;
+            group->token = sh_coordinator_invitation(crew->coordinator)->token;
             sh_mail_drop(&mail);
             *over = true;
             return sh_fail(SH_ABORTED, "%s", mail.text);
@@ -233,10 +235,10 @@ static sh_status idle(sh_company *company, bool wait, bool *over)
 }
 
 /* Adds this device's work and resource use, which the coordinator does not know. */
-static sh_status report(sh_company *company, const sh_device_report *own,
+static sh_status report(sh_device_group *group, const sh_device_report *own,
                         sh_device_report **reports, size_t *count)
 {
-    SH_TRY(sh_coordinator_reports(((sh_crew *)company)->coordinator, reports, count));
+    SH_TRY(sh_coordinator_reports(((sh_crew *)group)->coordinator, reports, count));
     const sh_device_report told = (*reports)[0];
     (*reports)[0] = *own;
     (*reports)[0].bytes_sent = told.bytes_sent;
@@ -244,19 +246,19 @@ static sh_status report(sh_company *company, const sh_device_report *own,
     return SH_OK;
 }
 
-static void fail(sh_company *company, const char *reason)
+static void fail(sh_device_group *group, const char *reason)
 {
-    sh_coordinator_fail(((sh_crew *)company)->coordinator, reason);
+    sh_coordinator_fail(((sh_crew *)group)->coordinator, reason);
 }
 
-static sh_status dismiss(sh_company *company, sh_status status, const char *message)
+static sh_status dismiss(sh_device_group *group, sh_status status, const char *message)
 {
-    sh_crew *crew = (sh_crew *)company;
+    sh_crew *crew = (sh_crew *)group;
     if (status == SH_OK) { /* a complete job has no further use for them */
         sh_invitation_forget(crew->token_file);
-        unlink(crew->doors_file);
+        unlink(crew->endpoints_file);
     }
-    if (status != SH_OK && company->moved.port == 0 && company->agent != NULL && !crew->begun) {
+    if (status != SH_OK && group->moved.port == 0 && group->agent != NULL && !crew->begun) {
         char text[SH_MESSAGE_BYTES];
         snprintf(text, sizeof text, "the job has ended: %.900s", message);
         sh_coordinator_fail(crew->coordinator, text);
@@ -267,14 +269,14 @@ static sh_status dismiss(sh_company *company, sh_status status, const char *mess
     return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
 }
 
-static void close_crew(sh_company *company, bool in_haste)
+static void close_crew(sh_device_group *group, bool in_haste)
 {
     (void)in_haste;
-    sh_mailbox_free(((sh_crew *)company)->mailbox);
-    sh_token_wipe(&company->token);
+    sh_mailbox_free(((sh_crew *)group)->mailbox);
+    sh_token_wipe(&group->token);
 }
 
-const sh_company_ops sh_company_crew = {
+const sh_device_group_ops sh_device_group_crew = {
     .purpose = "the crew",
     .bytes = sizeof(sh_crew),
     .fits = fits,

@@ -14,7 +14,7 @@
 #include "node/job/model_memory.h"
 #include "onnx/folded.h"
 #include "onnx/import.h"
-#include "onnx/model_shelf.h"
+#include "onnx/model_cache.h"
 #include "onnx/node_name.h"
 #include "train/lanes.h"
 
@@ -367,7 +367,7 @@ static sh_status describe(describer *d, const sh_describe_options *options)
 {
     sh_network *network;
     sh_onnx *file;
-    SH_TRY(sh_model_shelf_open(&network, &file, options->model));
+    SH_TRY(sh_model_cache_open(&network, &file, options->model));
     if (network == NULL)
         return describe_built_in(d, options);
     d->model = file != NULL ? file : network->model;

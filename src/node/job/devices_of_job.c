@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "net/token.h"
-#include "node/mail/claims.h"
-#include "node/mail/mailbox.h"
-#include "node/mail/roster_message.h"
-#include "node/member/legacy.h"
+#include "node/member/failover_state.h"
+#include "node/protocol/claims.h"
+#include "node/protocol/mailbox.h"
+#include "node/protocol/roster_message.h"
 #include "shoal/device_info.h"
 
 #define PATIENCE_MS 5000 /* of a visit */
@@ -24,7 +24,7 @@ typedef struct survey {
     sh_channel *channel;
     bool proved; /* the other side coordinates the job */
     bool done;
-    sh_door next;         /* the coordinator, as another device says; port 0: unknown */
+    sh_endpoint next;     /* the coordinator, as another device says; port 0: unknown */
     sh_device_list *list; /* of the caller */
     sh_status status;
 } survey;
@@ -36,7 +36,7 @@ static void end_visit(survey *self, sh_status status, const char *reason)
     if (self->done)
         return;
     self->done = true;
-    sh_mailbox_tell(self->mailbox, SH_MAIL_ANSWERS, status, reason);
+    sh_mailbox_post_text(self->mailbox, SH_MAIL_ANSWERS, status, reason);
 }
 
 static void send_question(survey *self)

@@ -9,13 +9,13 @@
 #include "node/job/resume.h"
 #include "node/job/run_network.h"
 #include "node/job/trained_file.h"
-#include "onnx/model_shelf.h"
+#include "onnx/model_cache.h"
 #include "shoal/eval.h"
 #include "train/job_options.h"
 #include "train/metrics.h"
 #include "train/pretrained.h"
+#include "train/session.h"
 #include "train/snapshot.h"
-#include "train/workbench.h"
 
 _Static_assert(SH_EVAL_WORST_MOST == SH_METRICS_WORST_MOST, "one number");
 
@@ -35,12 +35,12 @@ typedef struct evaluation {
     sh_network *network; /* of an imported model; else NULL */
     sh_trained
         *trained; /* how to read data other than the training's; NULL: by their own figures */
-    sh_workbench *bench;
+    sh_session *session;
 } evaluation;
 
 static void release(evaluation *e)
 {
-    sh_workbench_close(e->bench);
+    sh_session_close(e->session);
     sh_trained_free(e->trained);
     sh_network_unref(e->network);
     sh_safetensors_close(e->file);
@@ -114,7 +114,7 @@ static sh_status find_network(evaluation *e)
     }
     if (e->options->model == NULL)
         return sh_run_network_find(&e->network, e->job.model, sh_safetensors_path(e->file));
-    SH_TRY(sh_model_shelf_open(&e->network, &file, e->job.model));
+    SH_TRY(sh_model_cache_open(&e->network, &file, e->job.model));
     sh_onnx_close(file);
     if (e->network != NULL)
         snprintf(e->job.model, sizeof e->job.model, "%s", e->network->spec);
@@ -142,10 +142,10 @@ static sh_status take_trained(sh_trained **trained, bool *other, const evaluatio
     return sh_fail_in(sh_trained_parse(trained, text), "%s", e->used);
 }
 
-static sh_status open_bench(evaluation *e)
+static sh_status open_session(evaluation *e)
 {
-    return sh_workbench_open(&e->bench, &e->job,
-                             &(sh_workbench_data){.network = e->network, .trained = e->trained});
+    return sh_session_open(&e->session, &e->job,
+                           &(sh_session_data){.network = e->network, .trained = e->trained});
 }
 
 /* Opens the model and its data. If the file does not name the training's data, a fingerprint
@@ -155,17 +155,17 @@ static sh_status open_data(evaluation *e)
     bool other;
     sh_trained *trained;
     SH_TRY(take_trained(&trained, &other, e));
-    if (trained != NULL && !other && !e->model.baked && open_bench(e) == SH_OK) {
-        const char *fingerprint = sh_pipeline_about(e->bench->pipeline)->fingerprint;
+    if (trained != NULL && !other && !e->model.baked && open_session(e) == SH_OK) {
+        const char *fingerprint = sh_pipeline_about(e->session->pipeline)->fingerprint;
         if (strcmp(trained->info.fingerprint, fingerprint) == 0) {
             sh_trained_free(trained);
             return SH_OK;
         }
-        sh_workbench_close(e->bench);
-        e->bench = NULL;
+        sh_session_close(e->session);
+        e->session = NULL;
     }
     e->trained = trained;
-    return open_bench(e);
+    return open_session(e);
 }
 
 static sh_status open_model(evaluation *e)
@@ -179,15 +179,15 @@ static sh_status open_model(evaluation *e)
         SH_TRY(sh_fail_in(status, "the run's data (if they have moved: shoal eval RUN DATA)"));
     SH_TRY(status);
     if (e->model.file != NULL)
-        return sh_pretrained_load_onnx(e->bench->replica, e->model.file, SH_PRETRAINED_WHOLE);
-    return sh_pretrained_load(unused, e->bench->replica, e->file, SH_PRETRAINED_WHOLE);
+        return sh_pretrained_load_onnx(e->session->replica, e->model.file, SH_PRETRAINED_WHOLE);
+    return sh_pretrained_load(unused, e->session->replica, e->file, SH_PRETRAINED_WHOLE);
 }
 
 /* Notes whether the run's own data changed, or how other data are read. */
 static void write_note(char note[SH_EVAL_NOTE_BYTES], const evaluation *e)
 {
     const char *fingerprint = "";
-    const sh_dataset_info *info = sh_pipeline_about(e->bench->pipeline);
+    const sh_dataset_info *info = sh_pipeline_about(e->session->pipeline);
     note[0] = '\0';
     if (e->model.file != NULL && e->model.trained == NULL) {
         snprintf(note, SH_EVAL_NOTE_BYTES,
@@ -227,7 +227,7 @@ static void describe(sh_eval_result *result, const evaluation *e)
     snprintf(result->data, sizeof result->data, "%s", e->job.data);
     snprintf(result->weights, sizeof result->weights, "%.*s", (int)sizeof result->weights - 1,
              e->used);
-    result->parameters = sh_model_parameters(e->bench->replica->graph);
+    result->parameters = sh_model_parameters(e->session->replica->graph);
 }
 
 sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result)
@@ -242,13 +242,13 @@ sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result)
     sh_safetensors_close(e.file);
     e.file = NULL;
 
-    e.bench->evaluate_only = true;
-    e.bench->on_answers = collect;
-    e.bench->context = &measure;
-    SH_TRY_DONE(sh_workbench_start(e.bench, options->lanes, options->memory));
+    e.session->evaluate_only = true;
+    e.session->on_answers = collect;
+    e.session->context = &measure;
+    SH_TRY_DONE(sh_session_start(e.session, options->lanes, options->memory));
     const uint64_t start_ns = sh_clock_now_ns(sh_clock_system());
-    SH_TRY_DONE(sh_measure_new(&measure, e.bench, options->worst));
-    SH_TRY_DONE(sh_measure_run(measure, e.bench, &found));
+    SH_TRY_DONE(sh_measure_new(&measure, e.session, options->worst));
+    SH_TRY_DONE(sh_measure_run(measure, e.session, &found));
     fresh.metrics = found.metrics;
     fresh.worst = found.worst;
     fresh.pictures = found.pictures;
@@ -257,7 +257,7 @@ sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result)
     fresh.loss = found.figures.loss;
     fresh.accuracy = found.figures.accuracy;
     fresh.mae = found.figures.mae;
-    SH_TRY_DONE(sh_replica_hash(e.bench->replica, fresh.weights_hash));
+    SH_TRY_DONE(sh_replica_hash(e.session->replica, fresh.weights_hash));
     *result = fresh;
 done:
     if (status != SH_OK)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device's course in a job: connects, is welcomed, prepares, and follows the agent until the job
+ * A device's part in a job: connects, is welcomed, prepares, and follows the agent until the job
  * or its part in it ends. It may wait for a coordinator that is not reachable yet.
  *
  * If the coordinator is lost, or the others continued without this device, it keeps what it
@@ -16,16 +16,16 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "data/trained.h"
-#include "node/job/course.h"
+#include "node/job/backoff.h"
 #include "node/job/join_impl.h"
 #include "node/job/lead.h"
 #include "node/job/model_file.h"
-#include "node/job/retries.h"
-#include "node/member/inquiry.h"
+#include "node/job/training_loop.h"
+#include "node/member/discovery.h"
 #include "train/job_options.h"
 #include "train/strategy.h"
 
-#define RETRY_MS 500    /* between attempts to return without heirs to ask */
+#define RETRY_MS 500    /* between attempts to return without successors to ask */
 #define ASK_AGAIN_MS 50 /* between inquiries */
 #define MOVES_MAX 8     /* redirections per attempt */
 
@@ -34,14 +34,14 @@ static bool may_lead(const joining *self)
     return !self->options->never_lead && !self->options->local && self->options->reconnect_s > 0;
 }
 
-static sh_status start_vigil(joining *self)
+static sh_status start_hang_guard(joining *self)
 {
-    return sh_vigil_start(&self->vigil, &(sh_vigil_options){
-                                            .stop = sh_joining_stop(self),
-                                            .others = "the coordinator and the other devices",
-                                            .observer = self->options->observer,
-                                            .observer_context = self->options->context,
-                                        });
+    return sh_hang_guard_start(&self->guard, &(sh_hang_guard_options){
+                                                 .stop = sh_joining_stop(self),
+                                                 .others = "the coordinator and the other devices",
+                                                 .observer = self->options->observer,
+                                                 .observer_context = self->options->context,
+                                             });
 }
 
 /* ---- the part in the job --------------------------------------------------------------------- */
@@ -51,8 +51,8 @@ static void leave_when_asked(joining *self)
     if (self->said_leave || !sh_stop_requested(sh_joining_stop(self)))
         return;
     self->said_leave = true;
-    sh_agent_tell(sh_member_agent(self->member),
-                  &(sh_participant_event){.kind = SH_PARTICIPANT_LEAVE});
+    sh_agent_notify(sh_member_agent(self->member),
+                    &(sh_participant_event){.kind = SH_PARTICIPANT_LEAVE});
 }
 
 static sh_status on_idle(void *context, bool wait, bool *over)
@@ -66,9 +66,10 @@ static sh_status on_idle(void *context, bool wait, bool *over)
             if (!wait)
                 return SH_OK;
             const sh_stop *stop = self->said_leave ? NULL : sh_joining_stop(self);
-            const sh_occupation before = sh_vigil_note(self->vigil, SH_OCCUPATION_WAIT);
+            const sh_occupation before =
+                sh_hang_guard_set_occupation(self->guard, SH_OCCUPATION_WAIT);
             const sh_status status = sh_agent_wait(sh_member_agent(self->member), &mail, stop);
-            sh_vigil_note(self->vigil, before);
+            sh_hang_guard_set_occupation(self->guard, before);
             if (status == SH_STOPPED) {
                 leave_when_asked(self);
                 return SH_OK;
@@ -79,8 +80,8 @@ static sh_status on_idle(void *context, bool wait, bool *over)
             *over = true;
             return sh_joining_ended(self, &mail);
         }
-        self->rests = self->rests || mail.kind == SH_MAIL_RESTS;
-        if (mail.kind == SH_MAIL_NOTE || mail.kind == SH_MAIL_RESTS)
+        self->on_standby = self->on_standby || mail.kind == SH_MAIL_STANDBY;
+        if (mail.kind == SH_MAIL_NOTE || mail.kind == SH_MAIL_STANDBY)
             sh_joining_observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = mail.text});
         wait = wait && mail.kind != SH_MAIL_TASK;
     }
@@ -89,9 +90,9 @@ static sh_status on_idle(void *context, bool wait, bool *over)
 static void on_view(void *context, uint32_t view, uint32_t devices)
 {
     joining *self = context;
-    const sh_schedule *schedule = sh_trainer_schedule(self->bench->trainer);
+    const sh_schedule *schedule = sh_trainer_schedule(self->session->trainer);
     (void)view;
-    self->rests = false;
+    self->on_standby = false;
     if (self->delivery != NULL)
         sh_delivery_complete(self->delivery);
     if (self->started)
@@ -101,7 +102,7 @@ static void on_view(void *context, uint32_t view, uint32_t devices)
     sh_joining_observe(self, &(sh_event){.kind = SH_EVENT_STARTED,
                                          .devices = devices,
                                          .epoch_steps = schedule->epoch_steps,
-                                         .total_step = self->bench->replica->steps,
+                                         .total_step = self->session->replica->steps,
                                          .total_steps = schedule->total_steps});
 }
 
@@ -144,11 +145,12 @@ static sh_status save(void *context)
     if (self->options->save == NULL)
         return SH_OK;
     (void)sh_model_format_of_file(&format, self->options->save);
-    SH_TRY(sh_trained_text(&trained, sh_pipeline_dataset(self->bench->pipeline)));
-    const sh_status status = sh_model_file_write(NULL, self->options->save, format,
-                                                 &(sh_model_source){.job = &self->bench->job,
-                                                                    .replica = self->bench->replica,
-                                                                    .trained_text = trained});
+    SH_TRY(sh_trained_text(&trained, sh_pipeline_dataset(self->session->pipeline)));
+    const sh_status status =
+        sh_model_file_write(NULL, self->options->save, format,
+                            &(sh_model_source){.job = &self->session->job,
+                                               .replica = self->session->replica,
+                                               .trained_text = trained});
     free(trained);
     return status;
 }
@@ -165,17 +167,17 @@ static sh_status conclude_without(const joining *self)
 }
 
 /* The result of the job, as far as this device knows it. */
-static sh_status conclude(joining *self, const sh_course *course, sh_ending ending)
+static sh_status conclude(joining *self, const sh_training_loop *training_loop, sh_outcome outcome)
 {
     sh_join_result *result = &self->result;
-    const sh_replica *replica = self->bench->replica;
-    if (!course->whole || ending == SH_ENDING_DISMISSED)
+    const sh_replica *replica = self->session->replica;
+    if (!training_loop->whole || outcome == SH_OUTCOME_DISMISSED)
         return conclude_without(self);
     result->took_part = true;
-    result->complete = ending == SH_ENDING_COMPLETE;
+    result->complete = outcome == SH_OUTCOME_COMPLETE;
     result->steps = replica->steps;
     result->epochs =
-        (uint32_t)(replica->steps / sh_trainer_schedule(self->bench->trainer)->epoch_steps);
+        (uint32_t)(replica->steps / sh_trainer_schedule(self->session->trainer)->epoch_steps);
     SH_TRY(sh_replica_hash(replica, result->weights_hash));
     return save(self);
 }
@@ -187,7 +189,8 @@ static sh_status conclude(joining *self, const sh_course *course, sh_ending endi
 static bool can_keep(const joining *self)
 {
     sh_strategy strategy;
-    return sh_strategy_parse(&strategy, self->bench->job.strategy) == SH_OK && !strategy.row->apart;
+    return sh_strategy_parse(&strategy, self->session->job.strategy) == SH_OK &&
+           !strategy.row->apart;
 }
 
 static sh_status live(joining *self)
@@ -201,12 +204,12 @@ static sh_status live(joining *self)
     SH_TRY(status);
     const bool keeps = self->whole && can_keep(self);
     if (keeps)
-        sh_workbench_reopen(self->bench);
-    sh_member_ready(self->member, self->bench, self->first_grain, self->delivery, keeps);
+        sh_session_reopen(self->session);
+    sh_member_ready(self->member, self->session, self->first_grain, self->delivery, keeps);
     self->whole = false;
-    sh_ending ending = SH_ENDING_COMPLETE;
-    sh_course course = {
-        .bench = self->bench,
+    sh_outcome outcome = SH_OUTCOME_COMPLETE;
+    sh_training_loop training_loop = {
+        .session = self->session,
         .agent = sh_member_agent(self->member),
         .on_idle = on_idle,
         .on_view = on_view,
@@ -214,15 +217,15 @@ static sh_status live(joining *self)
         .on_validated = on_validated,
         .context = self,
     };
-    sh_vigil_watch(self->vigil, sh_trainer_lanes(self->bench->trainer));
-    sh_vigil_note(self->vigil, SH_OCCUPATION_STEPS);
-    const sh_status ran = sh_course_run(&course, &ending);
-    self->whole = course.whole;
-    sh_vigil_note(self->vigil, SH_OCCUPATION_FILES);
+    sh_hang_guard_watch_lanes(self->guard, sh_trainer_lanes(self->session->trainer));
+    sh_hang_guard_set_occupation(self->guard, SH_OCCUPATION_STEPS);
+    const sh_status ran = sh_training_loop_run(&training_loop, &outcome);
+    self->whole = training_loop.whole;
+    sh_hang_guard_set_occupation(self->guard, SH_OCCUPATION_FILES);
     SH_TRY(ran);
-    if (ending == SH_ENDING_DISMISSED && self->said_leave)
+    if (outcome == SH_OUTCOME_DISMISSED && self->said_leave)
         return sh_fail(SH_STOPPED, "left on request");
-    return conclude(self, &course, ending);
+    return conclude(self, &training_loop, outcome);
 }
 
 /* A device that fetches data loses its source together with the coordinator, and may notice that
@@ -244,14 +247,14 @@ static void see_end(joining *self)
 
 static void close_member(joining *self)
 {
-    sh_vigil_note(self->vigil, SH_OCCUPATION_WAIT);
+    sh_hang_guard_set_occupation(self->guard, SH_OCCUPATION_WAIT);
     sh_member_close(self->member);
-    sh_vigil_note(self->vigil, SH_OCCUPATION_START);
+    sh_hang_guard_set_occupation(self->guard, SH_OCCUPATION_START);
     self->member = NULL;
 }
 
-/* A part in the job, from connecting at a door to its end. If the coordinator is lost then, the
- * member stays open to answer inquiries. */
+/* A part in the job, from connecting at an endpoint to its end. If the coordinator is lost then,
+ * the member stays open to answer inquiries. */
 static sh_status live_at(joining *self, const sh_token *token)
 {
     close_member(self);
@@ -264,9 +267,9 @@ static sh_status live_at(joining *self, const sh_token *token)
                                                   .name = self->name,
                                                   .origin = self->origin,
                                                   .key = self->key,
-                                                  .term = self->known ? self->legacy.term : 0,
+                                                  .term = self->known ? self->failover.term : 0,
                                                   .port = self->options->port,
-                                                  .last_port = self->legacy.own.port,
+                                                  .last_port = self->failover.own.port,
                                                   .may_lead = may_lead(self),
                                                   .local = self->options->local}));
     const sh_status status = live(self);
@@ -278,18 +281,18 @@ static sh_status live_at(joining *self, const sh_token *token)
     if (status != SH_OK && status != SH_STOPPED && !self->over) /* tells the coordinator */
         sh_member_fail(self->member, message);
     if (self->lost && self->welcomed)
-        sh_member_legacy(self->member, &self->legacy);
+        sh_member_failover_state(self->member, &self->failover);
     else
         close_member(self);
     return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
 }
 
 /* Likewise, but follows redirections from devices that do not coordinate. */
-static sh_status connect_and_live(joining *self, const sh_door *door)
+static sh_status connect_and_live(joining *self, const sh_endpoint *endpoint)
 {
     sh_token token = self->token;
     sh_status status = SH_OK;
-    sh_door next = *door;
+    sh_endpoint next = *endpoint;
     for (uint32_t i = 0; i < MOVES_MAX && next.port != 0; i++) {
         snprintf(token.host, sizeof token.host, "%s", next.host);
         token.port = next.port;
@@ -313,26 +316,26 @@ static sh_status pause_for(joining *self, uint32_t delay_ms)
     return SH_OK;
 }
 
-static sh_door door_of(const sh_token *token)
+static sh_endpoint endpoint_of(const sh_token *token)
 {
-    sh_door door = {.port = token->port};
-    snprintf(door.host, sizeof door.host, "%s", token->host);
-    return door;
+    sh_endpoint endpoint = {.port = token->port};
+    snprintf(endpoint.host, sizeof endpoint.host, "%s", token->host);
+    return endpoint;
 }
 
 /* Tries until a device answers or the user's waiting time is over. */
 static sh_status wait_and_live(joining *self)
 {
-    sh_retries retries;
+    sh_backoff backoff;
     uint32_t delay_ms;
     char text[SH_MESSAGE_BYTES];
     bool said = false;
-    const sh_door door = door_of(&self->token);
-    sh_retries_start(&retries, sh_clock_now_ns(sh_clock_system()), self->options->wait_s);
+    const sh_endpoint endpoint = endpoint_of(&self->token);
+    sh_backoff_start(&backoff, sh_clock_now_ns(sh_clock_system()), self->options->wait_s);
     for (;;) {
-        const sh_status status = connect_and_live(self, &door);
+        const sh_status status = connect_and_live(self, &endpoint);
         if (status != SH_NETWORK || !self->lost || self->known ||
-            !sh_retries_next(&delay_ms, &retries, sh_clock_now_ns(sh_clock_system())))
+            !sh_backoff_next(&delay_ms, &backoff, sh_clock_now_ns(sh_clock_system())))
             return status;
         sh_log(SH_LOG_INFO, "join.waits", "delay_ms=%u reason=\"%s\"", delay_ms, sh_message());
         snprintf(text, sizeof text, "waiting for a coordinator at %s, port %u; stop with Ctrl-C",
@@ -353,48 +356,50 @@ static uint64_t now_ms(void)
     return sh_clock_now_ns(sh_clock_system()) / 1000000;
 }
 
-/* This device's index among the heirs; their number if it is not an heir or cannot lead. */
+/* This device's index among the successors; their number if it is not a successor or cannot lead.
+ */
 static uint32_t own_place(const joining *self)
 {
-    const sh_legacy *legacy = &self->legacy;
-    for (uint32_t i = 0; i < legacy->heir_count; i++)
-        if (legacy->heirs[i].device == legacy->device)
-            return may_lead(self) && legacy->chain.count > 0 && self->whole ? i
-                                                                            : legacy->heir_count;
-    return legacy->heir_count;
+    const sh_failover_state *failover = &self->failover;
+    for (uint32_t i = 0; i < failover->successor_count; i++)
+        if (failover->successors[i].device == failover->device)
+            return may_lead(self) && failover->chain.count > 0 && self->whole
+                       ? i
+                       : failover->successor_count;
+    return failover->successor_count;
 }
 
-/* Asks all and decides. *door: the device to follow. */
-static sh_succession_choice choose(const joining *self, uint64_t lost_ms, sh_door *door)
+/* Asks all and decides. *endpoint: the device to follow. */
+static sh_succession_choice choose(const joining *self, uint64_t lost_ms, sh_endpoint *endpoint)
 {
-    const sh_legacy *legacy = &self->legacy;
+    const sh_failover_state *failover = &self->failover;
     sh_strategy strategy;
-    sh_inquiry_answers answers;
-    sh_door doors[SH_INQUIRY_DOORS_MAX];
+    sh_discovery_answers answers;
+    sh_endpoint endpoints[SH_DISCOVERY_ENDPOINTS_MAX];
     uint32_t whom;
     sh_succession state = {
-        .term = legacy->term,
-        .heirs = legacy->heir_count,
+        .term = failover->term,
+        .successors = failover->successor_count,
         .own = own_place(self),
-        .devices = legacy->devices,
+        .devices = failover->devices,
         .lost_ms = lost_ms,
     };
-    state.majority = self->bench != NULL &&
-                     sh_strategy_parse(&strategy, self->bench->job.strategy) == SH_OK &&
+    state.majority = self->session != NULL &&
+                     sh_strategy_parse(&strategy, self->session->job.strategy) == SH_OK &&
                      strategy.row->apart;
-    memcpy(doors, legacy->heirs, legacy->heir_count * sizeof *doors);
-    doors[legacy->heir_count] = door_of(&legacy->token);
-    for (uint32_t i = 0; i < legacy->heir_count; i++)
-        if (doors[i].device == legacy->device)
-            doors[i].port = 0; /* not itself */
-    sh_inquiry_ask(&answers, &(sh_inquiry_options){.loop = self->loop,
-                                                   .token = &self->token,
-                                                   .doors = doors,
-                                                   .count = legacy->heir_count + 1});
+    memcpy(endpoints, failover->successors, failover->successor_count * sizeof *endpoints);
+    endpoints[failover->successor_count] = endpoint_of(&failover->token);
+    for (uint32_t i = 0; i < failover->successor_count; i++)
+        if (endpoints[i].device == failover->device)
+            endpoints[i].port = 0; /* not itself */
+    sh_discovery_ask(&answers, &(sh_discovery_options){.loop = self->loop,
+                                                       .token = &self->token,
+                                                       .endpoints = endpoints,
+                                                       .count = failover->successor_count + 1});
     const sh_succession_choice choice =
         sh_succession_choose(&whom, &state, answers.words, now_ms());
     if (choice == SH_SUCCESSION_FOLLOW)
-        *door = doors[whom];
+        *endpoint = endpoints[whom];
     return choice;
 }
 
@@ -405,18 +410,18 @@ static sh_status lead(joining *self, bool handed_over)
     sh_join_result *result = &self->result;
     char text[SH_MESSAGE_BYTES], message[SH_MESSAGE_BYTES];
     close_member(self);
-    sh_vigil_stop(self->vigil); /* a training has its own */
-    self->vigil = NULL;
+    sh_hang_guard_stop(self->guard); /* a training has its own */
+    self->guard = NULL;
     snprintf(text, sizeof text,
              "the coordinator %s: this device replaces it from step %llu. Earlier checkpoints and "
              "figures stay on %s",
              handed_over ? "hands over" : "is lost",
-             (unsigned long long)self->bench->replica->steps,
+             (unsigned long long)self->session->replica->steps,
              handed_over ? "the other device" : "the lost one");
     sh_joining_observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
     const sh_status status = sh_lead(&summary, &self->moved, &self->whole,
-                                     &(sh_lead_options){.legacy = &self->legacy,
-                                                        .bench = self->bench,
+                                     &(sh_lead_options){.failover = &self->failover,
+                                                        .session = self->session,
                                                         .name = self->name,
                                                         .device = self->options,
                                                         .at_end = save,
@@ -440,19 +445,21 @@ static sh_status lead(joining *self, bool handed_over)
         memcpy(result->weights_hash, summary.weights_hash, sizeof result->weights_hash);
     }
     sh_summary_release(&summary);
-    SH_TRY(start_vigil(self));
+    SH_TRY(start_hang_guard(self));
     return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
 }
 
-/* Follows the device at a door, or leads, until that ends. *tried: this device took part again. */
-static sh_status go_on(joining *self, sh_succession_choice choice, const sh_door *door, bool *tried)
+/* Follows the device at an endpoint, or leads, until that ends. *tried: this device took part
+ * again. */
+static sh_status go_on(joining *self, sh_succession_choice choice, const sh_endpoint *endpoint,
+                       bool *tried)
 {
     self->started = false;
     if (choice == SH_SUCCESSION_LEAD) {
         *tried = true;
-        return lead(self, door->device != 0);
+        return lead(self, endpoint->device != 0);
     }
-    const sh_status status = connect_and_live(self, door);
+    const sh_status status = connect_and_live(self, endpoint);
     *tried = self->started || (self->welcomed && self->lost);
     return status;
 }
@@ -465,24 +472,25 @@ static sh_status come_back(joining *self, const char *reason, bool *tried)
     sh_status status = SH_PEER_LOST;
     *tried = false;
     while (!*tried && now_ms() - lost_ms < patience_ms) {
-        sh_door door = door_of(&self->legacy.token);
+        sh_endpoint endpoint = endpoint_of(&self->failover.token);
         sh_succession_choice choice = SH_SUCCESSION_FOLLOW;
         uint32_t delay_ms = ASK_AGAIN_MS;
         if (self->moved.port != 0) {
-            const bool own = self->moved.device != 0 && self->moved.device == self->legacy.device &&
-                             own_place(self) < self->legacy.heir_count;
+            const bool own = self->moved.device != 0 &&
+                             self->moved.device == self->failover.device &&
+                             own_place(self) < self->failover.successor_count;
             choice = own ? SH_SUCCESSION_LEAD : choice;
-            door = self->moved;
-            snprintf(self->legacy.token.host, sizeof door.host, "%s", door.host);
-            self->legacy.token.port = door.port;
+            endpoint = self->moved;
+            snprintf(self->failover.token.host, sizeof endpoint.host, "%s", endpoint.host);
+            self->failover.token.port = endpoint.port;
             self->moved.port = 0;
-        } else if (self->legacy.heir_count > 0) {
-            choice = choose(self, lost_ms, &door);
+        } else if (self->failover.successor_count > 0) {
+            choice = choose(self, lost_ms, &endpoint);
         } else {
             delay_ms = RETRY_MS;
         }
         if (choice != SH_SUCCESSION_ASK) {
-            status = go_on(self, choice, &door, tried);
+            status = go_on(self, choice, &endpoint, tried);
             if (*tried || status == SH_OK || status == SH_REFUSED || status == SH_STOPPED)
                 return status;
         }
@@ -516,7 +524,7 @@ static sh_status begin(joining *self)
     SH_TRY(sh_key_make(self->key));
     SH_TRY(sh_mailbox_new(&self->mailbox));
     SH_TRY(sh_loop_start(&self->loop));
-    return start_vigil(self);
+    return start_hang_guard(self);
 }
 
 static sh_status finish(joining *self, sh_status status, sh_join_result *result)
@@ -525,16 +533,16 @@ static sh_status finish(joining *self, sh_status status, sh_join_result *result)
     status = status != SH_OK && self->late ? conclude_without(self) : status;
     if (result != NULL) {
         *result = self->result.took_part ? self->result : (sh_join_result){0};
-        result->stood_by = self->rests;
+        result->stood_by = self->on_standby;
     }
     snprintf(message, sizeof message, "%s", sh_message());
     close_member(self);
     sh_key_wipe(self->key, sizeof self->key);
-    sh_key_wipe(&self->legacy, sizeof self->legacy);
+    sh_key_wipe(&self->failover, sizeof self->failover);
     sh_token_wipe(&self->token);
-    sh_joining_close_bench(self);
+    sh_joining_close_session(self);
     sh_loop_stop(self->loop);
-    sh_vigil_stop(self->vigil);
+    sh_hang_guard_stop(self->guard);
     sh_mailbox_free(self->mailbox);
     return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
 }
@@ -561,15 +569,15 @@ sh_status sh_follow(sh_join_result *result, const sh_follow_options *options)
 {
     joining self = {.options = options->device,
                     .token = *options->token,
-                    .legacy = {.token = *options->token, .own = {.port = options->token->port}},
-                    .bench = options->bench,
+                    .failover = {.token = *options->token, .own = {.port = options->token->port}},
+                    .session = options->session,
                     .whole = options->whole,
-                    .moved = options->door,
+                    .moved = options->endpoint,
                     .known = true,
                     .lost = true,
                     .result = no_result};
     snprintf(self.name, sizeof self.name, "%s", options->name);
-    sh_status status = sh_trainer_first_grain(self.bench->trainer, self.first_grain);
+    sh_status status = sh_trainer_first_grain(self.session->trainer, self.first_grain);
     if (status == SH_OK)
         status = begin(&self);
     if (status == SH_OK)

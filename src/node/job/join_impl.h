@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by the files of a joining device. join.c has its course; join_prepare.c fetches data and
- * network and compiles, and calls nothing of join.c.
+ * Shared by the files of a joining device. join.c has its main part; join_prepare.c fetches data
+ * and network and compiles, and calls nothing of join.c.
  *
  *     SH_TRY(sh_joining_expect(self, SH_MAIL_WELCOME, &mail));
  *     SH_TRY(sh_joining_prepare(self, mail.data));
@@ -11,8 +11,8 @@
 #ifndef SHOAL_NODE_JOB_JOIN_IMPL_H
 #define SHOAL_NODE_JOB_JOIN_IMPL_H
 
+#include "node/job/hang_guard.h"
 #include "node/job/progress_events.h"
-#include "node/job/vigil.h"
 #include "node/member/member.h"
 #include "shoal/join.h"
 
@@ -24,22 +24,22 @@ typedef struct joining {
     sh_token token;
     sh_mailbox *mailbox;
     sh_loop *loop;
-    sh_member *member;     /* remains after the connection, to answer inquiries */
-    sh_legacy legacy;      /* of the last lost coordinator */
-    sh_door moved;         /* the coordinator's address; port 0: unknown */
-    bool whole;            /* the replica is whole, while not taking part */
-    sh_network *network;   /* of an imported model, else NULL; kept like the bench */
-    sh_workbench *bench;   /* kept when the coordinator is lost */
-    sh_delivery *delivery; /* of the bench's data; NULL: the data are local */
+    sh_member *member;          /* remains after the connection, to answer inquiries */
+    sh_failover_state failover; /* of the last lost coordinator */
+    sh_endpoint moved;          /* the coordinator's address; port 0: unknown */
+    bool whole;                 /* the replica is whole, while not taking part */
+    sh_network *network;        /* of an imported model, else NULL; kept like the session */
+    sh_session *session;        /* kept when the coordinator is lost */
+    sh_delivery *delivery;      /* of the session's data; NULL: the data are local */
     char first_grain[SH_DIGEST_TEXT];
     bool said_leave, started;
-    bool known;    /* it was welcomed: the job exists */
-    bool welcomed; /* in the current or last connection */
-    bool over;     /* the coordinator said so, or the connection ended */
-    bool lost;     /* the connection ended, or another device coordinates */
-    bool rests;    /* it is on standby */
-    bool late;     /* the job completed before this device could take part */
-    sh_vigil *vigil;
+    bool known;      /* it was welcomed: the job exists */
+    bool welcomed;   /* in the current or last connection */
+    bool over;       /* the coordinator said so, or the connection ended */
+    bool lost;       /* the connection ended, or another device coordinates */
+    bool on_standby; /* it is on standby */
+    bool late;       /* the job completed before this device could take part */
+    sh_hang_guard *guard;
     sh_progress_pace pace;
     double seen_rate; /* samples per second, recently */
     sh_join_result result;
@@ -63,6 +63,6 @@ sh_status sh_joining_expect(joining *self, sh_mail_kind kind, sh_mail *mail) SHO
 sh_status sh_joining_prepare(joining *self, const sh_welcome *welcome) SHOAL_CHECKED;
 
 /* NULL is allowed. */
-void sh_joining_close_bench(joining *self);
+void sh_joining_close_session(joining *self);
 
 #endif

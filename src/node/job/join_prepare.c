@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "node/delivery/network_call.h"
-#include "onnx/model_shelf.h"
+#include "onnx/model_cache.h"
 #include "train/job_options.h"
 #include "train/lane_list.h"
 
@@ -29,7 +29,7 @@ sh_status sh_joining_ended(joining *self, const sh_mail *mail)
     self->over = true;
     self->lost = mail->kind != SH_MAIL_END;
     if (mail->kind == SH_MAIL_MOVED && mail->data != NULL) {
-        self->moved = *(const sh_door *)mail->data;
+        self->moved = *(const sh_endpoint *)mail->data;
         free(mail->data);
     }
     return mail->status == SH_OK ? SH_OK : sh_fail(mail->status, "%s", mail->text);
@@ -76,14 +76,14 @@ static sh_status open_network(joining *self, const sh_welcome *welcome)
 {
     char text[SH_MESSAGE_BYTES];
     if (!sh_model_spec_is(welcome->job.model, NULL) ||
-        sh_model_shelf_get(&self->network, welcome->job.model) == SH_OK)
+        sh_model_cache_get(&self->network, welcome->job.model) == SH_OK)
         return SH_OK;
     SH_TRY(sh_fail_in(fetch_network(self, welcome), "the job's network %s could not be fetched",
                       welcome->job.model));
     snprintf(text, sizeof text, "fetched the job's network, %s (%zu bytes)", self->network->spec,
              self->network->count);
     sh_joining_observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
-    if (sh_model_shelf_put(self->network) != SH_OK) /* fetched again next time */
+    if (sh_model_cache_put(self->network) != SH_OK) /* fetched again next time */
         sh_log(SH_LOG_WARN, "network.uncached", "reason=\"%s\"", sh_message());
     return SH_OK;
 }
@@ -99,16 +99,16 @@ static sh_status fetch_data(joining *self, const sh_welcome *welcome)
                                                     .limit_bytes = self->options->cache}));
     SH_TRY(sh_joining_expect(self, SH_MAIL_DATA, &mail));
     SH_TRY(sh_delivery_open(&dataset, self->delivery, welcome->fingerprint));
-    SH_TRY(sh_workbench_open(&self->bench, &welcome->job,
-                             &(sh_workbench_data){.network = self->network, .dataset = dataset}));
+    SH_TRY(sh_session_open(&self->session, &welcome->job,
+                           &(sh_session_data){.network = self->network, .dataset = dataset}));
     return sh_delivery_begin(self->delivery);
 }
 
 static sh_status open_data(joining *self, const sh_welcome *welcome)
 {
-    const sh_status opened = sh_workbench_open(
-        &self->bench, &welcome->job,
-        &(sh_workbench_data){.network = self->network, .spec = self->options->data});
+    const sh_status opened =
+        sh_session_open(&self->session, &welcome->job,
+                        &(sh_session_data){.network = self->network, .spec = self->options->data});
     /* Not here, or this build cannot read it. */
     if ((opened == SH_NOT_FOUND || opened == SH_UNSUPPORTED) && self->options->data == NULL)
         return sh_fail_in(fetch_data(self, welcome),
@@ -118,7 +118,7 @@ static sh_status open_data(joining *self, const sh_welcome *welcome)
         return sh_fail(opened, "%s; without --data they are fetched from the other devices",
                        sh_message());
     SH_TRY(opened);
-    if (strcmp(sh_pipeline_about(self->bench->pipeline)->fingerprint, welcome->fingerprint) == 0)
+    if (strcmp(sh_pipeline_about(self->session->pipeline)->fingerprint, welcome->fingerprint) == 0)
         return SH_OK;
     return sh_fail(SH_MISMATCH,
                    "%s differs from the job's data: copy the same files, or name their folder with "
@@ -139,57 +139,58 @@ static void on_times(void *context, const sh_step_times *times)
         sh_member_step(self->member, times);
 }
 
-void sh_joining_close_bench(joining *self)
+void sh_joining_close_session(joining *self)
 {
-    sh_vigil_watch(self->vigil, NULL);
+    sh_hang_guard_watch_lanes(self->guard, NULL);
     sh_delivery_stop(self->delivery);
-    sh_workbench_close(self->bench);
+    sh_session_close(self->session);
     sh_delivery_free(self->delivery);
     sh_network_unref(self->network);
     self->network = NULL;
-    self->bench = NULL;
+    self->session = NULL;
     self->delivery = NULL;
     self->whole = false;
 }
 
-static void hear_bench(joining *self)
+static void set_session_callbacks(joining *self)
 {
-    sh_workbench *bench = self->bench;
-    bench->on_passed = on_passed;
-    bench->on_times = on_times;
-    bench->on_answers = NULL;
-    bench->context = self;
-    if (bench->trainer != NULL)
-        sh_workbench_hear(bench);
+    sh_session *session = self->session;
+    session->on_passed = on_passed;
+    session->on_times = on_times;
+    session->on_answers = NULL;
+    session->context = self;
+    if (session->trainer != NULL)
+        sh_session_set_callbacks(session);
 }
 
 sh_status sh_joining_prepare(joining *self, const sh_welcome *welcome)
 {
-    if (self->bench != NULL && (self->delivery == NULL || sh_delivery_is_whole(self->delivery)) &&
-        sh_job_same(&self->bench->job, &welcome->job)) {
-        hear_bench(self);
+    if (self->session != NULL && (self->delivery == NULL || sh_delivery_is_whole(self->delivery)) &&
+        sh_job_same(&self->session->job, &welcome->job)) {
+        set_session_callbacks(self);
         return SH_OK;
     }
-    sh_joining_close_bench(self);
+    sh_joining_close_session(self);
     SH_TRY(open_network(self, welcome));
     SH_TRY(open_data(self, welcome));
-    SH_TRY(sh_flip_arm(&self->bench->flip, self->name));
-    self->bench->shared = true;
-    hear_bench(self);
+    SH_TRY(sh_bit_flip_arm(&self->session->flip, self->name));
+    self->session->shared = true;
+    set_session_callbacks(self);
     sh_lane_list lanes;
     SH_TRY(sh_lane_list_parse(&lanes, self->options->lanes));
-    self->bench->gpus = lanes.gpus;
-    self->bench->gpu_count = lanes.gpu_count;
-    SH_TRY(sh_workbench_start(self->bench, lanes.cores, self->options->memory));
+    self->session->gpus = lanes.gpus;
+    self->session->gpu_count = lanes.gpu_count;
+    SH_TRY(sh_session_start(self->session, lanes.cores, self->options->memory));
     if (self->options->memory != 0) {
         char text[SH_FOOTPRINT_TEXT];
-        sh_footprint_print(text, sh_trainer_footprint(self->bench->trainer), self->options->memory);
+        sh_footprint_print(text, sh_trainer_footprint(self->session->trainer),
+                           self->options->memory);
         sh_joining_observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
     }
     /* Shows this device's progress to the coordinator. */
     sh_agent *agent = sh_member_agent(self->member);
-    sh_agent_watch(agent, self->bench);
-    const sh_status status = sh_trainer_first_grain(self->bench->trainer, self->first_grain);
+    sh_agent_watch(agent, self->session);
+    const sh_status status = sh_trainer_first_grain(self->session->trainer, self->first_grain);
     sh_agent_watch(agent, NULL);
     return status;
 }

@@ -13,17 +13,17 @@
 #ifndef SHOAL_NODE_JOB_LEAD_H
 #define SHOAL_NODE_JOB_LEAD_H
 
-#include "node/member/legacy.h"
+#include "node/member/failover_state.h"
 #include "shoal/join.h"
-#include "train/workbench.h"
+#include "train/session.h"
 
 /* All pointers are borrowed for the call. */
 typedef struct sh_lead_options {
-    const sh_legacy *legacy;
-    sh_workbench *bench;           /* started; its replica is whole */
+    const sh_failover_state *failover;
+    sh_session *session;           /* started; its replica is whole */
     const char *name;              /* of this device */
     const sh_join_options *device; /* its run, lanes, memory, stop, observer */
-    /* Called when the job is complete and the bench has the last weights. The call returns its
+    /* Called when the job is complete and the session has the last weights. The call returns its
      * failure. */
     sh_status (*at_end)(void *context);
     void *context;
@@ -31,19 +31,19 @@ typedef struct sh_lead_options {
 
 /*
  * Continues a job to its end as the coordinator's successor, in its own run folder. If another
- * device succeeds this one: *moved has a port, the status is SH_ABORTED, the bench is in the state
- * after its last step, and *whole says whether its replica is usable. Else as sh_train.
+ * device succeeds this one: *moved has a port, the status is SH_ABORTED, the session is in the
+ * state after its last step, and *whole says whether its replica is usable. Else as sh_train.
  */
-sh_status sh_lead(sh_summary *summary, sh_door *moved, bool *whole,
+sh_status sh_lead(sh_summary *summary, sh_endpoint *moved, bool *whole,
                   const sh_lead_options *options) SHOAL_CHECKED;
 
 typedef struct sh_follow_options {
     const sh_join_options *device; /* its token may be NULL: `token` counts */
     const char *name;
     const sh_token *token;
-    sh_workbench *bench; /* in the state after its last step; the call takes ownership */
-    bool whole;          /* its replica */
-    sh_door door;        /* of the leader */
+    sh_session *session;  /* in the state after its last step; the call takes ownership */
+    bool whole;           /* its replica */
+    sh_endpoint endpoint; /* of the leader */
 } sh_follow_options;
 
 /* Continues as a follower of a job that this device led. Else as sh_join. */

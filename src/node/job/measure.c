@@ -13,9 +13,9 @@ struct sh_measure {
     uint32_t worst;
 };
 
-sh_status sh_measure_new(sh_measure **measure, const sh_workbench *bench, uint32_t worst)
+sh_status sh_measure_new(sh_measure **measure, const sh_session *session, uint32_t worst)
 {
-    const sh_dataset_info *info = sh_pipeline_about(bench->pipeline);
+    const sh_dataset_info *info = sh_pipeline_about(session->pipeline);
     const sh_metrics_options wanted = {.target = info->target,
                                        .outputs = info->outputs,
                                        .samples = info->count[SH_SPLIT_VALIDATION],
@@ -58,13 +58,13 @@ void sh_measure_add(sh_measure *measure, const sh_answers *answers)
 }
 
 static sh_status write_figures(sh_measured *found, const sh_measure *measure,
-                               const sh_workbench *bench)
+                               const sh_session *session)
 {
     json_t *json;
     const sh_assessment assessment = {
         .metrics = measure->metrics,
-        .info = sh_pipeline_about(bench->pipeline),
-        .description = sh_dataset_description(sh_pipeline_dataset(bench->pipeline)),
+        .info = sh_pipeline_about(session->pipeline),
+        .description = sh_dataset_description(sh_pipeline_dataset(session->pipeline)),
         .split = SH_SPLIT_VALIDATION,
         .loss = found->figures.loss,
     };
@@ -77,18 +77,18 @@ static sh_status write_figures(sh_measured *found, const sh_measure *measure,
         return SH_OK;
     SH_TRY(sh_assessment_worst(&found->worst, &assessment));
     return sh_worst_pictures_text(&found->pictures, &assessment,
-                                  sh_pipeline_dataset(bench->pipeline));
+                                  sh_pipeline_dataset(session->pipeline));
 }
 
-sh_status sh_measure_run(sh_measure *measure, sh_workbench *bench, sh_measured *found)
+sh_status sh_measure_run(sh_measure *measure, sh_session *session, sh_measured *found)
 {
     sh_sum_totals totals;
     sh_measured fresh = {0};
     const sh_part part = {.share = {0, 1}, .of = 1, .engine = sh_engine_solo()};
-    SH_TRY(sh_trainer_evaluate(bench->trainer, &part, &totals));
+    SH_TRY(sh_trainer_evaluate(session->trainer, &part, &totals));
     fresh.samples = totals.samples;
-    fresh.figures = sh_figures_of(&bench->scale, totals.loss, totals.score, totals.samples);
-    const sh_status status = write_figures(&fresh, measure, bench);
+    fresh.figures = sh_figures_of(&session->scale, totals.loss, totals.score, totals.samples);
+    const sh_status status = write_figures(&fresh, measure, session);
     if (status == SH_OK)
         *found = fresh;
     else

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Measures the weights of a workbench on the validation samples, in one pass on this device.
+ * Measures the weights of a session on the validation samples, in one pass on this device.
  * Figures depend only on weights and samples, to the bit.
  *
- *     bench->on_answers = collect; // calls sh_measure_add; before the bench starts
- *     SH_TRY(sh_measure_new(&measure, bench, 100));
- *     SH_TRY(sh_measure_run(measure, bench, &found));
+ *     session->on_answers = collect; // calls sh_measure_add; before the session starts
+ *     SH_TRY(sh_measure_new(&measure, session, 100));
+ *     SH_TRY(sh_measure_run(measure, session, &found));
  *     puts(found.metrics);
  *     sh_measured_release(&found);
  *     sh_measure_free(measure);
@@ -15,7 +15,7 @@
 #ifndef SHOAL_NODE_MEASURE_H
 #define SHOAL_NODE_MEASURE_H
 
-#include "train/workbench.h"
+#include "train/session.h"
 
 typedef struct sh_measure sh_measure;
 
@@ -28,16 +28,16 @@ typedef struct sh_measured {
 } sh_measured;
 
 /* `*measure` is owned. `worst`: number of samples with the largest losses to keep. SH_NO_MEMORY. */
-sh_status sh_measure_new(sh_measure **measure, const sh_workbench *bench,
+sh_status sh_measure_new(sh_measure **measure, const sh_session *session,
                          uint32_t worst) SHOAL_CHECKED;
 void sh_measure_free(sh_measure *measure); /* NULL is allowed */
 
 /* Adds the answers to samples. Any lane. Accepts a NULL measure. */
 void sh_measure_add(sh_measure *measure, const sh_answers *answers);
 
-/* Makes the pass, once per measure. The bench has started, and its lanes call sh_measure_add. The
+/* Makes the pass, once per measure. The session has started, and its lanes call sh_measure_add. The
  * replica counts the pass as a validation. Fails as sh_trainer_evaluate. */
-sh_status sh_measure_run(sh_measure *measure, sh_workbench *bench,
+sh_status sh_measure_run(sh_measure *measure, sh_session *session,
                          sh_measured *found) SHOAL_CHECKED;
 void sh_measured_release(sh_measured *found);
 

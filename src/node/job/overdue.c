@@ -19,14 +19,14 @@ uint64_t sh_overdue_limit_ns(const sh_overdue *overdue, sh_occupation occupation
     return most_ns > 0 && limit_ns > most_ns ? most_ns : limit_ns;
 }
 
-bool sh_overdue_look(sh_overdue *overdue, uint64_t now_ns, sh_signs signs, bool asked)
+bool sh_overdue_look(sh_overdue *overdue, uint64_t now_ns, sh_liveness liveness, bool asked)
 {
     uint64_t passed_ns = overdue->begun ? now_ns - overdue->looked_ns : 0;
     if (passed_ns > overdue->look_ns)
         passed_ns = overdue->look_ns;
-    const sh_signs before = overdue->seen;
-    const bool moved = !overdue->begun || before.occupation != signs.occupation ||
-                       before.progress != signs.progress;
+    const sh_liveness before = overdue->seen;
+    const bool moved = !overdue->begun || before.occupation != liveness.occupation ||
+                       before.progress != liveness.progress;
     overdue->still_ns += passed_ns;
     overdue->asked_ns += overdue->asked ? passed_ns : 0;
     if (moved) {
@@ -37,10 +37,11 @@ bool sh_overdue_look(sh_overdue *overdue, uint64_t now_ns, sh_signs signs, bool 
     }
     overdue->begun = true;
     overdue->asked = overdue->asked || asked;
-    overdue->seen = signs;
+    overdue->seen = liveness;
     overdue->looked_ns = now_ns;
 
-    const uint64_t limit_ns = sh_overdue_limit_ns(overdue, signs.occupation);
-    const bool still = overdue->limits[signs.occupation].at_once || overdue->still_ns >= limit_ns;
+    const uint64_t limit_ns = sh_overdue_limit_ns(overdue, liveness.occupation);
+    const bool still =
+        overdue->limits[liveness.occupation].at_once || overdue->still_ns >= limit_ns;
     return overdue->asked && overdue->asked_ns >= limit_ns && still;
 }

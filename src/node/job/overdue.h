@@ -5,7 +5,7 @@
  *
  *     sh_overdue overdue = {.limits = sh_overdue_limits, .look_ns = 1000000000};
  *     ... every half second ...
- *     if (sh_overdue_look(&overdue, now_ns, (sh_signs){SH_OCCUPATION_STEPS, progress}, asked))
+ *     if (sh_overdue_look(&overdue, now_ns, (sh_liveness){SH_OCCUPATION_STEPS, progress}, asked))
  *         ... save what is possible, and end ...
  *
  * The process or the machine may be stopped, and the observer with it, so an interval between two
@@ -29,10 +29,10 @@ typedef enum sh_occupation {
 } sh_occupation;
 
 /* The step's thread is alive if one of these changes. */
-typedef struct sh_signs {
+typedef struct sh_liveness {
     sh_occupation occupation;
     uint64_t progress;
-} sh_signs;
+} sh_liveness;
 
 typedef struct sh_overdue_limit {
     uint32_t least_ms;
@@ -50,7 +50,7 @@ typedef struct sh_overdue {
     uint64_t look_ns;
 
     bool begun, asked;
-    sh_signs seen;
+    sh_liveness seen;
     uint64_t looked_ns;
     uint64_t still_ns;                        /* since the last change */
     uint64_t asked_ns;                        /* since the request */
@@ -58,7 +58,7 @@ typedef struct sh_overdue {
 } sh_overdue;
 
 /* `now_ns` never decreases; `asked`: a stop was requested. True: overdue. */
-bool sh_overdue_look(sh_overdue *overdue, uint64_t now_ns, sh_signs signs, bool asked);
+bool sh_overdue_look(sh_overdue *overdue, uint64_t now_ns, sh_liveness liveness, bool asked);
 
 /* The longest allowed time without progress in this occupation so far. */
 uint64_t sh_overdue_limit_ns(const sh_overdue *overdue, sh_occupation occupation);

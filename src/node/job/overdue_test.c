@@ -9,7 +9,7 @@
 /* A device that is checked every half second of a simulated clock. */
 typedef struct watched {
     sh_overdue overdue;
-    sh_signs signs;
+    sh_liveness liveness;
     uint64_t now_ms;
     bool asked;
 } watched;
@@ -18,7 +18,7 @@ static watched begin(sh_occupation occupation)
 {
     return (watched){
         .overdue = {.limits = sh_overdue_limits, .look_ns = 2 * LOOK_MS * MS},
-        .signs = {occupation, 7},
+        .liveness = {occupation, 7},
         .now_ms = 123456,
     };
 }
@@ -26,7 +26,7 @@ static watched begin(sh_occupation occupation)
 static bool look(watched *w)
 {
     w->now_ms += LOOK_MS;
-    return sh_overdue_look(&w->overdue, w->now_ms * MS, w->signs, w->asked);
+    return sh_overdue_look(&w->overdue, w->now_ms * MS, w->liveness, w->asked);
 }
 
 /* Looks for `for_ms`, with progress every `every_ms` (0: none). Never overdue. */
@@ -34,7 +34,7 @@ static void pass(watched *w, uint64_t for_ms, uint64_t every_ms)
 {
     for (uint64_t at = LOOK_MS; at <= for_ms; at += LOOK_MS) {
         if (every_ms > 0 && at % every_ms == 0)
-            w->signs.progress++;
+            w->liveness.progress++;
         assert_false(look(w));
     }
 }
@@ -102,7 +102,7 @@ static void another_doing_is_a_sign(void **state)
     watched w = begin(SH_OCCUPATION_WAIT);
     w.asked = true;
     pass(&w, 19000, 0);
-    w.signs.occupation = SH_OCCUPATION_STEPS;
+    w.liveness.occupation = SH_OCCUPATION_STEPS;
     assert_false(look(&w));
     assert_int_equal(time_to_overdue(&w), 5000);
     assert_int_equal(w.overdue.longest_ns[SH_OCCUPATION_WAIT], 19000 * MS);
@@ -117,7 +117,7 @@ static void the_start_is_broken_off(void **state)
     pass(&w, 100000, 500);
     w.asked = true;
     pass(&w, 20000, 500);
-    w.signs.progress++;
+    w.liveness.progress++;
     assert_true(look(&w));
 }
 

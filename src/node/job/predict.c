@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples of new files are processed like the training's: they become the data set of a workbench,
+ * Samples of new files are processed like the training's: they become the data set of a session,
  * so a pipeline resizes and normalises them and the model's evaluation graph computes them, with
  * the code of `shoal eval`.
  *
@@ -39,7 +39,7 @@ struct sh_predictor {
     sh_network *network;   /* of a run's imported model; else NULL */
     sh_trained *trained;
     sh_file_samples *files;
-    sh_workbench *bench;
+    sh_session *session;
     sh_forward *forward;
     json_t *description; /* NULL: none */
     char number[SH_DESCRIPTION_NUMBER];
@@ -171,7 +171,7 @@ sh_status sh_predict_samples(sh_predictor *predictor, const float *samples, size
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static sh_status open_bench(sh_predictor *p, sh_job *job, sh_network *network)
+static sh_status open_session(sh_predictor *p, sh_job *job, sh_network *network)
 {
     sh_dataset *dataset;
     job->momentum = 0; /* saves its memory */
@@ -180,9 +180,9 @@ static sh_status open_bench(sh_predictor *p, sh_job *job, sh_network *network)
     SH_TRY(sh_fail_in(sh_file_samples_new(&p->files, p->trained, &options.read, p->slots), "%s",
                       p->used));
     SH_TRY(sh_file_samples_dataset(&dataset, p->files));
-    return sh_workbench_open(
-        &p->bench, job,
-        &(sh_workbench_data){.network = network, .dataset = dataset, .trained = p->trained});
+    return sh_session_open(
+        &p->session, job,
+        &(sh_session_data){.network = network, .dataset = dataset, .trained = p->trained});
 }
 
 static sh_status open_run(sh_predictor *p, const sh_predict_options *options)
@@ -204,8 +204,8 @@ static sh_status open_run(sh_predictor *p, const sh_predict_options *options)
             p->used));
     SH_TRY_DONE(sh_fail_in(sh_trained_parse(&p->trained, text), "%s", p->used));
     SH_TRY_DONE(sh_run_network_find(&p->network, job.model, sh_safetensors_path(file)));
-    SH_TRY_DONE(open_bench(p, &job, p->network));
-    SH_TRY_DONE(sh_pretrained_load(unused, p->bench->replica, file, SH_PRETRAINED_WHOLE));
+    SH_TRY_DONE(open_session(p, &job, p->network));
+    SH_TRY_DONE(sh_pretrained_load(unused, p->session->replica, file, SH_PRETRAINED_WHOLE));
 done:
     sh_safetensors_close(file);
     return status;
@@ -236,8 +236,8 @@ static sh_status open_file(sh_predictor *p, const sh_predict_options *options)
                        p->used);
     if (options->normalize != NULL)
         snprintf(job.normalize, sizeof job.normalize, "%s", options->normalize);
-    SH_TRY(open_bench(p, &job, p->model.network));
-    return sh_pretrained_load_onnx(p->bench->replica, p->model.file, SH_PRETRAINED_WHOLE);
+    SH_TRY(open_session(p, &job, p->model.network));
+    return sh_pretrained_load_onnx(p->session->replica, p->model.file, SH_PRETRAINED_WHOLE);
 }
 
 /* Reads the error in the run's folder, which belongs to its best weights. */
@@ -270,15 +270,15 @@ static sh_status make_room(sh_predictor *p)
 
 static void describe(sh_predictor *p, const sh_predict_options *options)
 {
-    const sh_dataset_info *info = sh_pipeline_about(p->bench->pipeline);
+    const sh_dataset_info *info = sh_pipeline_about(p->session->pipeline);
     const bool reconstructs = info->target == SH_TARGET_SAMPLE;
     p->target = info->target;
     p->description =
-        sh_description_read(sh_dataset_description(sh_pipeline_dataset(p->bench->pipeline)));
+        sh_description_read(sh_dataset_description(sh_pipeline_dataset(p->session->pipeline)));
     if (sh_folder_exists(options->run) && sh_run_is_open(options->run))
         snprintf(p->note, sizeof p->note, "the training still runs: its current weights are used");
     p->info = (sh_predictor_info){
-        .model = p->bench->job.model,
+        .model = p->session->job.model,
         .weights = p->used,
         .task = sh_target_name(info->target),
         .files = sh_file_samples_kind(p->files),
@@ -303,9 +303,9 @@ sh_status sh_predictor_open(sh_predictor **predictor, const sh_predict_options *
                                                  : open_run(fresh, options));
     describe(fresh, options);
     SH_TRY_DONE(make_room(fresh));
-    fresh->bench->on_answers = collect;
-    fresh->bench->context = fresh;
-    SH_TRY_DONE(sh_forward_new(&fresh->forward, fresh->bench, lanes, options->memory));
+    fresh->session->on_answers = collect;
+    fresh->session->context = fresh;
+    SH_TRY_DONE(sh_forward_new(&fresh->forward, fresh->session, lanes, options->memory));
     *predictor = fresh;
     fresh = NULL;
 done:
@@ -328,7 +328,7 @@ void sh_predictor_close(sh_predictor *predictor)
     if (predictor == NULL)
         return;
     sh_forward_free(predictor->forward);
-    sh_workbench_close(predictor->bench); /* and the files' data set */
+    sh_session_close(predictor->session); /* and the files' data set */
     sh_network_unref(predictor->network);
     sh_trained_file_close(&predictor->model);
     sh_file_samples_free(predictor->files);

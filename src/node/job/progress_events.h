@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Converts a course's reports to events, on the coordinator and on joined devices.
+ * Converts a training loop's reports to events, on the coordinator and on joined devices.
  *
  *     sh_progress_pace_start(&pace, now_ns);
  *     sh_event event = sh_progress_event(SH_EVENT_STEP, &report, &pace, now_ns);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each model is packed in memory, imported, and opened on its own workbench, to measure what the
+ * Each model is packed in memory, imported, and opened on its own session, to measure what the
  * file contains.
  */
 #include "node/job/quantisation.h"
@@ -19,12 +19,12 @@
 typedef struct bench_model {
     sh_onnx *file;
     sh_network *network;
-    sh_workbench *bench;
+    sh_session *session;
 } bench_model;
 
-static void close_bench(bench_model *b)
+static void close_session(bench_model *b)
 {
-    sh_workbench_close(b->bench);
+    sh_session_close(b->session);
     sh_network_unref(b->network);
     sh_onnx_close(b->file);
 }
@@ -42,8 +42,8 @@ static sh_status reopen(sh_onnx **file, const Sh__Onnx__ModelProto *model)
     return sh_onnx_open_owned(file, "model.onnx", bytes, count);
 }
 
-/* `*b` is owned, also on failure: release it with close_bench. */
-static sh_status open_bench(bench_model *b, const sh_job *from, const Sh__Onnx__ModelProto *model)
+/* `*b` is owned, also on failure: release it with close_session. */
+static sh_status open_session(bench_model *b, const sh_job *from, const Sh__Onnx__ModelProto *model)
 {
     sh_job job;
     sh_job_init(&job);
@@ -56,10 +56,9 @@ static sh_status open_bench(bench_model *b, const sh_job *from, const Sh__Onnx__
     SH_TRY(sh_network_of_model(&b->network, b->file, "model.onnx"));
     snprintf(job.model, sizeof job.model, "%s", b->network->spec);
     SH_TRY(sh_job_complete(&job));
-    SH_TRY(
-        sh_fail_in(sh_workbench_open(&b->bench, &job, &(sh_workbench_data){.network = b->network}),
-                   "--int8 needs the training's data"));
-    return sh_pretrained_load_onnx(b->bench->replica, b->file, SH_PRETRAINED_WHOLE);
+    SH_TRY(sh_fail_in(sh_session_open(&b->session, &job, &(sh_session_data){.network = b->network}),
+                      "--int8 needs the training's data"));
+    return sh_pretrained_load_onnx(b->session->replica, b->file, SH_PRETRAINED_WHOLE);
 }
 
 /* ---- calibration ----------------------------------------------------------------------------- */
@@ -88,7 +87,7 @@ static sh_status find_grids(sh_onnx_grids *grids, const sh_quantisation *asked,
     sh_status status = SH_OK;
     if (of == NULL || r.of == NULL)
         SH_TRY_DONE(sh_fail_memory(r.nodes * sizeof *r.of, "calibration"));
-    const sh_calibration calibration = {.bench = b->bench,
+    const sh_calibration calibration = {.session = b->session,
                                         .model = b->file,
                                         .samples = asked->samples,
                                         .take = take,
@@ -109,15 +108,15 @@ done:
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
-static sh_status measure(sh_model_figures *figures, uint64_t *samples, sh_workbench *bench)
+static sh_status measure(sh_model_figures *figures, uint64_t *samples, sh_session *session)
 {
     const sh_part part = {.share = {0, 1}, .of = 1, .engine = sh_engine_solo()};
     sh_sum_totals totals;
-    bench->evaluate_only = true;
-    SH_TRY(sh_workbench_start(bench, 0, 0));
-    SH_TRY(sh_trainer_evaluate(bench->trainer, &part, &totals));
+    session->evaluate_only = true;
+    SH_TRY(sh_session_start(session, 0, 0));
+    SH_TRY(sh_trainer_evaluate(session->trainer, &part, &totals));
     const sh_figures found =
-        sh_figures_of(&bench->scale, totals.loss, totals.score, totals.samples);
+        sh_figures_of(&session->scale, totals.loss, totals.score, totals.samples);
     *figures = (sh_model_figures){found.loss, found.accuracy, found.mae};
     *samples = totals.samples;
     return SH_OK;
@@ -131,20 +130,20 @@ sh_status sh_quantise(Sh__Onnx__ModelProto **made, sh_model_quantised *found,
     sh_model_quantised fresh = {0};
     sh_onnx_grids grids;
     sh_status status;
-    SH_TRY_DONE(open_bench(&real, asked->job, asked->plain));
+    SH_TRY_DONE(open_session(&real, asked->job, asked->plain));
     SH_TRY_DONE(find_grids(&grids, asked, &real, arena));
     SH_TRY_DONE(sh_onnx_quantise(&model, asked->file, &grids, SH_ONNX_QUANTISED, arena));
-    SH_TRY_DONE(measure(&fresh.before, &fresh.samples, real.bench));
+    SH_TRY_DONE(measure(&fresh.before, &fresh.samples, real.session));
     const size_t before = asked->file->graph->n_node - asked->plain->graph->n_node;
     const sh_onnx_grids inner = {.of = grids.of + before,
                                  .input = before > 0 ? grids.of[before - 1] : grids.input};
     SH_TRY_DONE(sh_onnx_quantise(&plain, asked->plain, &inner, SH_ONNX_SIMULATED, arena));
-    SH_TRY_DONE(open_bench(&simulated, asked->job, plain));
-    SH_TRY_DONE(measure(&fresh.after, &fresh.samples, simulated.bench));
+    SH_TRY_DONE(open_session(&simulated, asked->job, plain));
+    SH_TRY_DONE(measure(&fresh.after, &fresh.samples, simulated.session));
     *made = model;
     *found = fresh;
 done:
-    close_bench(&real);
-    close_bench(&simulated);
+    close_session(&real);
+    close_session(&simulated);
     return status;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The company of a device started by mpirun or srun: a fixed set of ranks without a coordinator,
- * which all do the same in the same order. Only rank 0 has the run's folder and reports. A rank
- * with a failure that the others do not see *parts*; when its process ends, the launcher ends the
- * others.
+ * The device group of a device started by mpirun or srun: a fixed set of ranks without a
+ * coordinator, which all do the same in the same order. Only rank 0 has the run's folder and
+ * reports. A rank with a failure that the others do not see *parts*; when its process ends, the
+ * launcher ends the others.
  *
  * Ranks also exchange texts through the engine, which can only add: each rank fills its own place
  * in a block, and the others are zero.
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "node/job/company.h"
+#include "node/job/device_group.h"
 #include "node/job/watchdog.h"
 #include "reduce/mpi.h"
 #include "shoal/launch.h"
@@ -34,10 +34,10 @@
 #define LINGER_MS 5000
 
 typedef struct sh_ranks {
-    sh_company company; /* first; its devices and rank are MPI's */
-    bool began;         /* the course has begun */
-    sh_status ended;    /* status of the course */
-    atomic_bool parted; /* this rank parted, or the others were lost */
+    sh_device_group group; /* first; its devices and rank are MPI's */
+    bool began;            /* the training loop has begun */
+    sh_status ended;       /* status of the training loop */
+    atomic_bool parted;    /* this rank parted, or the others were lost */
 } sh_ranks;
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -91,13 +91,13 @@ static sh_status check(const sh_train_options *options)
 static void part(sh_ranks *ranks, sh_status status, const char *reason)
 {
     atomic_store(&ranks->parted, true);
-    sh_engine_abort(ranks->company.engine, status, reason);
+    sh_engine_abort(ranks->group.engine, status, reason);
 }
 
 /* Collects `bytes` (a multiple of 8) of each rank in a new block, by rank. */
 static sh_status gather(sh_ranks *ranks, void **all, const void *mine, size_t bytes)
 {
-    sh_engine *engine = ranks->company.engine;
+    sh_engine *engine = ranks->group.engine;
     const uint32_t devices = engine->devices;
     const size_t total = bytes * devices;
     sh_status status;
@@ -105,7 +105,7 @@ static sh_status gather(sh_ranks *ranks, void **all, const void *mine, size_t by
     unsigned char *own = devices == 1 ? fresh : calloc(1, total);
     if (fresh == NULL || own == NULL)
         SH_TRY_DONE(sh_fail_memory(total, "the ranks' reports"));
-    memcpy(own + ranks->company.rank * bytes, mine, bytes);
+    memcpy(own + ranks->group.rank * bytes, mine, bytes);
     const sh_span span = {
         .own = own, .total = fresh, .count = total / sizeof(uint64_t), .word = SH_WORD_U64};
     status = sh_engine_begin(engine, &span, 1);
@@ -131,15 +131,15 @@ typedef struct verdict {
     char message[SH_MESSAGE_BYTES];
 } verdict;
 
-static sh_status unite(sh_company *company, sh_status status)
+static sh_status agree(sh_device_group *group, sh_status status)
 {
-    sh_ranks *ranks = (sh_ranks *)company;
+    sh_ranks *ranks = (sh_ranks *)group;
     verdict mine = {.status = (uint64_t)status}, *all;
     if (status != SH_OK)
         snprintf(mine.message, sizeof mine.message, "%s", sh_message());
     SH_TRY(gather(ranks, (void **)&all, &mine, sizeof mine));
     sh_status united = SH_OK;
-    for (uint32_t r = 0; r < ranks->company.engine->devices && united == SH_OK; r++) {
+    for (uint32_t r = 0; r < ranks->group.engine->devices && united == SH_OK; r++) {
         if (all[r].status == SH_OK)
             continue;
         united = sh_fail((sh_status)all[r].status, "%.*s", SH_MESSAGE_BYTES - 1, all[r].message);
@@ -187,15 +187,15 @@ static sh_status hash_job(char hex[SH_DIGEST_TEXT], const sh_job *job)
     return status == SH_OK ? sh_digest_finish(digest, hex) : status;
 }
 
-static sh_status identify(identity *own, const sh_workbench *bench)
+static sh_status identify(identity *own, const sh_session *session)
 {
-    const sh_position position = sh_replica_position(bench->replica);
+    const sh_position position = sh_replica_position(session->replica);
     char hash[SH_DIGEST_TEXT];
     snprintf(own->aspects[PROGRAM], sizeof own->aspects[PROGRAM], "%s", SHOAL_VERSION);
-    SH_TRY(hash_job(own->aspects[JOB], &bench->job));
-    memcpy(own->aspects[DATA], sh_pipeline_about(bench->pipeline)->fingerprint, SH_DIGEST_TEXT);
-    SH_TRY(sh_trainer_first_grain(bench->trainer, own->aspects[FIRST_GRAIN]));
-    SH_TRY(sh_replica_hash(bench->replica, hash));
+    SH_TRY(hash_job(own->aspects[JOB], &session->job));
+    memcpy(own->aspects[DATA], sh_pipeline_about(session->pipeline)->fingerprint, SH_DIGEST_TEXT);
+    SH_TRY(sh_trainer_first_grain(session->trainer, own->aspects[FIRST_GRAIN]));
+    SH_TRY(sh_replica_hash(session->replica, hash));
     snprintf(own->aspects[REPLICA], sizeof own->aspects[REPLICA], "%.32s %llu %u", hash,
              (unsigned long long)position.steps, position.phase);
     return SH_OK;
@@ -219,16 +219,16 @@ static bool name_others(char *text, size_t bytes, const identity *all, uint32_t 
     return others > 0;
 }
 
-static sh_status compare(sh_company *company)
+static sh_status compare(sh_device_group *group)
 {
-    sh_ranks *ranks = (sh_ranks *)company;
+    sh_ranks *ranks = (sh_ranks *)group;
     char names[NAMED_MOST * 12 + 24];
     identity own = {0}, *all;
-    SH_TRY(unite(company, identify(&own, company->bench)));
+    SH_TRY(agree(group, identify(&own, group->session)));
     SH_TRY(gather(ranks, (void **)&all, &own, sizeof own));
     sh_status status = SH_OK;
     for (int aspect = 0; aspect < ASPECTS && status == SH_OK; aspect++)
-        if (name_others(names, sizeof names, all, ranks->company.engine->devices, aspect))
+        if (name_others(names, sizeof names, all, ranks->group.engine->devices, aspect))
             status = sh_fail(SH_MISMATCH, "%s %s than rank 0: %s", names, aspects[aspect].other,
                              aspects[aspect].remedy);
     free(all);
@@ -237,28 +237,27 @@ static sh_status compare(sh_company *company)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static sh_status open_ranks(sh_company *company)
+static sh_status open_ranks(sh_device_group *group)
 {
     sh_launch launch;
     uint32_t rank;
     if (!sh_launch_read(&launch))
         launch = (sh_launch){.ranks = 1, .here = 1, .launcher = "nobody"};
-    SH_TRY(sh_mpi_open(&company->engine, &rank));
-    if (company->engine->devices != launch.ranks || rank != launch.rank)
+    SH_TRY(sh_mpi_open(&group->engine, &rank));
+    if (group->engine->devices != launch.ranks || rank != launch.rank)
         return sh_fail(SH_MISMATCH,
                        "--engine mpi: %s says that this is rank %u of %u, but MPI says rank %u of "
                        "%u; start it with Open MPI's mpirun, or with srun --mpi=pmix",
-                       launch.launcher, launch.rank, launch.ranks, rank, company->engine->devices);
+                       launch.launcher, launch.rank, launch.ranks, rank, group->engine->devices);
     if (rank != 0) { /* like names of local devices */
         char host[SH_NAME_BYTES];
-        memcpy(host, company->name, sizeof host);
-        snprintf(company->name, sizeof company->name, "%.*s/%u", SH_NAME_BYTES - 12, host,
-                 rank + 1);
+        memcpy(host, group->name, sizeof host);
+        snprintf(group->name, sizeof group->name, "%.*s/%u", SH_NAME_BYTES - 12, host, rank + 1);
     }
-    company->rank = rank;
-    company->here = launch.here;
-    company->may_share = launch.ranks > 1;
-    company->may_be_killed = true;
+    group->rank = rank;
+    group->here = launch.here;
+    group->may_share = launch.ranks > 1;
+    group->may_be_killed = true;
     return SH_OK;
 }
 
@@ -267,40 +266,40 @@ static bool is_by_prte(void)
     return getenv("PRTE_LAUNCHED") != NULL;
 }
 
-static void close_ranks(sh_company *company, bool in_haste)
+static void close_ranks(sh_device_group *group, bool in_haste)
 {
-    const sh_ranks *ranks = (sh_ranks *)company;
+    const sh_ranks *ranks = (sh_ranks *)group;
     const int farewell_ms = is_by_prte() ? PRTE_FAREWELL_MS : FAREWELL_MS;
-    if (company->engine != NULL && (in_haste || atomic_load(&ranks->parted)))
-        sh_mpi_close_within(company->engine, company->rank == 0 ? farewell_ms : LINGER_MS);
+    if (group->engine != NULL && (in_haste || atomic_load(&ranks->parted)))
+        sh_mpi_close_within(group->engine, group->rank == 0 ? farewell_ms : LINGER_MS);
     else
-        sh_engine_close(company->engine); /* waits for the others */
+        sh_engine_close(group->engine); /* waits for the others */
 }
 
 /* A launcher soon kills a rank that it asked to end, and no step ends after another rank is lost:
  * saves the replica after the last complete step. */
 static void on_overdue(void *context)
 {
-    sh_company *company = context;
-    if (company->rank == 0)
-        company->save_now(company->context);
-    part((sh_ranks *)company, SH_STOPPED, "stopped on request, before the step was complete");
+    sh_device_group *group = context;
+    if (group->rank == 0)
+        group->save_now(group->context);
+    part((sh_ranks *)group, SH_STOPPED, "stopped on request, before the step was complete");
 }
 
-static sh_status run(sh_company *company, sh_course *course, sh_ending *ending)
+static sh_status run(sh_device_group *group, sh_training_loop *training_loop, sh_outcome *outcome)
 {
-    sh_ranks *ranks = (sh_ranks *)company;
+    sh_ranks *ranks = (sh_ranks *)group;
     sh_watchdog *watchdog = NULL;
     const int patience_ms = is_by_prte() ? PRTE_PATIENCE_MS : PATIENCE_MS;
-    sh_status status = sh_watchdog_start(
-        &watchdog, &(sh_watchdog_options){
-                       .stop = company->options->stop,
-                       .patience_ms = company->rank == 0 ? patience_ms : LINGER_MS,
-                       .on_overdue = on_overdue,
-                       .context = company,
-                   });
+    sh_status status =
+        sh_watchdog_start(&watchdog, &(sh_watchdog_options){
+                                         .stop = group->options->stop,
+                                         .patience_ms = group->rank == 0 ? patience_ms : LINGER_MS,
+                                         .on_overdue = on_overdue,
+                                         .context = group,
+                                     });
     if (status == SH_OK)
-        status = sh_course_run(course, ending);
+        status = sh_training_loop_run(training_loop, outcome);
     sh_watchdog_stop(watchdog);
     /* All ranks see these failures; only this rank sees others. */
     if (status != SH_OK && status != SH_NUMERIC && status != SH_DIVERGED)
@@ -310,40 +309,40 @@ static sh_status run(sh_company *company, sh_course *course, sh_ending *ending)
     return status;
 }
 
-static sh_status report(sh_company *company, const sh_device_report *own,
+static sh_status report(sh_device_group *group, const sh_device_report *own,
                         sh_device_report **reports, size_t *count)
 {
     _Static_assert(sizeof *own % sizeof(uint64_t) == 0, "reports are gathered as words");
-    sh_ranks *ranks = (sh_ranks *)company;
+    sh_ranks *ranks = (sh_ranks *)group;
     sh_device_report mine = *own;
     mine.bytes_sent = mine.bytes_received = SH_BYTES_UNKNOWN;
     if (atomic_load(&ranks->parted))
-        return sh_company_report_own(&mine, reports, count);
+        return sh_device_group_report_own(&mine, reports, count);
     SH_TRY(gather(ranks, (void **)reports, &mine, sizeof mine));
-    *count = company->engine->devices;
+    *count = group->engine->devices;
     return SH_OK;
 }
 
-static sh_status dismiss(sh_company *company, sh_status status, const char *message)
+static sh_status dismiss(sh_device_group *group, sh_status status, const char *message)
 {
-    sh_ranks *ranks = (sh_ranks *)company;
+    sh_ranks *ranks = (sh_ranks *)group;
     if (ranks->began && ranks->ended == SH_OK && status != SH_OK && status != SH_STOPPED)
         part(ranks, status, message); /* it failed alone */
-    if (company->rank == 0 && status != SH_OK)
+    if (group->rank == 0 && status != SH_OK)
         return sh_fail(status, "%s", message);
     if (status != SH_OK && atomic_load(&ranks->parted))
-        return sh_fail(status, "rank %u: %.1000s", company->rank, message);
+        return sh_fail(status, "rank %u: %.1000s", group->rank, message);
     return SH_OK; /* rank 0 reports common failures */
 }
 
-const sh_company_ops sh_company_ranks = {
+const sh_device_group_ops sh_device_group_ranks = {
     .purpose = "the ranks",
     .bytes = sizeof(sh_ranks),
     .fits = fits,
     .check = check,
     .devices = count_devices,
     .open = open_ranks,
-    .unite = unite,
+    .agree = agree,
     .compare = compare,
     .run = run,
     .reports = report,

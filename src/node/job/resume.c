@@ -55,7 +55,7 @@ static sh_status resumed_job(sh_job *job, const sh_train_options *options, const
 
 /* Notes for the user: an unusable last checkpoint, so that steps are lost; changes of the job;
  * learning rates that changed with the job's end. */
-static sh_status write_note(char note[SH_MESSAGE_BYTES], const sh_workbench *bench,
+static sh_status write_note(char note[SH_MESSAGE_BYTES], const sh_session *session,
                             const sh_job *saved, const char *asked, const char *used)
 {
     sh_rate rate;
@@ -66,34 +66,34 @@ static sh_status write_note(char note[SH_MESSAGE_BYTES], const sh_workbench *ben
                  "%.*s/" SH_CHECKPOINT_LAST
                  " is damaged or missing; continuing from the one before it, %.400s",
                  (int)(name - used), used, used);
-    const uint32_t samples = sh_pipeline_about(bench->pipeline)->count[SH_SPLIT_TRAIN];
+    const uint32_t samples = sh_pipeline_about(session->pipeline)->count[SH_SPLIT_TRAIN];
     const uint64_t before = sh_schedule_of(saved, samples).total_steps;
-    const uint64_t now = sh_schedule_of(&bench->job, samples).total_steps;
+    const uint64_t now = sh_schedule_of(&session->job, samples).total_steps;
     size_t length = strlen(note);
-    SH_TRY(sh_changes_print(changes, sizeof changes, saved, &bench->job));
+    SH_TRY(sh_changes_print(changes, sizeof changes, saved, &session->job));
     if (changes[0] != '\0')
         snprintf(note + length, SH_MESSAGE_BYTES - length, "%sfrom step %llu on: %s",
-                 length > 0 ? "; " : "", (unsigned long long)bench->replica->steps + 1, changes);
+                 length > 0 ? "; " : "", (unsigned long long)session->replica->steps + 1, changes);
     length = strlen(note);
-    SH_TRY(sh_rate_parse(&rate, bench->job.schedule, (double)bench->job.warmup));
+    SH_TRY(sh_rate_parse(&rate, session->job.schedule, (double)session->job.warmup));
     if (before == now || !sh_rate_follows_end(&rate))
         return SH_OK;
     snprintf(note + length, SH_MESSAGE_BYTES - length,
              "%s--schedule %s follows the job's end, which moves from step %llu to %llu: from step "
              "%llu on, learning rates are those of the longer or shorter job",
-             length > 0 ? "; " : "", bench->job.schedule, (unsigned long long)before,
-             (unsigned long long)now, (unsigned long long)bench->replica->steps + 1);
+             length > 0 ? "; " : "", session->job.schedule, (unsigned long long)before,
+             (unsigned long long)now, (unsigned long long)session->replica->steps + 1);
     return SH_OK;
 }
 
-sh_status sh_resume_open(sh_workbench **bench, sh_job *saved, const sh_train_options *options,
+sh_status sh_resume_open(sh_session **session, sh_job *saved, const sh_train_options *options,
                          char note[SH_MESSAGE_BYTES])
 {
     char used[SH_PATH_BYTES];
     const char *fingerprint;
     sh_safetensors *file;
     sh_job before, job;
-    sh_workbench *fresh = NULL;
+    sh_session *fresh = NULL;
     sh_network *network = NULL;
     sh_status status;
     note[0] = '\0';
@@ -101,7 +101,7 @@ sh_status sh_resume_open(sh_workbench **bench, sh_job *saved, const sh_train_opt
     SH_TRY_DONE(sh_snapshot_read_job(&before, file));
     SH_TRY_DONE(resumed_job(&job, options, &before));
     SH_TRY_DONE(sh_run_network_find(&network, job.model, sh_safetensors_path(file)));
-    SH_TRY_DONE(sh_workbench_open(&fresh, &job, &(sh_workbench_data){.network = network}));
+    SH_TRY_DONE(sh_session_open(&fresh, &job, &(sh_session_data){.network = network}));
     /* The data may have moved, but must be equal. */
     SH_TRY_DONE(sh_snapshot_read_fingerprint(&fingerprint, file));
     if (strcmp(fingerprint, sh_pipeline_about(fresh->pipeline)->fingerprint) != 0)
@@ -116,9 +116,9 @@ done:
     sh_network_unref(network);
     if (status == SH_OK) {
         *saved = before;
-        *bench = fresh;
+        *session = fresh;
     } else {
-        sh_workbench_close(fresh);
+        sh_session_close(fresh);
     }
     return status;
 }

@@ -3,7 +3,7 @@
  * Opens saved state: a checkpoint to resume, with its job, the user's changes and its data; or
  * weights of a run or a file.
  *
- *     SH_TRY(sh_resume_open(&bench, &saved, &options, note));
+ *     SH_TRY(sh_resume_open(&session, &saved, &options, note));
  *     if (note[0] != '\0')
  *         tell(note);
  *     ...
@@ -18,15 +18,15 @@
 
 #include "shoal/train.h"
 #include "store/safetensors.h"
-#include "train/workbench.h"
+#include "train/session.h"
 
 /*
- * Opens the newest complete checkpoint of options->resume as a workbench at its position. Options
+ * Opens the newest complete checkpoint of options->resume as a session at its position. Options
  * with `resume` in shoal/options.def may change, and the strategy to one with the same weights;
- * SH_MISMATCH names other differences. `*saved` is the checkpoint's job; the workbench has the
+ * SH_MISMATCH names other differences. `*saved` is the checkpoint's job; the session has the
  * changed one. `note`: a message for the user, or "".
  */
-sh_status sh_resume_open(sh_workbench **bench, sh_job *saved, const sh_train_options *options,
+sh_status sh_resume_open(sh_session **session, sh_job *saved, const sh_train_options *options,
                          char note[SH_MESSAGE_BYTES]) SHOAL_CHECKED;
 
 /* Whether `path` is a run's folder, in which a resumed training continues, not a checkpoint. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "onnx/model_shelf.h"
+#include "onnx/model_cache.h"
 
 sh_status sh_run_network_keep(const sh_run *run, const sh_network *network)
 {
@@ -59,7 +59,7 @@ sh_status sh_run_network_find(sh_network **network, const char *model, const cha
         snprintf(trouble, sizeof trouble, "%s", sh_message());
         sh_log(SH_LOG_WARN, "network.unused", "file=\"%s\" reason=\"%s\"", path, trouble);
     }
-    if (sh_model_shelf_get(network, model) == SH_OK)
+    if (sh_model_cache_get(network, model) == SH_OK)
         return SH_OK;
     if (trouble[0] != '\0')
         return sh_fail(status, "%.700s; copy the run's file " SH_RUN_NETWORK " here again",

@@ -2,7 +2,7 @@
 #include "node/job/run_network.h"
 
 #include "base/scratch.h"
-#include "onnx/model_shelf.h"
+#include "onnx/model_cache.h"
 #include "onnx/onnx_fixture.h"
 
 static int set_up(void **state)
@@ -52,7 +52,7 @@ static void test_the_folder_is_enough(void **state)
     sh_onnx *file;
     sh_run *run;
     char path[SH_PATH_BYTES];
-    assert_ok(sh_model_shelf_open(&network, &file, fixture_path("mlp.onnx")));
+    assert_ok(sh_model_cache_open(&network, &file, fixture_path("mlp.onnx")));
     sh_onnx_close(file);
     assert_ok(sh_path_join(path, scratch_folder, "run"));
     assert_ok(sh_run_open(&run, &(sh_run_options){.path = path}));
@@ -79,7 +79,7 @@ static void test_the_folder_is_enough(void **state)
     does_not_find(network->spec, "moved/checkpoints/last.safetensors", SH_CORRUPT,
                   "copy the run's file model.skeleton.onnx here again");
     assert_int_equal(setenv("XDG_CACHE_HOME", scratch_folder, 1), 0);
-    assert_ok(sh_model_shelf_put(network));
+    assert_ok(sh_model_cache_put(network));
     finds(network->spec, "moved/checkpoints/last.safetensors"); /* in the cache */
     sh_network_unref(network);
 }

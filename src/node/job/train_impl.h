@@ -1,46 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by the files of a training. train.c has its course, train_end.c its end; train_records.c
- * writes checkpoints and messages for the user, and calls nothing of the others.
+ * Shared by the files of a training. train.c has its main part, train_end.c its end;
+ * train_records.c writes checkpoints and messages for the user, and calls nothing of the others.
  *
  *     SH_TRY(sh_training_checkpoint(t));
- *     SH_TRY(sh_training_finish(t, &course, status, ending));
+ *     SH_TRY(sh_training_finish(t, &training_loop, status, outcome));
  *
  * Threads: the step's thread, unless stated.
  */
 #ifndef SHOAL_NODE_JOB_TRAIN_IMPL_H
 #define SHOAL_NODE_JOB_TRAIN_IMPL_H
 
-#include "node/job/cadence.h"
-#include "node/job/company.h"
-#include "node/job/kept.h"
+#include "node/job/checkpoint_interval.h"
+#include "node/job/checkpoint_writer.h"
+#include "node/job/device_group.h"
 #include "node/job/lead.h"
 #include "node/job/measure.h"
 #include "node/job/progress_events.h"
-#include "node/job/saves.h"
-#include "node/job/setbacks.h"
+#include "node/job/retention.h"
+#include "node/job/write_failures.h"
 #include "node/record/scalars.h"
 #include "store/run.h"
 
 typedef struct training {
     const sh_train_options *options;
     const sh_lead_options *lead; /* continues another coordinator's job; NULL: starts one */
-    sh_company *company;
+    sh_device_group *group;
     sh_run *run;         /* NULL except on rank 0, like the journal */
     bool has_checkpoint; /* in the run's folder */
-    sh_saves saves;
-    sh_kept kept;
-    sh_cadence cadence;
-    sh_setbacks setbacks;
+    sh_checkpoint_writer writer;
+    sh_retention retention;
+    sh_checkpoint_interval interval;
+    sh_write_failures write_failures;
     sh_log_tap events; /* into the run's folder while it is open */
     sh_scalars scalars;
     sh_measure *measure; /* receives the lanes' answers; NULL: none */
-    sh_workbench *bench;
+    sh_session *session;
     sh_run_journal *journal;
-    sh_job before;   /* the job of the resumed checkpoint */
-    sh_vigil *vigil; /* NULL for ranks, which the launcher ends */
+    sh_job before;        /* the job of the resumed checkpoint */
+    sh_hang_guard *guard; /* NULL for ranks, which the launcher ends */
 
-    /* The current course. */
+    /* The current training loop. */
     sh_progress_pace pace;
     uint64_t start_steps;
     uint64_t counted_steps;   /* whose samples are in the summary */
@@ -54,7 +54,7 @@ typedef struct training {
 
 void sh_training_observe(const training *t, const sh_event *event);
 
-/* Writes a checkpoint and tells the user. Fails as sh_saves_write. */
+/* Writes a checkpoint and tells the user. Fails as sh_checkpoint_writer_write. */
 sh_status sh_training_checkpoint(training *t) SHOAL_CHECKED;
 
 /* Likewise after a validation; keeps it if it is the best. */
@@ -62,15 +62,16 @@ sh_status sh_training_checkpoint_validated(training *t) SHOAL_CHECKED;
 
 /* Repairs the best checkpoint, if the last call was killed before keeping it, or if it is another
  * run's. */
-sh_status sh_training_complete_kept(training *t) SHOAL_CHECKED;
+sh_status sh_training_complete_retention(training *t) SHOAL_CHECKED;
 
-/* For sh_company.save_now and sh_vigil_options.save; `context` is the training. Any thread. */
+/* For sh_device_group.save_now and sh_hang_guard_options.save; `context` is the training. Any
+ * thread. */
 void sh_training_save_now(void *context);
 void sh_training_rescue(void *context, sh_rescue *rescue);
 
 /* SH_OK: the training continues after a write that ended with `status`; else returns its
  * failure. */
-sh_status sh_training_bear(training *t, sh_setback kind, sh_status status) SHOAL_CHECKED;
+sh_status sh_training_tolerate(training *t, sh_write_failure kind, sh_status status) SHOAL_CHECKED;
 
 /* Counts all steps, including those that this device did not apply. */
 void sh_training_count_samples(training *t);
@@ -85,9 +86,9 @@ double sh_training_date(void);
 
 /* ---- train_end.c ----------------------------------------------------------------------------- */
 
-/* Saves and summarises after the course's end. Returns the training's result. */
-sh_status sh_training_finish(training *t, const sh_course *course, sh_status status,
-                             sh_ending ending) SHOAL_CHECKED;
+/* Saves and summarises after the training loop's end. Returns the training's result. */
+sh_status sh_training_finish(training *t, const sh_training_loop *training_loop, sh_status status,
+                             sh_outcome outcome) SHOAL_CHECKED;
 
 /* After all other devices have left: replaces the last weights by the best ones, evaluates them and
  * writes them as files for other programs. */

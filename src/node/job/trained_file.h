@@ -5,7 +5,7 @@
  *
  *     if (sh_trained_file_is(path))
  *         SH_TRY(sh_trained_file_open(&model, path));
- *     ... a workbench for model.job, with model.network and model.trained ...
+ *     ... a session for model.job, with model.network and model.trained ...
  *     SH_TRY_DONE(sh_pretrained_load_onnx(replica, model.file, SH_PRETRAINED_WHOLE));
  *     sh_trained_file_close(&model);
  *

@@ -13,7 +13,7 @@
 
 #include "base/log.h"
 #include "node/job/calibration.h"
-#include "onnx/model_shelf.h"
+#include "onnx/model_cache.h"
 #include "onnx/unfolded.h"
 
 /* The result of a convolution. */
@@ -25,7 +25,7 @@ typedef struct measured {
 } measured;
 
 typedef struct unfolding {
-    sh_workbench *bench;
+    sh_session *session;
     const sh_onnx *model;
     bool *chosen; /* by node */
     measured *all;
@@ -103,28 +103,28 @@ static sh_status fill(const unfolding *u, sh_replica *to, const sh_replica *from
 
 static sh_status replace(unfolding *u)
 {
-    sh_workbench *bench = u->bench;
-    const sh_problem problem = sh_lanes_problem(sh_pipeline_about(bench->pipeline));
+    sh_session *session = u->session;
+    const sh_problem problem = sh_lanes_problem(sh_pipeline_about(session->pipeline));
     sh_network *network;
     sh_replica *replica;
-    sh_job job = bench->job;
+    sh_job job = session->job;
     SH_TRY(sh_onnx_unfold(&network, u->model, u->chosen, sh_onnx_path(u->model)));
     snprintf(job.model, sizeof job.model, "%s", network->spec);
     sh_status status = sh_replica_new_with(&replica, &job, &problem, network);
-    if (status == SH_OK && (status = fill(u, replica, bench->replica)) != SH_OK)
+    if (status == SH_OK && (status = fill(u, replica, session->replica)) != SH_OK)
         sh_replica_free(replica);
     if (status != SH_OK) {
         sh_network_unref(network);
         return status;
     }
     /* Only a checkpoint copied out of its run needs the cache. */
-    if (sh_model_shelf_put(network) != SH_OK)
+    if (sh_model_cache_put(network) != SH_OK)
         sh_log(SH_LOG_WARN, "network.uncached", "reason=\"%s\"", sh_message());
-    sh_replica_free(bench->replica);
-    sh_network_unref(bench->network);
-    bench->replica = replica;
-    bench->network = network;
-    bench->job = job;
+    sh_replica_free(session->replica);
+    sh_network_unref(session->network);
+    session->replica = replica;
+    session->network = network;
+    session->job = job;
     return SH_OK;
 }
 
@@ -139,7 +139,7 @@ static sh_status unfold(unfolding *u)
     for (size_t i = 0; i < graph->n_node; i++)
         if (u->chosen[i])
             u->all[u->count++] = (measured){.node = graph->node[i]};
-    const sh_calibration asked = {.bench = u->bench,
+    const sh_calibration asked = {.session = u->session,
                                   .model = u->model,
                                   .chosen = u->chosen,
                                   .samples = SH_UNFOLD_SAMPLES,
@@ -149,9 +149,9 @@ static sh_status unfold(unfolding *u)
     return replace(u);
 }
 
-sh_status sh_unfold(sh_workbench *bench, const sh_onnx *file, size_t *restored)
+sh_status sh_unfold(sh_session *session, const sh_onnx *file, size_t *restored)
 {
-    unfolding u = {.bench = bench, .model = file};
+    unfolding u = {.session = session, .model = file};
     const sh_status status = unfold(&u);
     if (status == SH_OK)
         *restored = u.count;

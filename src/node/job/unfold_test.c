@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/scratch.h"
-#include "node/job/beginning.h"
+#include "node/job/new_job.h"
 #include "train/forward.h"
 #include "train/job_options.h"
 
@@ -25,7 +25,7 @@ static void collect(void *context, const sh_answers *told)
            told->samples.count * CLASSES * sizeof *told->given);
 }
 
-static sh_status begin(sh_workbench **bench, const char *model, bool unfold)
+static sh_status begin(sh_session **session, const char *model, bool unfold)
 {
     static const char here[] = __FILE__, inner[] = "src/node/job/unfold_test.c";
     char note[SH_MESSAGE_BYTES];
@@ -38,8 +38,8 @@ static sh_status begin(sh_workbench **bench, const char *model, bool unfold)
     snprintf(job.data, sizeof job.data, "digits:100/%d", SAMPLES);
     job.unfold = unfold;
     assert_ok(sh_job_complete(&job));
-    const sh_workbench_data data = {.network = NULL};
-    const sh_status status = sh_beginning_open(bench, &job, &data, NULL, note);
+    const sh_session_data data = {.network = NULL};
+    const sh_status status = sh_new_job_open(session, &job, &data, NULL, note);
     if (status == SH_OK && unfold && strstr(note, "1 batch norms were restored") == NULL)
         fail_msg("the note is '%s'", note);
     return status;
@@ -49,21 +49,21 @@ static sh_status begin(sh_workbench **bench, const char *model, bool unfold)
 static void compute(float *given, char model[SH_MODEL_BYTES], char hash[SH_DIGEST_TEXT],
                     bool unfold)
 {
-    sh_workbench *bench;
+    sh_session *session;
     sh_forward *forward;
-    assert_ok(begin(&bench, "digits.onnx", unfold));
-    snprintf(model, SH_MODEL_BYTES, "%s", bench->job.model);
-    snprintf(hash, SH_DIGEST_TEXT, "%s", bench->job.pretrained);
-    bench->on_answers = collect;
-    bench->context = given;
-    assert_ok(sh_forward_new(&forward, bench, 1, 0));
+    assert_ok(begin(&session, "digits.onnx", unfold));
+    snprintf(model, SH_MODEL_BYTES, "%s", session->job.model);
+    snprintf(hash, SH_DIGEST_TEXT, "%s", session->job.pretrained);
+    session->on_answers = collect;
+    session->context = given;
+    assert_ok(sh_forward_new(&forward, session, 1, 0));
     assert_ok(sh_forward_run(forward, SAMPLES));
     bool found = false;
-    for (uint32_t t = 0; t < bench->replica->tensors; t++)
-        found = found || strcmp(sh_replica_tensor_name(bench->replica, t), "4.unfolded.var") == 0;
+    for (uint32_t t = 0; t < session->replica->tensors; t++)
+        found = found || strcmp(sh_replica_tensor_name(session->replica, t), "4.unfolded.var") == 0;
     assert_int_equal(found, unfold);
     sh_forward_free(forward);
-    sh_workbench_close(bench);
+    sh_session_close(session);
 }
 
 /* Another network with the same function. */
@@ -90,9 +90,9 @@ static void test_the_function_stays(void **state)
 static void test_what_has_none_is_refused(void **state)
 {
     (void)state;
-    sh_workbench *bench = NULL;
-    assert_fails(begin(&bench, "lenet", true), SH_INVALID, "--unfold: is for an ONNX file");
-    sh_workbench_close(bench);
+    sh_session *session = NULL;
+    assert_fails(begin(&session, "lenet", true), SH_INVALID, "--unfold: is for an ONNX file");
+    sh_session_close(session);
 }
 
 int main(void)

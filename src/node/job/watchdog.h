@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ends a process that may hang: waits for a stop request, and acts if the course has not ended some
- * time later, or if `look` reports that it will not end.
+ * Ends a process that may hang: waits for a stop request, and acts if the training loop has not
+ * ended some time later, or if `look` reports that it will not end.
  *
  *     SH_TRY(sh_watchdog_start(&watchdog, &(sh_watchdog_options){stop, 300, NULL, save, context}));
- *     ... the course ...
+ *     ... the training loop ...
  *     sh_watchdog_stop(watchdog);
  *
  * Threads: all calls from one thread, not the watchdog's.
@@ -23,8 +23,8 @@ typedef struct sh_watchdog_options {
     const sh_stop *stop; /* borrowed until sh_watchdog_stop; NULL: never requested */
     int patience_ms;     /* from the request to the action; with `look`, between looks */
 
-    /* Whether the course will not end. Called from the start; `asked`: a stop was requested. NULL:
-     * true after `patience_ms`. On the watchdog's thread, like the next. */
+    /* Whether the training loop will not end. Called from the start; `asked`: a stop was requested.
+     * NULL: true after `patience_ms`. On the watchdog's thread, like the next. */
     bool (*look)(void *context, bool asked);
     void (*on_overdue)(void *context); /* required; once, or each time that `look` returns true */
     void *context;                     /* borrowed likewise */

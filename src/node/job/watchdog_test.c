@@ -82,7 +82,7 @@ static bool look(void *context, bool asked)
     return asked && atomic_load(&l->behind) >= 3;
 }
 
-/* Looks from the start, and continues after it acted, because the course may continue. */
+/* Looks from the start, and continues after it acted, because the training loop may continue. */
 static void looks_until_the_course_ends(void **state)
 {
     looked l = {0};

@@ -14,26 +14,26 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "node/member/donations.h"
-#include "node/member/intake.h"
+#include "node/member/replica_fetch.h"
 #include "node/member/rings.h"
 
 struct sh_agent {
     sh_agent_options options;
     uint32_t device;
-    sh_workbench *bench; /* NULL before it is prepared */
+    sh_session *session; /* NULL before it is prepared */
     sh_rings *rings;
 
     /* Of the loop. */
     sh_timer *heartbeat;
     sh_donations *donations;
-    sh_intake *intake;
-    uint64_t taken; /* the transfer of the intake */
+    sh_replica_fetch *fetch;
+    uint64_t taken; /* the transfer of the replica fetch */
     sh_orders orders;
     uint32_t opened;         /* the newest ring that accepts links */
     uint64_t sent;           /* serial of the last notice sent */
     uint64_t beats;          /* number of heartbeats */
-    sh_channel_stats closed; /* of intakes that are gone */
-    bool settled;            /* no more intakes */
+    sh_channel_stats closed; /* of replica fetchs that are gone */
+    bool settled;            /* no more replica fetchs */
 
     pthread_mutex_t lock; /* guards all below */
     sh_participant participant;
@@ -57,7 +57,7 @@ static void handle(sh_agent *agent, const sh_participant_event *event)
     agent->waiting = false;
     pthread_mutex_unlock(&agent->lock);
     if (tell)
-        sh_mailbox_tell(agent->options.mailbox, SH_MAIL_TASK, SH_OK, "");
+        sh_mailbox_post_text(agent->options.mailbox, SH_MAIL_TASK, SH_OK, "");
     look_soon(agent);
 }
 
@@ -77,10 +77,10 @@ static void on_broken(void *context, uint32_t ring, uint32_t peer)
 /* Grains of the stage at a position, if that is a training stage. */
 static uint32_t grains_at(const sh_agent *agent, sh_position position)
 {
-    const sh_schedule *schedule = sh_trainer_schedule(agent->bench->trainer);
-    const bool here = sh_position_same(position, sh_replica_position(agent->bench->replica));
+    const sh_schedule *schedule = sh_trainer_schedule(agent->session->trainer);
+    const bool here = sh_position_same(position, sh_replica_position(agent->session->replica));
     if (position.phase == SH_PHASE_VALIDATION || position.steps >= schedule->total_steps ||
-        (here && sh_trainer_is_over(agent->bench->trainer)))
+        (here && sh_trainer_is_over(agent->session->trainer)))
         return 0;
     return sh_schedule_batch(schedule, position.steps).grains;
 }
@@ -104,37 +104,38 @@ static void on_failed(void *context, uint64_t transfer)
     handle(context, &(sh_participant_event){SH_PARTICIPANT_FETCH_FAILED, .transfer = transfer});
 }
 
-static void end_intake(sh_agent *agent)
+static void end_fetch(sh_agent *agent)
 {
-    if (agent->intake == NULL)
+    if (agent->fetch == NULL)
         return;
-    const sh_channel_stats stats = sh_intake_stats(agent->intake);
+    const sh_channel_stats stats = sh_replica_fetch_stats(agent->fetch);
     sh_channel_stats_add(&agent->closed, stats);
-    sh_intake_stop(agent->intake);
-    agent->intake = NULL;
+    sh_replica_fetch_stop(agent->fetch);
+    agent->fetch = NULL;
 }
 
 /* Runs only the transfer that the participant wants. */
 static void take_from_others(sh_agent *agent, uint64_t number)
 {
     const sh_directive *directive = &agent->orders.directive;
-    if (agent->intake != NULL && agent->taken != number)
-        end_intake(agent);
-    if (agent->intake != NULL || number == 0 || agent->settled)
+    if (agent->fetch != NULL && agent->taken != number)
+        end_fetch(agent);
+    if (agent->fetch != NULL || number == 0 || agent->settled)
         return;
     for (uint32_t i = 0; i < directive->transfer_count; i++) {
         const sh_transfer *transfer = &directive->transfers[i];
         if (transfer->number != number || transfer->receiver != agent->device)
             continue;
         agent->taken = number;
-        if (sh_intake_start(&agent->intake, &(sh_intake_options){.loop = agent->options.loop,
-                                                                 .bench = agent->bench,
-                                                                 .transfer = transfer,
-                                                                 .routes = agent->orders.donors[i],
-                                                                 .on_position = on_position,
-                                                                 .on_left = on_left,
-                                                                 .on_failed = on_failed,
-                                                                 .context = agent}) != SH_OK)
+        if (sh_replica_fetch_start(&agent->fetch,
+                                   &(sh_replica_fetch_options){.loop = agent->options.loop,
+                                                               .session = agent->session,
+                                                               .transfer = transfer,
+                                                               .routes = agent->orders.donors[i],
+                                                               .on_position = on_position,
+                                                               .on_left = on_left,
+                                                               .on_failed = on_failed,
+                                                               .context = agent}) != SH_OK)
             on_failed(agent, number);
         return;
     }
@@ -166,8 +167,8 @@ void sh_agent_report(sh_agent *agent)
     sh_channel_stats_add(&stats, sh_donations_stats(agent->donations));
     sh_channel_stats_add(&stats, sh_rings_stats(agent->rings));
     uint64_t taken_bytes = agent->closed.received_bytes;
-    if (agent->intake != NULL) {
-        const sh_channel_stats taking = sh_intake_stats(agent->intake);
+    if (agent->fetch != NULL) {
+        const sh_channel_stats taking = sh_replica_fetch_stats(agent->fetch);
         sh_channel_stats_add(&stats, taking);
         taken_bytes += taking.received_bytes;
     }
@@ -207,7 +208,7 @@ static void look(void *context)
     const bool tell = aborted && agent->waiting;
     pthread_mutex_unlock(&agent->lock);
     if (tell) /* to close the aborted ring */
-        sh_mailbox_tell(agent->options.mailbox, SH_MAIL_TASK, SH_OK, "");
+        sh_mailbox_post_text(agent->options.mailbox, SH_MAIL_TASK, SH_OK, "");
     if (view != 0 && agent->opened != view) {
         if (sh_rings_open(agent->rings, &agent->orders, agent->device) == SH_OK) {
             agent->opened = view;
@@ -219,7 +220,7 @@ static void look(void *context)
     }
     if (view != 0 && agent->opened == view)
         sh_rings_connect(agent->rings, &agent->orders);
-    if (agent->bench != NULL) {
+    if (agent->session != NULL) {
         sh_donations_follow(agent->donations, &agent->orders, agent->device);
         take_from_others(agent, fetching);
     }
@@ -251,7 +252,7 @@ static void call_waiter(sh_agent *agent)
     agent->called = agent->called || tell;
     pthread_mutex_unlock(&agent->lock);
     if (tell)
-        sh_mailbox_tell(agent->options.mailbox, SH_MAIL_CALL, SH_OK, "");
+        sh_mailbox_post_text(agent->options.mailbox, SH_MAIL_CALL, SH_OK, "");
     sh_rings_call(agent->rings);
 }
 
@@ -267,13 +268,13 @@ static void beat(void *context)
 void sh_agent_abandon(sh_agent *agent)
 {
     handle(agent, &(sh_participant_event){.kind = SH_PARTICIPANT_ABANDONED});
-    end_intake(agent);
+    end_fetch(agent);
 }
 
-void sh_agent_set_door(sh_agent *agent, sh_listener *door)
+void sh_agent_set_listener(sh_agent *agent, sh_listener *listener)
 {
-    sh_rings_set_door(agent->rings, door);
-    sh_donations_set_door(agent->donations, door);
+    sh_rings_set_listener(agent->rings, listener);
+    sh_donations_set_listener(agent->donations, listener);
 }
 
 bool sh_agent_accept(sh_agent *agent, sh_channel *channel, const char *identity)
@@ -303,7 +304,7 @@ static void on_span(void *context, uint32_t index, const sh_span *span)
 
 sh_task sh_agent_take(sh_agent *agent)
 {
-    sh_replica *replica = agent->bench->replica;
+    sh_replica *replica = agent->session->replica;
     sh_replica_lock(replica); /* no other user may see the replica during the handover */
     pthread_mutex_lock(&agent->lock);
     const uint64_t fetched = agent->participant.fetching;
@@ -344,14 +345,14 @@ sh_engine *sh_agent_engine(sh_agent *agent, uint32_t ring)
 
 void sh_agent_restarted(sh_agent *agent)
 {
-    sh_replica_lock(agent->bench->replica);
+    sh_replica_lock(agent->session->replica);
     sh_donations_restarted(agent->donations);
-    sh_replica_unlock(agent->bench->replica);
+    sh_replica_unlock(agent->session->replica);
 }
 
-void sh_agent_tell(sh_agent *agent, const sh_participant_event *event)
+void sh_agent_notify(sh_agent *agent, const sh_participant_event *event)
 {
-    const sh_trainer_work work = sh_trainer_work_done(agent->bench->trainer);
+    const sh_trainer_work work = sh_trainer_work_done(agent->session->trainer);
     if (event->kind == SH_PARTICIPANT_STOPPED || event->kind == SH_PARTICIPANT_DIFFERED ||
         event->kind == SH_PARTICIPANT_NOT_FINITE)
         sh_agent_restarted(agent); /* receivers must discard what they have of the stage */
@@ -388,7 +389,7 @@ void sh_agent_passed(sh_agent *agent, const sh_stage_outcome *outcome)
 typedef struct request {
     sh_agent *agent;
     uint32_t device;
-    sh_workbench *bench;
+    sh_session *session;
     bool whole;
     sh_status status;
 } request;
@@ -430,13 +431,13 @@ static void do_begin(void *context)
 {
     request *asked = context;
     sh_agent *agent = asked->agent;
-    const sh_position position = sh_replica_position(asked->bench->replica);
+    const sh_position position = sh_replica_position(asked->session->replica);
     agent->device = asked->device;
-    agent->bench = asked->bench;
-    sh_agent_watch(agent, asked->bench);
-    sh_donations_begin(agent->donations, asked->bench);
+    agent->session = asked->session;
+    sh_agent_watch(agent, asked->session);
+    sh_donations_begin(agent->donations, asked->session);
     pthread_mutex_lock(&agent->lock);
-    agent->before = sh_trainer_work_done(asked->bench->trainer);
+    agent->before = sh_trainer_work_done(asked->session->trainer);
     const uint64_t said = agent->participant.notice.serial; /* while it was being prepared */
     sh_participant_init(&agent->participant, asked->device);
     agent->participant.notice.serial += said;
@@ -450,24 +451,24 @@ static void do_begin(void *context)
                                           .grains = asked->whole ? grains_at(agent, position) : 0});
 }
 
-void sh_agent_watch(sh_agent *agent, const sh_workbench *bench)
+void sh_agent_watch(sh_agent *agent, const sh_session *session)
 {
     pthread_mutex_lock(&agent->lock);
-    agent->lanes = bench == NULL ? NULL : sh_trainer_lanes(bench->trainer);
+    agent->lanes = session == NULL ? NULL : sh_trainer_lanes(session->trainer);
     pthread_mutex_unlock(&agent->lock);
 }
 
-void sh_agent_begin(sh_agent *agent, uint32_t device, sh_workbench *bench, bool whole)
+void sh_agent_begin(sh_agent *agent, uint32_t device, sh_session *session, bool whole)
 {
     sh_loop_call(agent->options.loop, do_begin,
-                 &(request){.agent = agent, .device = device, .bench = bench, .whole = whole});
+                 &(request){.agent = agent, .device = device, .session = session, .whole = whole});
 }
 
 static void do_settle(void *context)
 {
     sh_agent *agent = context;
     agent->settled = true;
-    end_intake(agent);
+    end_fetch(agent);
 }
 
 bool sh_agent_is_whole(sh_agent *agent)
@@ -479,7 +480,7 @@ bool sh_agent_is_whole(sh_agent *agent)
     return whole;
 }
 
-bool sh_agent_settle(sh_agent *agent)
+bool sh_agent_stop(sh_agent *agent)
 {
     sh_loop_call(agent->options.loop, do_settle, agent);
     return sh_agent_is_whole(agent);
@@ -492,7 +493,7 @@ static void do_close(void *context)
     agent->closing = true; /* links may still break after their listeners are freed */
     pthread_mutex_unlock(&agent->lock);
     sh_timer_free(agent->heartbeat);
-    end_intake(agent);
+    end_fetch(agent);
     if (agent->donations != NULL)
         sh_donations_close(agent->donations);
 }

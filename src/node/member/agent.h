@@ -5,10 +5,10 @@
  * from others, and gives tasks to the step's thread.
  *
  *     SH_TRY(sh_agent_new(&agent, &options));
- *     sh_agent_begin(agent, device, bench, true);
+ *     sh_agent_begin(agent, device, session, true);
  *     const sh_task task = sh_agent_take(agent); // WAIT: ask again after SH_MAIL_TASK
  *     ... work with sh_agent_engine(agent, task.ring) ...
- *     sh_agent_tell(agent, &event);              // then take the next task
+ *     sh_agent_notify(agent, &event);              // then take the next task
  *     sh_agent_close(agent);
  *
  * Threads: the step's thread, unless "loop only" (net/loop.h) or "any thread".
@@ -18,9 +18,9 @@
 
 #include "cluster/participant.h"
 #include "net/listener.h"
-#include "node/mail/mailbox.h"
-#include "node/mail/orders.h"
-#include "train/workbench.h"
+#include "node/protocol/mailbox.h"
+#include "node/protocol/orders.h"
+#include "train/session.h"
 
 #define SH_HEARTBEAT_MS 100
 
@@ -37,7 +37,7 @@ typedef struct sh_agent_options {
 sh_status sh_agent_new(sh_agent **agent, const sh_agent_options *options) SHOAL_CHECKED;
 
 /* Sets the listener for other devices; NULL once it is closed. Borrowed. Loop only. */
-void sh_agent_set_door(sh_agent *agent, sh_listener *door);
+void sh_agent_set_listener(sh_agent *agent, sh_listener *listener);
 
 /* Takes over a channel whose identity is a ring link or a stripe; false: it is neither. Loop only.
  */
@@ -46,13 +46,13 @@ bool sh_agent_accept(sh_agent *agent, sh_channel *channel, const char *identity)
 /* Processes orders from the coordinator; ignores older ones. Loop only. */
 void sh_agent_follow(sh_agent *agent, const sh_orders *orders);
 
-/* Reports the activity of the lanes of `bench` in heartbeats, even before sh_agent_begin. The bench
- * has started and is borrowed until the next call or until close. NULL ends it. */
-void sh_agent_watch(sh_agent *agent, const sh_workbench *bench);
+/* Reports the activity of the lanes of `session` in heartbeats, even before sh_agent_begin. The
+ * session has started and is borrowed until the next call or until close. NULL ends it. */
+void sh_agent_watch(sh_agent *agent, const sh_session *session);
 
-/* The device is ready to work with `bench` (borrowed until close). `whole`: its replica is complete
- * and stands after its last step; else it must be received from others. */
-void sh_agent_begin(sh_agent *agent, uint32_t device, sh_workbench *bench, bool whole);
+/* The device is ready to work with `session` (borrowed until close). `whole`: its replica is
+ * complete and stands after its last step; else it must be received from others. */
+void sh_agent_begin(sh_agent *agent, uint32_t device, sh_session *session, bool whole);
 
 /* Returns the next task, which counts as started. */
 sh_task sh_agent_take(sh_agent *agent);
@@ -65,7 +65,7 @@ sh_status sh_agent_wait(sh_agent *agent, sh_mail *mail, const sh_stop *stop) SHO
 sh_engine *sh_agent_engine(sh_agent *agent, uint32_t ring);
 
 /* Reports the result of the task, or that the device wants to leave. */
-void sh_agent_tell(sh_agent *agent, const sh_participant_event *event);
+void sh_agent_notify(sh_agent *agent, const sh_participant_event *event);
 
 /* A stage is complete. The trainer calls this under the replica's lock. */
 void sh_agent_passed(sh_agent *agent, const sh_stage_outcome *outcome);
@@ -79,7 +79,7 @@ bool sh_agent_is_whole(sh_agent *agent);
 
 /* Ends this device's work and stops receiving. Returns whether the replica is complete and stands
  * after its last step; false: it was being received. */
-bool sh_agent_settle(sh_agent *agent);
+bool sh_agent_stop(sh_agent *agent);
 
 /* The coordinator is lost: ends all rounds and transfers, and starts no further stage. Loop only.
  */

@@ -10,7 +10,7 @@
 static struct scene {
     sh_loop *loop;
     sh_mailbox *mailbox;
-    sh_workbench *bench;
+    sh_session *session;
     sh_agent *agent;
 
     pthread_mutex_t lock; /* guards all below */
@@ -50,15 +50,15 @@ static int open_scene(void **state)
     snprintf(job.model, sizeof job.model, "mlp:h8");
     snprintf(job.data, sizeof job.data, "digits:30/10");
     assert_ok(sh_job_complete(&job));
-    assert_ok(sh_workbench_open(&scene.bench, &job, NULL));
-    assert_ok(sh_workbench_start(scene.bench, 1, 0));
+    assert_ok(sh_session_open(&scene.session, &job, NULL));
+    assert_ok(sh_session_start(scene.session, 1, 0));
     assert_ok(sh_loop_start(&scene.loop));
     assert_ok(sh_mailbox_new(&scene.mailbox));
     assert_ok(sh_agent_new(&scene.agent, &(sh_agent_options){.loop = scene.loop,
                                                              .mailbox = scene.mailbox,
                                                              .on_heartbeat = on_heartbeat}));
-    sh_agent_watch(scene.agent, scene.bench);
-    sh_agent_begin(scene.agent, 1, scene.bench, true);
+    sh_agent_watch(scene.agent, scene.session);
+    sh_agent_begin(scene.agent, 1, scene.session, true);
     return 0;
 }
 
@@ -68,7 +68,7 @@ static int close_scene(void **state)
     sh_agent_close(scene.agent);
     sh_loop_stop(scene.loop);
     sh_mailbox_free(scene.mailbox);
-    sh_workbench_close(scene.bench);
+    sh_session_close(scene.session);
     pthread_cond_destroy(&scene.changed);
     pthread_mutex_destroy(&scene.lock);
     return 0;
@@ -100,7 +100,7 @@ static void a_thread_that_waits_answers_calls_until_there_is_a_task(void **state
     hear(SH_ACTIVITY_COMPUTES, 1); /* it was called */
     assert_int_equal(pthread_create(&thread, NULL, wait_for_a_task, NULL), 0);
     hear(SH_ACTIVITY_WAITS, 20);
-    sh_mailbox_tell(scene.mailbox, SH_MAIL_TASK, SH_OK, "");
+    sh_mailbox_post_text(scene.mailbox, SH_MAIL_TASK, SH_OK, "");
     assert_int_equal(pthread_join(thread, &found), 0);
     assert_ptr_equal(found, &scene);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The list changes only on the loop's thread and under the replica's lock; either suffices to read
- * it. The step's thread appends frames to a sender; the posted task `pump` sends them on the loop's
- * thread.
+ * it. The step's thread appends frames to a sender; the posted task `send_due` sends them on the
+ * loop's thread.
  */
 #include "node/member/donations.h"
 
@@ -29,12 +29,12 @@ typedef struct donation {
 
 struct sh_donations {
     sh_loop *loop;
-    sh_listener *door;
+    sh_listener *listener;
     sh_replica *replica;
     bool spoils; /* for tests: flips a bit of what is sent */
     donation *first;
-    atomic_bool pumping;    /* `pump` is posted */
-    sh_channel_stats stats; /* of closed channels */
+    atomic_bool send_posted; /* `send_due` is posted */
+    sh_channel_stats stats;  /* of closed channels */
 };
 
 sh_status sh_donations_new(sh_donations **donations, sh_loop *loop)
@@ -47,15 +47,15 @@ sh_status sh_donations_new(sh_donations **donations, sh_loop *loop)
     return SH_OK;
 }
 
-void sh_donations_set_door(sh_donations *donations, sh_listener *door)
+void sh_donations_set_listener(sh_donations *donations, sh_listener *listener)
 {
-    donations->door = door;
+    donations->listener = listener;
 }
 
-void sh_donations_begin(sh_donations *donations, const sh_workbench *bench)
+void sh_donations_begin(sh_donations *donations, const sh_session *session)
 {
-    donations->replica = bench->replica;
-    donations->spoils = bench->flip.in_gifts;
+    donations->replica = session->replica;
+    donations->spoils = session->flip.in_transfers;
 }
 
 /* Closes the channel and releases the frames that it held. */
@@ -73,8 +73,8 @@ static void end(donation *one)
 {
     sh_donations *donations = one->of;
     hang_up(one);
-    if (donations->door != NULL)
-        sh_listener_forbid(donations->door, one->identity);
+    if (donations->listener != NULL)
+        sh_listener_forbid(donations->listener, one->identity);
     sh_replica_lock(donations->replica);
     donation **at = &donations->first;
     while (*at != one)
@@ -85,7 +85,7 @@ static void end(donation *one)
     free(one);
 }
 
-static void pump_one(donation *one)
+static void send_due_to(donation *one)
 {
     while (one->channel != NULL && one->sending < FRAMES_AT_A_TIME) {
         sh_frame head;
@@ -108,12 +108,12 @@ static void pump_one(donation *one)
     }
 }
 
-static void pump(void *context)
+static void send_due(void *context)
 {
     sh_donations *donations = context;
-    atomic_store(&donations->pumping, false);
+    atomic_store(&donations->send_posted, false);
     for (donation *each = donations->first; each != NULL; each = each->next)
-        pump_one(each);
+        send_due_to(each);
 }
 
 static void on_sent(void *context, sh_channel *channel, const sh_frame *head)
@@ -123,7 +123,7 @@ static void on_sent(void *context, sh_channel *channel, const sh_frame *head)
     (void)head;
     one->sending--;
     sh_replica_sender_done(one->sender);
-    pump_one(one);
+    send_due_to(one);
 }
 
 static void on_close(void *context, sh_channel *channel, sh_status why, const char *reason)
@@ -164,7 +164,7 @@ bool sh_donations_accept(sh_donations *donations, sh_channel *channel, const cha
     }
     one->channel = channel;
     sh_channel_own(channel, &receiver_events, one);
-    pump_one(one);
+    send_due_to(one);
     return true;
 }
 
@@ -172,7 +172,7 @@ static void open_one(sh_donations *donations, const sh_transfer *transfer, uint3
                      const sh_route *route)
 {
     donation *fresh = calloc(1, sizeof *fresh);
-    if (fresh == NULL || donations->door == NULL) {
+    if (fresh == NULL || donations->listener == NULL) {
         free(fresh); /* the receiver reports that it cannot connect */
         return;
     }
@@ -181,7 +181,7 @@ static void open_one(sh_donations *donations, const sh_transfer *transfer, uint3
                         .stripe = stripe,
                         .stripes = transfer->donor_count};
     sh_stripe_identity(fresh->identity, transfer->number, stripe);
-    if (sh_listener_allow(donations->door, fresh->identity, route->key) != SH_OK) {
+    if (sh_listener_allow(donations->listener, fresh->identity, route->key) != SH_OK) {
         sh_log(SH_LOG_WARN, "transfer.refused", "transfer=%llu reason=\"%s\"",
                (unsigned long long)transfer->number, sh_message());
         free(fresh);
@@ -216,12 +216,12 @@ void sh_donations_follow(sh_donations *donations, const sh_orders *orders, uint3
     }
 }
 
-static void pump_soon(sh_donations *donations)
+static void send_soon(sh_donations *donations)
 {
-    if (donations->first == NULL || atomic_exchange(&donations->pumping, true))
+    if (donations->first == NULL || atomic_exchange(&donations->send_posted, true))
         return;
-    if (sh_loop_post(donations->loop, pump, donations) != SH_OK)
-        atomic_store(&donations->pumping, false); /* the next stage will */
+    if (sh_loop_post(donations->loop, send_due, donations) != SH_OK)
+        atomic_store(&donations->send_posted, false); /* the next stage will */
 }
 
 void sh_donations_span(sh_donations *donations, uint32_t index, const sh_span *span)
@@ -236,7 +236,7 @@ void sh_donations_span(sh_donations *donations, uint32_t index, const sh_span *s
     for (donation *each = donations->first; each != NULL; each = each->next)
         if (each->sender != NULL && !each->over)
             sh_replica_sender_span(each->sender, of->first_element, of->elements, span->total);
-    pump_soon(donations);
+    send_soon(donations);
 }
 
 void sh_donations_passed(sh_donations *donations, const sh_stage_outcome *outcome)
@@ -244,7 +244,7 @@ void sh_donations_passed(sh_donations *donations, const sh_stage_outcome *outcom
     for (donation *each = donations->first; each != NULL; each = each->next)
         if (each->sender != NULL && !each->over)
             sh_replica_sender_passed(each->sender, outcome);
-    pump_soon(donations);
+    send_soon(donations);
 }
 
 void sh_donations_restarted(sh_donations *donations)
@@ -252,7 +252,7 @@ void sh_donations_restarted(sh_donations *donations)
     for (donation *each = donations->first; each != NULL; each = each->next)
         if (each->sender != NULL && !each->over)
             sh_replica_sender_restarted(each->sender);
-    pump_soon(donations);
+    send_soon(donations);
 }
 
 sh_channel_stats sh_donations_stats(const sh_donations *donations)

@@ -3,7 +3,7 @@
  * Sends this device's replica to others while it works: a sender (train/replica_sender) and a
  * channel for each transfer of which it is a donor.
  *
- *     sh_donations_begin(donations, bench);
+ *     sh_donations_begin(donations, session);
  *     sh_donations_follow(donations, &orders, device);        // accepts the receivers
  *     ... sh_donations_span, sh_donations_passed, during stages ...
  *     sh_donations_free(donations);
@@ -14,19 +14,19 @@
 #define SHOAL_NODE_DONATIONS_H
 
 #include "net/listener.h"
-#include "node/mail/orders.h"
+#include "node/protocol/orders.h"
 #include "train/replica_sender.h"
-#include "train/workbench.h"
+#include "train/session.h"
 
 typedef struct sh_donations sh_donations;
 
 sh_status sh_donations_new(sh_donations **donations, sh_loop *loop) SHOAL_CHECKED;
 
 /* Sets the listener for receivers; NULL once it is closed. Borrowed. Loop only. */
-void sh_donations_set_door(sh_donations *donations, sh_listener *door);
+void sh_donations_set_listener(sh_donations *donations, sh_listener *listener);
 
-/* Sets the bench whose replica is sent; borrowed until sh_donations_free. Before any orders. */
-void sh_donations_begin(sh_donations *donations, const sh_workbench *bench);
+/* Sets the session whose replica is sent; borrowed until sh_donations_free. Before any orders. */
+void sh_donations_begin(sh_donations *donations, const sh_session *session);
 
 /* Accepts the receivers of new transfers and ends the transfers that are over. Loop only. */
 void sh_donations_follow(sh_donations *donations, const sh_orders *orders, uint32_t device);

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "cluster/silence.h"
 #include "cluster/standby.h"
-#include "node/mail/claims.h"
+#include "node/protocol/claims.h"
 #include "shoal/about.h"
 #include "train/job_json.h"
 
@@ -28,7 +28,7 @@ struct sh_member {
     unsigned char token_key[SH_KEY_BYTES]; /* for devices that look for the coordinator */
     bool closing, proved /* that it is the coordinator */, welcomed;
     uint64_t job;
-    sh_legacy legacy;
+    sh_failover_state failover;
     sh_silence silence;          /* of the coordinator */
     uint64_t clock_ms, ticks_ms; /* own time without suspension; last advance */
     sh_channel_stats closed_stats;
@@ -54,7 +54,7 @@ static void end_delivery(const sh_member *member, sh_status status, const char *
 static void end(sh_member *member, sh_status status, const char *reason)
 {
     end_delivery(member, status, reason);
-    sh_mailbox_tell(member->options.mailbox, SH_MAIL_END, status, reason);
+    sh_mailbox_post_text(member->options.mailbox, SH_MAIL_END, status, reason);
 }
 
 /* ---- the coordinator is lost ----------------------------------------------------------------- */
@@ -65,7 +65,7 @@ static void lose_coordinator(sh_member *member, sh_status why, const char *reaso
     if (member->delivery != NULL && !sh_delivery_is_whole(member->delivery))
         end_delivery(member, SH_PEER_LOST, "the coordinator is lost");
     sh_agent_abandon(member->agent);
-    sh_mailbox_tell(member->options.mailbox, SH_MAIL_LOST, why, reason);
+    sh_mailbox_post_text(member->options.mailbox, SH_MAIL_LOST, why, reason);
 }
 
 #define TICK_MS 200 /* limit of the time counted between two ticks */
@@ -95,7 +95,7 @@ static void watch_coordinator(sh_member *member)
 
 static bool is_able(const sh_member *member)
 {
-    return member->options.may_lead && member->legacy.chain.count > 0 &&
+    return member->options.may_lead && member->failover.chain.count > 0 &&
            (member->delivery == NULL || sh_delivery_is_whole(member->delivery)) &&
            sh_agent_is_whole(member->agent);
 }
@@ -108,13 +108,13 @@ static void tell_whereabouts(const sh_member *member, sh_channel *channel)
     char host[SH_ADDRESS_TEXT] = "";
     Shoal__Whereabouts body = SHOAL__WHEREABOUTS__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(WHEREABOUTS, whereabouts, &body);
-    body.term = member->legacy.term;
+    body.term = member->failover.term;
     body.lost = member->channel == NULL || !member->welcomed;
     body.able = is_able(member);
     body.heard_ms = (uint32_t)sh_silence_ms(&member->silence, member->clock_ms);
     if (!body.lost) {
         sh_channel_peer_host(member->channel, host);
-        body.port = member->legacy.token.port;
+        body.port = member->failover.token.port;
     }
     body.host = host;
     sh_channel_own(channel, &caller_events, NULL);
@@ -184,7 +184,7 @@ static sh_status open_door(sh_member *member, const char *host)
 static void on_open(void *context, sh_channel *channel)
 {
     sh_member *member = context;
-    sh_door *own = &member->legacy.own;
+    sh_endpoint *own = &member->failover.own;
     char host[SH_ADDRESS_TEXT];
     unsigned char key[SH_KEY_BYTES];
     sh_channel_local_address(channel, host);
@@ -194,7 +194,7 @@ static void on_open(void *context, sh_channel *channel)
     }
     snprintf(own->host, sizeof own->host, "%s", host);
     own->port = sh_listener_port(member->listener);
-    sh_agent_set_door(member->agent, member->listener);
+    sh_agent_set_listener(member->agent, member->listener);
     Shoal__Hello hello = SHOAL__HELLO__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(HELLO, hello, &hello);
     hello.version = (char *)(uintptr_t)sh_version();
@@ -207,11 +207,11 @@ static void on_open(void *context, sh_channel *channel)
     send_message(member, &message);
 }
 
-static void tell_moved(const sh_member *member, const sh_door *door)
+static void tell_moved(const sh_member *member, const sh_endpoint *endpoint)
 {
-    sh_door *copy = malloc(sizeof *copy);
+    sh_endpoint *copy = malloc(sizeof *copy);
     if (copy != NULL)
-        *copy = *door;
+        *copy = *endpoint;
     sh_mailbox_post(member->options.mailbox, &(sh_mail){.kind = SH_MAIL_MOVED,
                                                         .status = SH_PEER_LOST,
                                                         .data = copy,
@@ -222,12 +222,12 @@ static void tell_moved(const sh_member *member, const sh_door *door)
 /* Reports the coordinator's new address. */
 static sh_status move(sh_member *member, uint32_t device, const char *host, uint32_t port)
 {
-    sh_door door = {.device = device, .port = (uint16_t)port};
-    if (host[0] == '\0' || strlen(host) >= sizeof door.host || port == 0 || port > UINT16_MAX)
+    sh_endpoint endpoint = {.device = device, .port = (uint16_t)port};
+    if (host[0] == '\0' || strlen(host) >= sizeof endpoint.host || port == 0 || port > UINT16_MAX)
         return sh_fail(SH_FORMAT, "a coordinator that cannot be reached");
-    snprintf(door.host, sizeof door.host, "%s", host);
+    snprintf(endpoint.host, sizeof endpoint.host, "%s", host);
     sh_agent_abandon(member->agent);
-    tell_moved(member, &door);
+    tell_moved(member, &endpoint);
     return SH_OK;
 }
 
@@ -242,12 +242,12 @@ static sh_status take_proof(sh_member *member, const Shoal__Message *message)
             return move(member, 0, body->host, body->port);
         return sh_fail(SH_NETWORK, "the device there has lost the coordinator");
     }
-    if (sh_claim_read(&claimed, message, member->channel, member->legacy.token.leader) != SH_OK)
+    if (sh_claim_read(&claimed, message, member->channel, member->failover.token.leader) != SH_OK)
         return sh_fail(SH_REFUSED, "the device at the token's address has the token, but is not "
                                    "the coordinator that made it: check who answers there");
     if (claimed.term < member->options.term)
         return sh_fail(SH_NETWORK, "the coordinator there is outdated");
-    member->legacy.term = claimed.term;
+    member->failover.term = claimed.term;
     member->proved = true;
     return SH_OK;
 }
@@ -256,30 +256,30 @@ static sh_status take_proof(sh_member *member, const Shoal__Message *message)
 static void take_warrants(sh_member *member, const Shoal__Welcome *body)
 {
     unsigned char own[SH_KEY_BYTES];
-    sh_leader_chain *chain = &member->legacy.chain;
+    sh_leader_chain *chain = &member->failover.chain;
     if (sh_chain_read(chain, body->warrants, body->n_warrants) != SH_OK ||
         sh_leader_public(own, member->options.key) != SH_OK ||
-        sh_leader_check_chain(chain, member->legacy.token.leader, own) != SH_OK)
+        sh_leader_check_chain(chain, member->failover.token.leader, own) != SH_OK)
         chain->count = 0;
 }
 
-static sh_status take_heirs(sh_member *member, const Shoal__Heirs *body)
+static sh_status take_successors(sh_member *member, const Shoal__Successors *body)
 {
-    sh_legacy *legacy = &member->legacy;
-    if (body->n_heirs > SH_HEIRS_MAX || body->devices > SH_DEVICES_MAX ||
+    sh_failover_state *failover = &member->failover;
+    if (body->n_successors > SH_SUCCESSORS_MAX || body->devices > SH_DEVICES_MAX ||
         (body->used > SH_DEVICES_MAX && body->used != SH_STANDBY_AUTO))
         return sh_fail(SH_FORMAT, "too many heirs");
-    legacy->devices = body->devices;
-    legacy->used = body->used;
-    legacy->heir_count = 0;
-    for (size_t i = 0; i < body->n_heirs; i++) {
-        const Shoal__Heir *one = body->heirs[i];
-        sh_door *door = &legacy->heirs[legacy->heir_count++];
-        *door = (sh_door){.device = one->device};
-        if (strlen(one->host) >= sizeof door->host || one->port > UINT16_MAX)
+    failover->devices = body->devices;
+    failover->used = body->used;
+    failover->successor_count = 0;
+    for (size_t i = 0; i < body->n_successors; i++) {
+        const Shoal__Successor *one = body->successors[i];
+        sh_endpoint *endpoint = &failover->successors[failover->successor_count++];
+        *endpoint = (sh_endpoint){.device = one->device};
+        if (strlen(one->host) >= sizeof endpoint->host || one->port > UINT16_MAX)
             return sh_fail(SH_FORMAT, "an heir with an invalid door");
-        snprintf(door->host, sizeof door->host, "%s", one->host);
-        door->port = door->host[0] == '\0' ? 0 : (uint16_t)one->port;
+        snprintf(endpoint->host, sizeof endpoint->host, "%s", one->host);
+        endpoint->port = endpoint->host[0] == '\0' ? 0 : (uint16_t)one->port;
     }
     return SH_OK;
 }
@@ -320,7 +320,7 @@ static sh_status take_welcome(sh_member *member, const Shoal__Message *message)
     take_warrants(member, body);
     member->welcomed = true;
     member->job = message->job;
-    member->legacy.device = body->device;
+    member->failover.device = body->device;
     sh_mailbox_post(
         member->options.mailbox,
         &(sh_mail){.kind = SH_MAIL_WELCOME, .data = welcome, .data_bytes = sizeof *welcome});
@@ -339,7 +339,7 @@ static sh_status handle_message(sh_member *member, const Shoal__Message *message
         snprintf(text, sizeof text, "the others continued without this device: %.800s",
                  refuse->reason);
         if (refuse->again)
-            sh_mailbox_tell(member->options.mailbox, SH_MAIL_LOST, SH_PEER_LOST, text);
+            sh_mailbox_post_text(member->options.mailbox, SH_MAIL_LOST, SH_PEER_LOST, text);
         else
             end(member, SH_REFUSED, refuse->reason);
         return SH_OK;
@@ -353,18 +353,19 @@ static sh_status handle_message(sh_member *member, const Shoal__Message *message
     case SHOAL__MESSAGE__BODY_WELCOME:
         return take_welcome(member, message);
     case SHOAL__MESSAGE__BODY_ORDER:
-        SH_TRY(sh_orders_read(&orders, message->order, member->legacy.device));
+        SH_TRY(sh_orders_read(&orders, message->order, member->failover.device));
         sh_agent_follow(member->agent, &orders);
         sh_key_wipe(&orders, sizeof orders);
         return SH_OK;
     case SHOAL__MESSAGE__BODY_BEAT:
         return SH_OK;
-    case SHOAL__MESSAGE__BODY_HEIRS:
-        return take_heirs(member, message->heirs);
+    case SHOAL__MESSAGE__BODY_SUCCESSORS:
+        return take_successors(member, message->successors);
     case SHOAL__MESSAGE__BODY_PROBE:
         return take_probe(member, message->probe);
     case SHOAL__MESSAGE__BODY_REST:
-        sh_mailbox_tell(member->options.mailbox, SH_MAIL_RESTS, SH_OK, message->rest->reason);
+        sh_mailbox_post_text(member->options.mailbox, SH_MAIL_STANDBY, SH_OK,
+                             message->rest->reason);
         return SH_OK;
     case SHOAL__MESSAGE__BODY_MOVED:
         return move(member, message->moved->device, message->moved->host, message->moved->port);
@@ -390,7 +391,7 @@ static void on_control(void *context, sh_channel *channel, const uint8_t *body, 
         sh_message_free(message);
     }
     if (status == SH_NETWORK)
-        sh_mailbox_tell(member->options.mailbox, SH_MAIL_LOST, status, sh_message());
+        sh_mailbox_post_text(member->options.mailbox, SH_MAIL_LOST, status, sh_message());
     else if (status != SH_OK)
         end(member, status, sh_message());
 }
@@ -401,7 +402,7 @@ static void on_close(void *context, sh_channel *channel, sh_status why, const ch
     sh_channel_stats_get(channel, &member->closed_stats);
     member->channel = NULL;
     if (member->closing) {
-        sh_mailbox_tell(member->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
+        sh_mailbox_post_text(member->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
         return;
     }
     lose_coordinator(member, why == SH_OK ? SH_PEER_LOST : why,
@@ -457,7 +458,7 @@ typedef struct request {
     sh_delivery *delivery;
     sh_supply *supply;
     sh_telemetry *telemetry;
-    sh_legacy *legacy;
+    sh_failover_state *failover;
     sh_status status;
     char text[SH_MESSAGE_BYTES];
 } request;
@@ -466,7 +467,7 @@ static void do_connect(void *context)
 {
     request *asked = context;
     sh_member *member = asked->member;
-    const sh_token *token = &member->legacy.token;
+    const sh_token *token = &member->failover.token;
     member->ticks_ms = sh_clock_now_ns(sh_clock_system()) / 1000000;
     sh_silence_begin(&member->silence, 0);
     asked->status = sh_token_key(member->token_key, token);
@@ -486,8 +487,8 @@ sh_status sh_member_connect(sh_member **member, const sh_member_options *options
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a connection");
     fresh->options = *options;
-    fresh->legacy.token = *options->token;
-    memcpy(fresh->legacy.key, options->key, SH_KEY_BYTES);
+    fresh->failover.token = *options->token;
+    memcpy(fresh->failover.key, options->key, SH_KEY_BYTES);
     request asked = {.member = fresh};
     asked.status = sh_agent_new(&fresh->agent, &(sh_agent_options){.loop = options->loop,
                                                                    .mailbox = options->mailbox,
@@ -518,7 +519,7 @@ static void do_ready(void *context)
     if (asked->supply != NULL && member->listener != NULL) {
         char identity[SH_LINK_IDENTITY];
         member->supply = asked->supply;
-        sh_data_identity(identity, member->legacy.device);
+        sh_data_identity(identity, member->failover.device);
         ready.has_data = sh_listener_allow(member->listener, identity, member->data_key) == SH_OK;
     }
     ready.lanes = asked->lanes;
@@ -527,33 +528,33 @@ static void do_ready(void *context)
     send_message(asked->member, &message);
 }
 
-void sh_member_ready(sh_member *member, sh_workbench *bench, const char *first_grain,
+void sh_member_ready(sh_member *member, sh_session *session, const char *first_grain,
                      sh_delivery *delivery, bool whole)
 {
     sh_telemetry *telemetry = NULL;
     if (sh_telemetry_open(&telemetry, &(sh_telemetry_options){on_batch, member}) != SH_OK)
         sh_log(SH_LOG_WARN, "monitor.failed", "reason=\"%s\"", sh_message());
     const sh_contents *contents;
-    const sh_dataset *dataset = sh_pipeline_dataset(bench->pipeline);
+    const sh_dataset *dataset = sh_pipeline_dataset(session->pipeline);
     sh_supply *supply = NULL; /* serves the data; NULL if this device has none */
     if ((delivery == NULL || sh_delivery_is_whole(delivery)) &&
         sh_contents_of(&contents, dataset) == SH_OK &&
         sh_supply_new(&supply, &(sh_supply_options){.loop = member->options.loop,
                                                     .dataset = dataset,
-                                                    .network = bench->network,
-                                                    .device = member->legacy.device}) != SH_OK)
+                                                    .network = session->network,
+                                                    .device = member->failover.device}) != SH_OK)
         supply = NULL;
     sh_loop_call(member->options.loop, do_ready,
                  &(request){.member = member,
                             .delivery = delivery,
                             .supply = supply,
                             .telemetry = telemetry,
-                            .lanes = sh_lanes_count(sh_trainer_lanes(bench->trainer)),
-                            .fingerprint = sh_pipeline_about(bench->pipeline)->fingerprint,
+                            .lanes = sh_lanes_count(sh_trainer_lanes(session->trainer)),
+                            .fingerprint = sh_pipeline_about(session->pipeline)->fingerprint,
                             .first_grain = first_grain});
     if (member->supply != supply) /* the listener is already closed */
         sh_supply_free(supply);
-    sh_agent_begin(member->agent, member->legacy.device, bench, whole);
+    sh_agent_begin(member->agent, member->failover.device, session, whole);
 }
 
 static void do_fail(void *context)
@@ -579,12 +580,12 @@ sh_agent *sh_member_agent(const sh_member *member)
 static void do_copy(void *context)
 {
     const request *asked = context;
-    *asked->legacy = asked->member->legacy;
+    *asked->failover = asked->member->failover;
 }
 
-void sh_member_legacy(sh_member *member, sh_legacy *legacy)
+void sh_member_failover_state(sh_member *member, sh_failover_state *failover)
 {
-    sh_loop_call(member->options.loop, do_copy, &(request){.member = member, .legacy = legacy});
+    sh_loop_call(member->options.loop, do_copy, &(request){.member = member, .failover = failover});
 }
 
 /* Afterwards, the loop does not use the telemetry. */
@@ -597,7 +598,7 @@ static void do_detach(void *context)
 static void do_part(void *context)
 {
     sh_member *member = context;
-    sh_agent_set_door(member->agent, NULL);
+    sh_agent_set_listener(member->agent, NULL);
     sh_listener_close(member->listener);
     member->listener = NULL;
     if (member->welcomed)
@@ -606,7 +607,7 @@ static void do_part(void *context)
     if (member->channel != NULL)
         sh_channel_flush_close(member->channel);
     else
-        sh_mailbox_tell(member->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
+        sh_mailbox_post_text(member->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
 }
 
 static void do_close(void *context)

@@ -4,7 +4,7 @@
  *
  *     SH_TRY(sh_member_connect(&member, &options));
  *     ... the mailbox gets WELCOME ...
- *     sh_member_ready(member, bench, first_grain, NULL);
+ *     sh_member_ready(member, session, first_grain, NULL);
  *     ... the step's thread works on the tasks of sh_member_agent until END arrives ...
  *     sh_member_close(member);
  *
@@ -14,9 +14,9 @@
 #define SHOAL_NODE_MEMBER_H
 
 #include "node/delivery/delivery.h"
-#include "node/mail/mailbox.h"
 #include "node/member/agent.h"
-#include "node/member/legacy.h"
+#include "node/member/failover_state.h"
+#include "node/protocol/mailbox.h"
 #include "node/record/telemetry.h"
 #include "shoal/train.h"
 
@@ -52,7 +52,7 @@ sh_status sh_member_connect(sh_member **member, const sh_member_options *options
 /* This device is ready for the job of the welcome. `whole`: its replica is complete and stands
  * after its last step; else it will be received from others. Serves its data to others unless they
  * are still being fetched (`delivery`, else NULL). Pointers are borrowed until sh_member_close. */
-void sh_member_ready(sh_member *member, sh_workbench *bench, const char *first_grain,
+void sh_member_ready(sh_member *member, sh_session *session, const char *first_grain,
                      sh_delivery *delivery, bool whole);
 
 /* Reports an applied step to the coordinator; ignored before sh_member_ready. */
@@ -65,7 +65,7 @@ void sh_member_fail(sh_member *member, const char *reason);
 sh_agent *sh_member_agent(const sh_member *member);
 
 /* What this device needs if the coordinator is lost; the caller wipes it. */
-void sh_member_legacy(sh_member *member, sh_legacy *legacy);
+void sh_member_failover_state(sh_member *member, sh_failover_state *failover);
 
 /* Sends what is queued, closes all connections and frees the member. NULL is allowed. */
 void sh_member_close(sh_member *member);

@@ -15,7 +15,7 @@
 
 typedef struct link {
     uint32_t seat; /* at the other end */
-    bool comes;    /* the other end connects */
+    bool inbound;  /* the other end connects */
     bool begun;    /* connecting was started; loop only */
 } link;
 
@@ -34,7 +34,7 @@ typedef struct place {
 struct sh_rings {
     sh_loop *loop;
     sh_rings_events events;
-    sh_listener *door; /* loop only */
+    sh_listener *listener; /* loop only */
     pthread_mutex_t lock;
     place *first;
     sh_channel_stats closed; /* of closed rings */
@@ -52,9 +52,9 @@ sh_status sh_rings_new(sh_rings **rings, sh_loop *loop, const sh_rings_events *e
     return SH_OK;
 }
 
-void sh_rings_set_door(sh_rings *rings, sh_listener *door)
+void sh_rings_set_listener(sh_rings *rings, sh_listener *listener)
 {
-    rings->door = door;
+    rings->listener = listener;
 }
 
 static place *find(const sh_rings *rings, uint32_t number)
@@ -91,7 +91,8 @@ static sh_status make(place **made, sh_rings *rings, const sh_orders *orders, ui
         fresh->devices[i] = directive->seats[i].device;
     fresh->link_count = orders->link_count;
     for (uint32_t i = 0; i < orders->link_count; i++)
-        fresh->links[i] = (link){.seat = orders->links[i].seat, .comes = orders->links[i].comes};
+        fresh->links[i] =
+            (link){.seat = orders->links[i].seat, .inbound = orders->links[i].inbound};
     bool serves[SH_DEVICES_MAX];
     const sh_engine_kind *kind = sh_directive_engine(directive, serves);
     const sh_status status =
@@ -113,15 +114,15 @@ static sh_status make(place **made, sh_rings *rings, const sh_orders *orders, ui
 
 static void name_link(char identity[SH_LINK_IDENTITY], const place *here, const link *one)
 {
-    sh_link_identity(identity, here->number, one->comes ? one->seat : here->rank,
-                     one->comes ? here->rank : one->seat);
+    sh_link_identity(identity, here->number, one->inbound ? one->seat : here->rank,
+                     one->inbound ? here->rank : one->seat);
 }
 
 sh_status sh_rings_open(sh_rings *rings, const sh_orders *orders, uint32_t device)
 {
     place *fresh;
     char identity[SH_LINK_IDENTITY];
-    if (rings->door == NULL)
+    if (rings->listener == NULL)
         return sh_fail(SH_STOPPED, "this device's door is closed");
     SH_TRY(make(&fresh, rings, orders, device));
     pthread_mutex_lock(&rings->lock);
@@ -129,10 +130,10 @@ sh_status sh_rings_open(sh_rings *rings, const sh_orders *orders, uint32_t devic
     rings->first = fresh;
     pthread_mutex_unlock(&rings->lock);
     for (uint32_t i = 0; i < fresh->link_count; i++) {
-        if (!fresh->links[i].comes)
+        if (!fresh->links[i].inbound)
             continue;
         name_link(identity, fresh, &fresh->links[i]);
-        SH_TRY(sh_listener_allow(rings->door, identity, orders->links[i].route.key));
+        SH_TRY(sh_listener_allow(rings->listener, identity, orders->links[i].route.key));
     }
     return SH_OK;
 }
@@ -148,7 +149,7 @@ void sh_rings_connect(sh_rings *rings, const sh_orders *orders)
     for (uint32_t i = 0; here != NULL && i < here->link_count && i < orders->link_count; i++) {
         const sh_link *order = &orders->links[i];
         link *one = &here->links[i];
-        if (one->comes || one->begun || !order->opened)
+        if (one->inbound || one->begun || !order->opened)
             continue;
         one->begun = true;
         name_link(identity, here, one);
@@ -168,7 +169,7 @@ static const link *find_link(const place *here, const char *identity)
     char name[SH_LINK_IDENTITY];
     for (uint32_t i = 0; i < here->link_count && !here->aborted; i++) {
         name_link(name, here, &here->links[i]);
-        if (here->links[i].comes && strcmp(name, identity) == 0)
+        if (here->links[i].inbound && strcmp(name, identity) == 0)
             return &here->links[i];
     }
     return NULL;
@@ -190,7 +191,7 @@ bool sh_rings_abort_idle(sh_rings *rings, const sh_participant *participant)
     bool any = false;
     pthread_mutex_lock(&rings->lock);
     for (place *each = rings->first; each != NULL; each = each->next) {
-        if (each->aborted || sh_participant_may_stand(participant, each->number))
+        if (each->aborted || sh_participant_needs_ring(participant, each->number))
             continue;
         each->aborted = any = true;
         sh_engine_abort(each->engine, SH_ABORTED, "the devices change");
@@ -213,10 +214,10 @@ static void forget_keys(void *context)
 {
     const place *gone = context;
     char identity[SH_LINK_IDENTITY];
-    for (uint32_t i = 0; i < gone->link_count && gone->of->door != NULL; i++) {
+    for (uint32_t i = 0; i < gone->link_count && gone->of->listener != NULL; i++) {
         name_link(identity, gone, &gone->links[i]);
-        if (gone->links[i].comes)
-            sh_listener_forbid(gone->of->door, identity);
+        if (gone->links[i].inbound)
+            sh_listener_forbid(gone->of->listener, identity);
     }
 }
 

@@ -16,7 +16,7 @@
 
 #include "cluster/participant.h"
 #include "net/listener.h"
-#include "node/mail/orders.h"
+#include "node/protocol/orders.h"
 #include "reduce/engine.h"
 
 typedef struct sh_rings sh_rings;
@@ -33,7 +33,7 @@ sh_status sh_rings_new(sh_rings **rings, sh_loop *loop,
                        const sh_rings_events *events) SHOAL_CHECKED;
 
 /* Sets the listener for links; NULL once it is closed. Borrowed. Loop only. */
-void sh_rings_set_door(sh_rings *rings, sh_listener *door);
+void sh_rings_set_listener(sh_rings *rings, sh_listener *listener);
 
 /* Creates a view's ring, once, and accepts the devices that connect to this one. Loop only. */
 sh_status sh_rings_open(sh_rings *rings, const sh_orders *orders, uint32_t device) SHOAL_CHECKED;

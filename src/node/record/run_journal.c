@@ -76,9 +76,9 @@ bool sh_run_journal_newest(sh_run_journal *journal, sh_sample *sample)
 
 sh_status sh_run_journal_open(sh_run_journal **journal, const sh_run_journal_options *options)
 {
-    const sh_workbench *bench = options->bench;
-    const sh_replica *replica = bench->replica;
-    const sh_schedule *schedule = sh_trainer_schedule(bench->trainer);
+    const sh_session *session = options->session;
+    const sh_replica *replica = session->replica;
+    const sh_schedule *schedule = sh_trainer_schedule(session->trainer);
     const struct timespec date = sh_clock_date();
     const uint64_t checkpoint_bytes =
         (replica->weight_count + replica->summed_count * replica->slot_count) * sizeof(float);
@@ -88,7 +88,7 @@ sh_status sh_run_journal_open(sh_run_journal **journal, const sh_run_journal_opt
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "the run's journal");
     pthread_mutex_init(&fresh->lock, NULL);
-    SH_TRY_DONE(sh_job_to_text(&job, &bench->job));
+    SH_TRY_DONE(sh_job_to_text(&job, &session->job));
     SH_TRY_DONE(sh_journal_open(
         &fresh->store,
         &(sh_journal_options){
@@ -96,15 +96,15 @@ sh_status sh_run_journal_open(sh_run_journal **journal, const sh_run_journal_opt
             .version = sh_version(),
             .run =
                 {
-                    .model = bench->job.model,
-                    .data = bench->job.data,
+                    .model = session->job.model,
+                    .data = session->job.data,
                     .job = job,
                     .parameters = sh_model_parameters(replica->graph),
                     .steps = schedule->total_steps,
                     .epoch_steps = schedule->epoch_steps,
                     .epochs = (uint32_t)((schedule->total_steps + schedule->epoch_steps - 1) /
                                          schedule->epoch_steps),
-                    .grains = sh_job_grains(&bench->job),
+                    .grains = sh_job_grains(&session->job),
                 },
             .start_step = replica->steps,
             .reserve_bytes = 2 * checkpoint_bytes + (1 << 20), /* the next one, and as much again */
@@ -119,7 +119,7 @@ sh_status sh_run_journal_open(sh_run_journal **journal, const sh_run_journal_opt
                                         .device = 0,
                                         .at_ns = now_ns(),
                                         .name = options->name,
-                                        .lanes = sh_lanes_count(sh_trainer_lanes(bench->trainer)),
+                                        .lanes = sh_lanes_count(sh_trainer_lanes(session->trainer)),
                                         .cores = sh_host_cores(),
                                     });
     SH_TRY_DONE(sh_telemetry_open(&fresh->telemetry, &(sh_telemetry_options){on_own_batch, fresh}));

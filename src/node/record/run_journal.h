@@ -22,13 +22,13 @@
 #include "store/journal.h"
 #include "store/run.h"
 #include "train/progress_report.h"
-#include "train/workbench.h"
+#include "train/session.h"
 
 typedef struct sh_run_journal sh_run_journal;
 
 typedef struct sh_run_journal_options {
     const sh_run *run;         /* borrowed for the call */
-    const sh_workbench *bench; /* likewise; with a trainer */
+    const sh_session *session; /* likewise; with a trainer */
     const char *name;          /* of device 0, copied */
 } sh_run_journal_options;
 

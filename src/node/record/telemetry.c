@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "monitor/monitor.h"
-#include "node/mail/sample_message.h"
+#include "node/protocol/sample_message.h"
 
 _Static_assert(SH_FIGURE_COUNT <= 64, "a bit for each figure");
 

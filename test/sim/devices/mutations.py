@@ -28,14 +28,14 @@ MUTATIONS = [
     ("an order does not wake the step's thread", "node/member/agent.c",
      "    const bool tell = agent->waiting;\n    agent->waiting = false;",
      "    const bool tell = false;\n    agent->waiting = false;"),
-    ("a replica that has come is not told of", "node/member/intake.c",
-     "    intake->options.on_position(intake->options.context, intake->number, position);", "    (void)position;"),
+    ("a replica that has come is not told of", "node/member/replica_fetch.c",
+     "    fetch->options.on_position(fetch->options.context, fetch->number, position);", "    (void)position;"),
     ("a halt does not break a round off", "node/member/rings.c",
      "        sh_engine_abort(each->engine, SH_ABORTED, \"the devices change\");", ""),
-    ("a device that comes is not proved to", "node/mail/claims.c",
+    ("a device that comes is not proved to", "node/protocol/claims.c",
      "    SH_TRY(sh_leader_sign(&proof, claim->secret, binding));",
      "    SH_TRY(sh_leader_sign(&proof, claim->secret, (const unsigned char *)&proof));"),
-    ("mail wakes nobody", "node/mail/mailbox.c",
+    ("mail wakes nobody", "node/protocol/mailbox.c",
      "    const ssize_t wrote = write(mailbox->fd, &one, sizeof one);\n    (void)wrote;", "    (void)one;"),
 ]
 

@@ -223,7 +223,7 @@ static void was_sent(void *context)
 }
 
 /* Transmits frames while the window has space. */
-static void pump(sh_channel *channel)
+static void send_due(sh_channel *channel)
 {
     if (channel->phase != OPEN && channel->phase != FLUSHING)
         return;
@@ -261,12 +261,12 @@ static void pump(sh_channel *channel)
     }
 }
 
-static void pump_soon(void *context)
+static void send_soon(void *context)
 {
     errand *asked = context;
     sh_channel *channel = errand_end(asked);
     if (channel != NULL)
-        pump(channel);
+        send_due(channel);
     errand_free(asked);
 }
 
@@ -278,7 +278,7 @@ static void taken(connection *line, uint32_t by, size_t bytes)
         return;
     sender->in_flight -= bytes < sender->in_flight ? bytes : sender->in_flight;
     sender->moved_ns = virtual_now_ns();
-    loop_at(sender->loop, virtual_now_ns(), pump_soon, errand_new(line, 1 - by));
+    loop_at(sender->loop, virtual_now_ns(), send_soon, errand_new(line, 1 - by));
 }
 
 static sh_status queue_frame(sh_channel *channel, const sh_frame *head, const void *body,
@@ -294,7 +294,7 @@ static sh_status queue_frame(sh_channel *channel, const sh_frame *head, const vo
         channel->moved_ns = virtual_now_ns();
     *channel->last = fresh;
     channel->last = &fresh->next;
-    loop_at(channel->loop, virtual_now_ns(), pump_soon, errand_new(channel->line, channel->side));
+    loop_at(channel->loop, virtual_now_ns(), send_soon, errand_new(channel->line, channel->side));
     return SH_OK;
 }
 
@@ -465,7 +465,7 @@ static void open_client(void *context)
         if (channel->phase == OPEN && channel->events->on_open != NULL)
             channel->events->on_open(channel->context, channel);
         if (opened->line->ends[0] == channel)
-            pump(channel);
+            send_due(channel);
     }
     errand_free(opened);
 }
@@ -599,7 +599,7 @@ void sh_channel_flush_close(sh_channel *channel)
         return;
     channel->phase = FLUSHING;
     channel->paused = false;
-    loop_at(channel->loop, virtual_now_ns(), pump_soon, errand_new(channel->line, channel->side));
+    loop_at(channel->loop, virtual_now_ns(), send_soon, errand_new(channel->line, channel->side));
     loop_at(channel->loop, virtual_now_ns(), read_again, errand_new(channel->line, channel->side));
     loop_at(channel->loop, virtual_now_ns() + SH_CHANNEL_GOODBYE_MS * VIRTUAL_MS, give_up_goodbye,
             errand_new(channel->line, channel->side));

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Asks devices which one coordinates the job: all at once, for SH_DISCOVERY_PATIENCE_MS at most. A
+ * coordinator answers with its proof, another device with the coordinator's address.
+ *
+ *     SH_TRY(sh_discovery_start(&discovery, &options));
+ *     ... on_done(context, answers), once ...
+ *     sh_discovery_stop(discovery);
+ *
+ * Threads: loop only.
+ */
+#ifndef SHOAL_NODE_DISCOVERY_H
+#define SHOAL_NODE_DISCOVERY_H
+
+#include "net/loop.h"
+#include "node/member/failover_state.h"
+#include "node/protocol/claims.h"
+
+#define SH_DISCOVERY_ENDPOINTS_MAX (SH_SUCCESSORS_MAX + 1)
+#define SH_DISCOVERY_PATIENCE_MS 400
+
+typedef struct sh_discovery sh_discovery;
+
+/* The answers, by endpoint. */
+typedef struct sh_discovery_answers {
+    uint32_t count;
+    sh_successor_answer words[SH_DISCOVERY_ENDPOINTS_MAX];
+    sh_claimed claimed[SH_DISCOVERY_ENDPOINTS_MAX];  /* if it leads */
+    sh_endpoint address[SH_DISCOVERY_ENDPOINTS_MAX]; /* to its coordinator, if it follows */
+} sh_discovery_answers;
+
+typedef struct sh_discovery_options {
+    sh_loop *loop;
+    const sh_token *token; /* its secret admits to the endpoints; borrowed for sh_discovery_start */
+    const sh_endpoint *endpoints; /* copied; an endpoint without a port counts as silent */
+    uint32_t count;               /* at most SH_DISCOVERY_ENDPOINTS_MAX */
+    /* All have answered or time is up. `answers` is borrowed until on_done returns. */
+    void (*on_done)(void *context, const sh_discovery_answers *answers);
+    void *context;
+} sh_discovery_options;
+
+/* `*discovery` is owned: sh_discovery_stop, also after on_done but not inside it. */
+sh_status sh_discovery_start(sh_discovery **discovery,
+                             const sh_discovery_options *options) SHOAL_CHECKED;
+
+/* Frees the discovery and ends calls of on_done. NULL is allowed. */
+void sh_discovery_stop(sh_discovery *discovery);
+
+/* Asks and waits for the answers. After a failure, all endpoints count as silent. Any thread except
+ * the loop's. */
+void sh_discovery_ask(sh_discovery_answers *answers, const sh_discovery_options *options);
+
+#endif

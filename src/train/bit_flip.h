@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * For tests: flips a bit of this device's weights during training, as faulty memory would. An
+ * environment variable requests it:
+ *
+ *     SHOAL_TEST_FLIP=DEVICE@STEPS   once, on the device with that name, before the stage that
+ *                                    follows after STEPS applied steps
+ *
+ *     SHOAL_TEST_FLIP=DEVICE@STEPS+  the bit also stays stuck from then on, whatever is written
+ *
+ *     SHOAL_TEST_FLIP=DEVICE@gift    in each stripe of a replica that the device with that name
+ *                                    sends to another one (train/replica_sender.h); its own
+ *                                    replica stays correct
+ *
+ *     SHOAL_TEST_FLIP=first-grain    in the hash that devices compare before they train
+ *
+ *     SH_TRY(sh_bit_flip_arm(&flip, "laptop"));
+ *     if (flip.armed)
+ *         sh_bit_flip_when_due(&flip, replica);     // before each stage
+ *
+ * Threads: caller locks.
+ */
+#ifndef SHOAL_TRAIN_BIT_FLIP_H
+#define SHOAL_TRAIN_BIT_FLIP_H
+
+#include <stdbool.h>
+
+#include "base/digest.h"
+#include "train/replica.h"
+
+typedef struct sh_bit_flip {
+    bool armed;
+    uint64_t steps;
+    bool sticks, stuck; /* the bit shall stay stuck after it has flipped; it is stuck now */
+    uint32_t value;     /* of the stuck bit */
+    bool in_transfers;  /* flip the bit in what this device sends to others */
+} sh_bit_flip;
+
+/* Sets `armed` or `in_transfers` if the environment names this device. SH_INVALID if the variable
+ * is malformed. */
+sh_status sh_bit_flip_arm(sh_bit_flip *flip, const char *device) SHOAL_CHECKED;
+
+/* If the replica has reached the requested step: flips the bit under the replica's lock, then
+ * disarms, or keeps the bit stuck from then on. */
+void sh_bit_flip_when_due(sh_bit_flip *flip, sh_replica *replica);
+
+/* Changes the digest of the first grain if the environment requests it. */
+void sh_bit_flip_first_grain(char hex[SH_DIGEST_TEXT]);
+
+#endif
