@@ -1,4 +1,4 @@
-# What `cpack -G DEB` makes of a build: shoal (the program), libshoal0.1 (the library, by its soname) and
+# What `cpack -G DEB` makes of a build: shoal (the program), libshoal0.2 (the library, by its soname) and
 # libshoal-dev, for the architecture that the build is for. Needs file, and dpkg-dev, whose dpkg-shlibdeps finds what they
 # are linked with. The preset `package` leaves Open MPI out.
 #

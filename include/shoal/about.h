@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/* The version: "0.1.0". */
+/* The version: "0.2.0". */
 SHOAL_API const char *sh_version(void);
 
 /* The compiler of this build: "GCC 12.2.0". Static. */

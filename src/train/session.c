@@ -53,7 +53,7 @@ sh_status sh_session_open(sh_session **session, const sh_job *job, const sh_sess
     sh_session *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL) {
         sh_dataset_close(data == NULL ? NULL : data->dataset);
-        return sh_fail_memory(sizeof *fresh, "the workbench");
+        return sh_fail_memory(sizeof *fresh, "the session");
     }
     fresh->job = *job;
     fresh->network = sh_network_ref(data == NULL ? NULL : data->network);

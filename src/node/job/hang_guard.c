@@ -214,7 +214,7 @@ sh_status sh_hang_guard_start(sh_hang_guard **guard, const sh_hang_guard_options
     }
     sh_hang_guard *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
-        return sh_fail_memory(sizeof *fresh, "a vigil");
+        return sh_fail_memory(sizeof *fresh, "a hang guard");
     fresh->options = *options;
     fresh->overdue = (sh_overdue){
         .limits = options->limits != NULL ? options->limits : sh_overdue_limits,

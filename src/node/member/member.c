@@ -268,7 +268,7 @@ static sh_status take_successors(sh_member *member, const Shoal__Successors *bod
     sh_failover_state *failover = &member->failover;
     if (body->n_successors > SH_SUCCESSORS_MAX || body->devices > SH_DEVICES_MAX ||
         (body->used > SH_DEVICES_MAX && body->used != SH_STANDBY_AUTO))
-        return sh_fail(SH_FORMAT, "too many heirs");
+        return sh_fail(SH_FORMAT, "too many successors");
     failover->devices = body->devices;
     failover->used = body->used;
     failover->successor_count = 0;
@@ -277,7 +277,7 @@ static sh_status take_successors(sh_member *member, const Shoal__Successors *bod
         sh_endpoint *endpoint = &failover->successors[failover->successor_count++];
         *endpoint = (sh_endpoint){.device = one->device};
         if (strlen(one->host) >= sizeof endpoint->host || one->port > UINT16_MAX)
-            return sh_fail(SH_FORMAT, "an heir with an invalid door");
+            return sh_fail(SH_FORMAT, "a successor with an invalid address");
         snprintf(endpoint->host, sizeof endpoint->host, "%s", one->host);
         endpoint->port = endpoint->host[0] == '\0' ? 0 : (uint16_t)one->port;
     }

@@ -123,7 +123,7 @@ sh_status sh_rings_open(sh_rings *rings, const sh_orders *orders, uint32_t devic
     place *fresh;
     char identity[SH_LINK_IDENTITY];
     if (rings->listener == NULL)
-        return sh_fail(SH_STOPPED, "this device's door is closed");
+        return sh_fail(SH_STOPPED, "this device accepts no more links");
     SH_TRY(make(&fresh, rings, orders, device));
     pthread_mutex_lock(&rings->lock);
     fresh->next = rings->first;
