@@ -36,7 +36,7 @@ typedef struct sh_training_loop {
     /* The view to announce (sh_part.announce); optional, like all below. Called until the agent is
      * closed. */
     bool (*announce)(void *context, bool last, uint64_t *view);
-    bool (*end_early)(void *context); /* see sh_part.hurry; likewise */
+    bool (*end_early)(void *context); /* see sh_part.end_early; likewise */
 
     /* This device enters a view. */
     void (*on_view)(void *context, uint32_t view, uint32_t devices);
