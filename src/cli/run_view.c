@@ -129,6 +129,26 @@ static bool print_devices(const sh_run_snapshot *s, FILE *out, unsigned width)
     return good;
 }
 
+/* Devices of the view whose share is empty. */
+static void print_idle(const sh_run_snapshot *s, FILE *out)
+{
+    uint32_t idle = 0, seated = 0;
+    sh_quantity a, b;
+    for (size_t i = 0; i < s->device_count; i++) {
+        const sh_run_device *device = &s->devices[i];
+        if (device->is_gone || isnan(device->share))
+            continue;
+        seated++;
+        if (!(device->share > 0))
+            idle++;
+    }
+    if (idle > 0 && s->about.state == SH_STATE_RUNNING)
+        fprintf(out,
+                "\n%s of %s without grains: a smaller --grain or a larger --batch-size would use "
+                "more (other weights)\n",
+                sh_quantity_whole(&a, idle), sh_quantity_count(&b, seated, "device"));
+}
+
 static void print_news(const sh_run_snapshot *s, FILE *out)
 {
     sh_quantity figure;
@@ -166,6 +186,7 @@ bool sh_run_view_print(const sh_run_snapshot *snapshot, FILE *file, const sh_run
         return false;
     print_head(snapshot, out);
     bool good = print_devices(snapshot, out, view->width);
+    print_idle(snapshot, out);
     print_news(snapshot, out);
     good = fclose(out) == 0 && good;
     out = good ? open_memstream(&shown, &bytes) : NULL;

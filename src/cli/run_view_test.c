@@ -139,6 +139,20 @@ static void shows_who_stands_by(void **state)
     assert_non_null(strstr(printed(&s, (sh_run_view){0}), "2 pi?[2J  on standby          -  -"));
 }
 
+static void says_that_devices_have_no_grains(void **state)
+{
+    (void)state;
+    sh_run_device devices[3];
+    sh_run_snapshot s = sample_of_three(devices);
+    assert_null(strstr(printed(&s, (sh_run_view){0}), "without grains"));
+    devices[1].share = 0; /* the third one is gone */
+    assert_non_null(strstr(printed(&s, (sh_run_view){0}),
+                           "\n\n1 of 2 devices without grains: a smaller --grain or a larger "
+                           "--batch-size would use more (other weights)\n\n"));
+    s.about.state = SH_STATE_COMPLETE;
+    assert_null(strstr(printed(&s, (sh_run_view){0}), "without grains"));
+}
+
 static void a_narrow_one_shows_what_matters(void **state)
 {
     (void)state;
@@ -192,6 +206,7 @@ int main(void)
         cmocka_unit_test(shows_all_that_is_known),
         cmocka_unit_test(fits_the_terminal),
         cmocka_unit_test(shows_who_stands_by),
+        cmocka_unit_test(says_that_devices_have_no_grains),
         cmocka_unit_test(a_narrow_one_shows_what_matters),
         cmocka_unit_test(shows_what_has_just_begun),
         cmocka_unit_test(news_are_few),
