@@ -16,7 +16,8 @@
  *     device_sim --seeds N --until-wrong       ends at the first violation
  *     device_sim --first SEED --tell           prints thread switches on standard error
  */
-#define _GNU_SOURCE /* sched_setaffinity */
+#define _GNU_SOURCE /* nftw, sched_setaffinity */
+#include <ftw.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,6 +30,9 @@
 #include "backend/program.h"
 #include "base/fail.h"
 #include "shoal/shoal.h"
+#include "train/replica_sender.h"
+#include "train/sum_layout.h"
+#include "train/transfer.h"
 #include "virtual_network.h"
 
 #define JOINERS_MAX 5
@@ -56,7 +60,7 @@ static pthread_t first_thread;
 static bool first_ended;
 static sh_status first_status;
 static char first_message[256];
-static sh_summary summary, alone;
+static sh_summary summary;
 static uint64_t last_step, last_step_ns, longest_ns;
 
 /* ---- violations ------------------------------------------------------------------------------ */
@@ -117,15 +121,62 @@ static void observe(void *context, const sh_event *event)
     last_step_ns = virtual_now_ns();
 }
 
+/* Jobs by seed. In a small one the model, buckets, pieces of a replica, rates and windows are a
+ * fortieth of what they are in a large one, so that both take the same virtual time. */
+#define STRATEGIES 4
+#define JOBS (2 * STRATEGIES)
+
+static bool is_large(void)
+{
+    return seed / STRATEGIES % 32 == 0;
+}
+
+#define SCALE 40
+
+sh_status __real_sh_layout_init(sh_sum_layout *layout, const sh_sum_options *options);
+sh_status __wrap_sh_layout_init(sh_sum_layout *layout, const sh_sum_options *options);
+sh_status __wrap_sh_layout_init(sh_sum_layout *layout, const sh_sum_options *options)
+{
+    sh_sum_options scaled = *options;
+    scaled.bucket_bytes /= is_large() ? 1 : SCALE;
+    return __real_sh_layout_init(layout, &scaled);
+}
+
+sh_status __real_sh_chunks_init(sh_chunks *chunks, const sh_replica *replica, uint32_t most);
+sh_status __wrap_sh_chunks_init(sh_chunks *chunks, const sh_replica *replica, uint32_t most);
+sh_status __wrap_sh_chunks_init(sh_chunks *chunks, const sh_replica *replica, uint32_t most)
+{
+    return __real_sh_chunks_init(chunks, replica, is_large() ? most : SH_CHUNK_ELEMENTS / SCALE);
+}
+
+sh_status __real_sh_replica_sender_new(sh_replica_sender **sender,
+                                       const sh_replica_sender_options *options);
+sh_status __wrap_sh_replica_sender_new(sh_replica_sender **sender,
+                                       const sh_replica_sender_options *options);
+sh_status __wrap_sh_replica_sender_new(sh_replica_sender **sender,
+                                       const sh_replica_sender_options *options)
+{
+    sh_replica_sender_options scaled = *options;
+    scaled.window_bytes = is_large() ? 0 : SH_REPLICA_SENDER_WINDOW_BYTES / SCALE;
+    return __real_sh_replica_sender_new(sender, &scaled);
+}
+
+static uint32_t job_number(void)
+{
+    return (uint32_t)(seed % STRATEGIES) + (is_large() ? STRATEGIES : 0);
+}
+
 static void fill(sh_train_options *options)
 {
-    static const char *const strategies[] = {"sync", "sync", "ps-sync", "local:4"};
+    static const char *const strategies[STRATEGIES] = {"sync", "sync", "ps-sync", "local:4"};
     sh_train_options_init(options);
-    snprintf(options->job.model, sizeof options->job.model, "mlp:h128");
-    snprintf(options->job.data, sizeof options->job.data, "digits:48/12");
-    snprintf(options->job.strategy, sizeof options->job.strategy, "%s", strategies[seed % 4]);
+    snprintf(options->job.model, sizeof options->job.model, is_large() ? "mlp:h128" : "mlp:h32");
+    snprintf(options->job.data, sizeof options->job.data,
+             is_large() ? "noise:1x28x28/10/96/12" : "noise:1x8x8/10/96/12");
+    snprintf(options->job.strategy, sizeof options->job.strategy, "%s",
+             strategies[seed % STRATEGIES]);
     options->job.batch_size = 16;
-    options->job.grain = seed % 4 == 3 ? 0 : 4;
+    options->job.grain = seed % STRATEGIES == 3 ? 0 : 4;
     options->job.steps = STEPS;
     options->job.epochs = 0;
     options->lanes = "1";
@@ -235,7 +286,8 @@ static void end_fault(fault *it)
 
 static void draw_world(void)
 {
-    network_draw_links();
+    const uint32_t scale = is_large() ? 1 : SCALE;
+    network_draw_links(800000 / scale, (256 << 10) / scale);
     for (uint32_t i = 0; i < VIRTUAL_DEVICES; i++)
         grain_ns[i] = (5 + virtual_draw(80)) * VIRTUAL_MS;
     joiner_count = 1 + (uint32_t)virtual_draw(JOINERS_MAX);
@@ -275,6 +327,22 @@ static void turn_world(void)
     }
 }
 
+/* The time until something is due, or until the end of the job should be looked for. */
+static uint64_t until_turn_ns(void)
+{
+    const uint64_t now_ns = virtual_now_ns();
+    uint64_t next_ns = now_ns + (token[0] == '\0' ? 10 : 200) * VIRTUAL_MS;
+    for (uint32_t i = 1; i <= joiner_count; i++)
+        if (!joiners[i].came && joiners[i].comes_ns > now_ns && joiners[i].comes_ns < next_ns)
+            next_ns = joiners[i].comes_ns;
+    for (uint32_t i = 0; i < fault_count; i++) {
+        const uint64_t due_ns = faults[i].begun ? faults[i].until_ns : faults[i].at_ns;
+        if (!faults[i].over && due_ns > now_ns && due_ns < next_ns)
+            next_ns = due_ns;
+    }
+    return next_ns - now_ns;
+}
+
 static bool all_ended(void)
 {
     bool all = first_ended;
@@ -283,7 +351,7 @@ static bool all_ended(void)
     return all;
 }
 
-static void judge(void)
+static void judge(const sh_summary *alone)
 {
     if (first_status != SH_OK)
         violated("end", "device 0: %s", first_message);
@@ -291,43 +359,50 @@ static void judge(void)
         if (joiners[i].came && !joiners[i].touched && joiners[i].status != SH_OK &&
             joiners[i].status != SH_NETWORK) /* it came when the job had just ended */
             violated("end", "%s: %s", joiners[i].name, joiners[i].message);
-    if (strcmp(summary.weights_hash, alone.weights_hash) != 0)
+    if (strcmp(summary.weights_hash, alone->weights_hash) != 0)
         violated("hash", "the weights are %.16s, those of one device alone %.16s",
-                 summary.weights_hash, alone.weights_hash);
-    if (summary.steps != alone.steps || summary.samples != alone.samples)
+                 summary.weights_hash, alone->weights_hash);
+    if (summary.steps != alone->steps || summary.samples != alone->samples)
         violated("hash", "%llu steps of %llu samples, alone %llu of %llu",
                  (unsigned long long)summary.steps, (unsigned long long)summary.samples,
-                 (unsigned long long)alone.steps, (unsigned long long)alone.samples);
+                 (unsigned long long)alone->steps, (unsigned long long)alone->samples);
     if (longest_ns > BOUND_S * SECOND)
         violated("bound", "%.1f s without a step", (double)longest_ns / 1e9);
 }
 
-/* Runs a seed in its own process and folder. Writes the course's hash to `result`. */
-static void run_seed(const char *folder, int result)
+/* What one device makes of each job. It is computed once, in virtual_begin's process, so that it
+ * also makes ready what a process makes once. */
+static sh_summary alone_of[JOBS];
+
+static const sh_summary *run_alone(void)
 {
-    if (chdir(folder) != 0)
-        abort();
-    setenv("XDG_CACHE_HOME", folder, 1);
+    sh_summary *alone = &alone_of[job_number()];
     sh_train_options options;
     fill(&options);
     options.run = "alone";
-    if (sh_train(&options, &alone) != SH_OK) {
+    if (alone->weights_hash[0] == '\0' && sh_train(&options, alone) != SH_OK) {
         printf("seed %llu: alone: %s\n", (unsigned long long)seed, sh_message());
         fflush(stdout);
         _exit(1);
     }
+    return alone;
+}
+
+/* Runs a seed in its own process. Writes the course's hash to `result`. */
+static void run_seed(const sh_summary *alone, int result)
+{
     virtual_begin(seed);
     draw_world();
     if (pthread_create(&first_thread, NULL, train, NULL) != 0)
         abort();
     while (!all_ended()) {
         turn_world();
-        virtual_sleep(10 * VIRTUAL_MS);
+        virtual_sleep(until_turn_ns());
         if (virtual_now_ns() > END_S * SECOND)
             violated("end", "after %d s: device 0 %s, step %llu", END_S,
                      first_ended ? "has ended" : "has not ended", (unsigned long long)last_step);
     }
-    judge();
+    judge(alone);
     const uint64_t hash = virtual_trace_hash();
     if (write(result, &hash, sizeof hash) != sizeof hash)
         abort();
@@ -335,18 +410,30 @@ static void run_seed(const char *folder, int result)
     _exit(0);
 }
 
+static int remove_entry(const char *path, const struct stat *stat, int flag, struct FTW *at)
+{
+    (void)stat;
+    (void)flag;
+    return at->level == 0 ? 0 : remove(path);
+}
+
+static void clear_folder(void)
+{
+    if (nftw(".", remove_entry, 16, FTW_DEPTH | FTW_PHYS) != 0)
+        fprintf(stderr, "device_sim: a seed's files could not be removed\n");
+}
+
 static bool fork_seed(uint64_t *hash)
 {
-    char folder[] = "/dev/shm/device_sim.XXXXXX", other[] = "/tmp/device_sim.XXXXXX", command[64];
-    const char *place = mkdtemp(folder) != NULL ? folder : mkdtemp(other);
     int ends[2], status;
-    if (place == NULL || pipe(ends) != 0)
+    const sh_summary *alone = run_alone();
+    if (pipe(ends) != 0)
         abort();
     const pid_t child = fork();
     if (child == 0) {
         close(ends[0]);
         alarm(120);
-        run_seed(place, ends[1]);
+        run_seed(alone, ends[1]);
     }
     close(ends[1]);
     *hash = 0;
@@ -354,14 +441,23 @@ static bool fork_seed(uint64_t *hash)
     (void)got;
     close(ends[0]);
     waitpid(child, &status, 0);
-    snprintf(command, sizeof command, "rm -rf %s", place);
-    if (system(command) != 0)
-        fprintf(stderr, "device_sim: %s could not be removed\n", place);
+    clear_folder();
     if (WIFSIGNALED(status))
         printf("seed %llu: it ended by signal %d\n", (unsigned long long)seed, WTERMSIG(status));
     else if (WEXITSTATUS(status) == 3)
         printf("seed %llu: end: deadlock\n", (unsigned long long)seed);
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Goes to a new folder, in memory if possible; returns its path, owned by the caller. */
+static char *enter_folder(void)
+{
+    char memory[] = "/dev/shm/device_sim.XXXXXX", disk[] = "/tmp/device_sim.XXXXXX";
+    const char *folder = mkdtemp(memory) != NULL ? memory : mkdtemp(disk);
+    if (folder == NULL || chdir(folder) != 0)
+        abort();
+    setenv("XDG_CACHE_HOME", folder, 1);
+    return strdup(folder);
 }
 
 /* Runs every `stride`th seed; returns the number of violations. Uses one processor, because threads
@@ -370,6 +466,7 @@ static uint64_t run_seeds(uint64_t from, uint64_t end, uint32_t stride, bool twi
                           bool until_wrong)
 {
     uint64_t wrong = 0;
+    char *folder = enter_folder();
     for (seed = from; seed < end && (wrong == 0 || !until_wrong); seed += stride) {
         uint64_t hash, again;
         if (!fork_seed(&hash)) {
@@ -380,6 +477,9 @@ static uint64_t run_seeds(uint64_t from, uint64_t end, uint32_t stride, bool twi
         }
         fflush(stdout);
     }
+    if (rmdir(folder) != 0)
+        fprintf(stderr, "device_sim: %s could not be removed\n", folder);
+    free(folder);
     return wrong;
 }
 

@@ -55,7 +55,7 @@ def link_command(build):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, required=True)
-    parser.add_argument("--seeds", type=int, default=60)
+    parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--only", help="mutations whose names have this")
     options = parser.parse_args()
     compile_of, link, survivors = commands(options.build), link_command(options.build), []

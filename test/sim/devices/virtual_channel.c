@@ -13,7 +13,6 @@
 
 #include "virtual_network.h"
 
-#define WINDOW_BYTES (256u << 10)
 #define RETRY_NS (20 * VIRTUAL_MS) /* packets on a cut link are retried */
 
 typedef struct packet {
@@ -231,7 +230,7 @@ static void send_due(sh_channel *channel)
                                                channel->line->devices[1 - channel->side]);
     while (channel->first != NULL &&
            (channel->in_flight == 0 ||
-            channel->in_flight + channel->first->head.bytes <= WINDOW_BYTES)) {
+            channel->in_flight + channel->first->head.bytes <= network_window_bytes())) {
         sending *next = channel->first;
         packet *fresh = get(sizeof *fresh);
         fresh->head = next->head;

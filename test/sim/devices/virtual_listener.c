@@ -25,6 +25,7 @@ struct sh_listener {
 
 static sh_listener *doors;
 static uint16_t last_port = 7000;
+static size_t window_bytes;
 static network_link links[VIRTUAL_DEVICES][VIRTUAL_DEVICES];
 
 network_link *network_link_of(uint32_t from, uint32_t to)
@@ -32,12 +33,18 @@ network_link *network_link_of(uint32_t from, uint32_t to)
     return &links[from][to];
 }
 
-void network_draw_links(void)
+void network_draw_links(uint64_t bytes_per_s, size_t window)
 {
+    window_bytes = window;
     for (uint32_t a = 0; a < VIRTUAL_DEVICES; a++)
         for (uint32_t b = 0; b < VIRTUAL_DEVICES; b++)
             links[a][b] = (network_link){.delay_ns = (1 + virtual_draw(40)) * VIRTUAL_MS / 10,
-                                         .bytes_per_s = UINT64_C(800000) << virtual_draw(5)};
+                                         .bytes_per_s = bytes_per_s << virtual_draw(5)};
+}
+
+size_t network_window_bytes(void)
+{
+    return window_bytes;
 }
 
 void network_heal(void)

@@ -25,8 +25,10 @@ typedef struct network_link {
 /* The link from one device to another. A change affects packets sent or waiting afterwards. */
 network_link *network_link_of(uint32_t from, uint32_t to);
 
-/* Draws all delays and rates. */
-void network_draw_links(void);
+/* Draws all delays, and rates of at least `bytes_per_s`. `window`: the bytes of a connection that
+ * may be on their way. */
+void network_draw_links(uint64_t bytes_per_s, size_t window);
+size_t network_window_bytes(void);
 
 /* Breaks a device's connections: both ends lose their peer. `gone`: its process has ended, so it is
  * unreachable from now on. */

@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The running thread holds the baton. To block, it records the reason, draws the next runnable
- * thread, hands over the baton, and waits. Locks and conditions use the memory of pthread_mutex_t
- * and pthread_cond_t, which static initialisers set to zero.
+ * A virtual thread is a coroutine with its own stack, on the process's only thread. To block, it
+ * records the reason, draws the next runnable thread, and jumps to it. Each switch exchanges the
+ * program's thread-local variables. Locks and conditions use the memory of pthread_mutex_t and
+ * pthread_cond_t, which static initialisers set to zero.
  */
+#define _GNU_SOURCE    /* dl_iterate_phdr */
+#undef _FORTIFY_SOURCE /* its longjmp refuses to go to another stack */
 #include "virtual_threads.h"
 
 #include <errno.h>
+#include <link.h>
 #include <poll.h>
-#include <semaphore.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define THREADS 512
+#define STACK_BYTES ((size_t)1 << 20) /* of which few pages are used */
+#define GUARD_BYTES ((size_t)4096)
 #define NEVER UINT64_MAX
 #define BEGIN_NS UINT64_C(1000000000000)      /* the monotonic clock at the start */
 #define DATE_NS UINT64_C(1750000000000000000) /* the real-time clock minus it */
@@ -46,11 +54,14 @@ WRAPPED(nanosleep, (const struct timespec *, struct timespec *))
 WRAPPED(clock_gettime, (clockid_t, struct timespec *))
 WRAPPED(getentropy, (void *, size_t))
 
-typedef enum state { RUNS, WAITS_LOCK, WAITS_COND, WAITS_POLL, SLEEPS, JOINS, DONE } state;
+/* DONE: ended, but not joined; FREE: its place can be used again. */
+typedef enum state { RUNS, WAITS_LOCK, WAITS_COND, WAITS_POLL, SLEEPS, JOINS, DONE, FREE } state;
 
 typedef struct vthread {
-    pthread_t thread;
-    sem_t baton;
+    jmp_buf place; /* where it goes on; not yet set if `fresh` */
+    unsigned char *stack, *locals;
+    int error; /* its errno */
+    bool fresh;
     state state;
     const void *on; /* the lock, condition or joined thread */
     struct pollfd *fds;
@@ -67,7 +78,10 @@ static uint32_t thread_count;
 static bool begun;
 static uint64_t now_ns, random_state, trace_hash = UINT64_C(14695981039346656037);
 static bool device_held[VIRTUAL_DEVICES];
-static _Thread_local vthread *self;
+static vthread *self;
+static unsigned char *locals; /* the program's thread-local variables */
+static const void *locals_start;
+static size_t locals_bytes, locals_start_bytes; /* the rest starts as zeros */
 
 /* In the memory of a pthread_mutex_t. */
 typedef struct lock {
@@ -110,7 +124,7 @@ static bool can_run(vthread *one)
 {
     if (is_held(one))
         return false;
-    if (one->due_ns <= now_ns && one->state != RUNS && one->state != DONE)
+    if (one->due_ns <= now_ns && one->state < DONE)
         return true;
     switch (one->state) {
     case RUNS:
@@ -120,7 +134,7 @@ static bool can_run(vthread *one)
     case WAITS_COND:
         return one->woken;
     case WAITS_POLL:
-        return __real_poll(one->fds, one->fd_count, 0) != 0;
+        return virtual_files_poll(one->fds, one->fd_count) != 0;
     case JOINS:
         return ((const vthread *)one->on)->state == DONE;
     default:
@@ -130,10 +144,10 @@ static bool can_run(vthread *one)
 
 void virtual_tell(void)
 {
-    static const char *const names[] = {
-        "runs", "waits for a lock", "waits for a condition", "polls", "sleeps", "joins", "is done"};
+    static const char *const names[] = {"runs",  "waits for a lock", "waits for a condition",
+                                        "polls", "sleeps",           "joins"};
     for (uint32_t i = 0; i < thread_count; i++)
-        if (threads[i].state != DONE)
+        if (threads[i].state < DONE)
             fprintf(stderr, "  thread %u of device %u %s%s\n", i, threads[i].device,
                     names[threads[i].state], is_held(&threads[i]) ? ", held" : "");
 }
@@ -148,8 +162,8 @@ static vthread *choose(void)
         for (uint32_t i = 0; i < thread_count; i++) {
             if (can_run(&threads[i]))
                 able[count++] = &threads[i];
-            else if (!is_held(&threads[i]) && threads[i].state != DONE &&
-                     threads[i].due_ns < first_ns)
+            else if (threads[i].due_ns < first_ns && !is_held(&threads[i]) &&
+                     threads[i].state < DONE)
                 first_ns = threads[i].due_ns;
         }
         if (count > 0)
@@ -164,6 +178,64 @@ static vthread *choose(void)
     }
 }
 
+/* ---- coroutines ------------------------------------------------------------------------------ */
+
+static int find_locals(struct dl_phdr_info *program, size_t bytes, void *context)
+{
+    (void)bytes;
+    (void)context;
+    for (size_t i = 0; i < program->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &program->dlpi_phdr[i];
+        if (part->p_type != PT_TLS)
+            continue;
+        locals = program->dlpi_tls_data;
+        locals_bytes = part->p_memsz;
+        locals_start = (const unsigned char *)program->dlpi_addr + part->p_vaddr;
+        locals_start_bytes = part->p_filesz;
+    }
+    return 1; /* the first is the program itself */
+}
+
+static void run_thread(void);
+
+/* Calls run_thread on the thread's own stack. */
+static void begin_thread(vthread *next)
+{
+    ucontext_t context;
+    next->fresh = false;
+    memset(locals, 0, locals_bytes);
+    memcpy(locals, locals_start, locals_start_bytes);
+    if (getcontext(&context) != 0)
+        abort();
+    context.uc_stack.ss_sp = next->stack + GUARD_BYTES;
+    context.uc_stack.ss_size = STACK_BYTES - GUARD_BYTES;
+    context.uc_link = NULL;
+    makecontext(&context, run_thread, 0);
+    setcontext(&context);
+    abort();
+}
+
+static void jump_to(vthread *next)
+{
+    self = next;
+    if (next->fresh)
+        begin_thread(next);
+    memcpy(locals, next->locals, locals_bytes);
+    errno = next->error;
+    longjmp(next->place, 1);
+}
+
+static void switch_to(vthread *next)
+{
+    vthread *here = self;
+    if (next == here)
+        return;
+    memcpy(here->locals, locals, locals_bytes);
+    here->error = errno;
+    if (setjmp(here->place) == 0)
+        jump_to(next);
+}
+
 static void switch_away(void)
 {
     vthread *here = self, *next = choose();
@@ -171,13 +243,9 @@ static void switch_away(void)
     if (virtual_is_told)
         fprintf(stderr, "%12.6f thread %u (%d) -> %u of device %u\n", (double)now_ns / 1e9,
                 (unsigned)(here - threads), here->state, (unsigned)(next - threads), next->device);
-    if (next != here) {
-        sem_post(&next->baton);
-        while (sem_wait(&here->baton) != 0)
-            ;
-    }
-    here->state = RUNS;
-    here->due_ns = NEVER;
+    switch_to(next);
+    self->state = RUNS;
+    self->due_ns = NEVER;
 }
 
 static void block(state why, const void *on, uint64_t due_ns)
@@ -192,10 +260,17 @@ static void block(state why, const void *on, uint64_t due_ns)
 void virtual_begin(uint64_t seed)
 {
     random_state = seed * UINT64_C(0x2545f4914f6cdd1d) + 1;
+    dl_iterate_phdr(find_locals, NULL);
     self = &threads[thread_count++];
-    *self = (vthread){.thread = pthread_self(), .due_ns = NEVER};
-    sem_init(&self->baton, 0, 0);
+    *self = (vthread){.due_ns = NEVER, .locals = malloc(locals_bytes)};
+    if (self->locals == NULL)
+        abort();
     begun = true;
+}
+
+bool virtual_has_begun(void)
+{
+    return begun;
 }
 
 uint64_t virtual_now_ns(void)
@@ -223,26 +298,43 @@ void virtual_hold(uint32_t device, bool hold)
     device_held[device] = hold;
 }
 
+static vthread *thread_of(pthread_t thread)
+{
+    return &threads[thread - 1];
+}
+
 void virtual_hold_thread(pthread_t thread, bool hold)
 {
-    for (uint32_t i = 0; i < thread_count; i++)
-        if (threads[i].state != DONE && pthread_equal(threads[i].thread, thread))
-            threads[i].held = hold;
+    thread_of(thread)->held = hold;
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-static void *start(void *argument)
+static void run_thread(void)
 {
-    self = argument;
-    while (sem_wait(&self->baton) != 0)
-        ;
     self->state = RUNS;
     self->result = self->main(self->argument);
     self->state = DONE;
-    vthread *next = choose();
-    sem_post(&next->baton);
-    return self->result;
+    jump_to(choose());
+}
+
+/* Returns a place with a stack, or NULL. */
+static vthread *find_place(void)
+{
+    vthread *found = NULL;
+    for (uint32_t i = 0; i < thread_count && found == NULL; i++)
+        found = threads[i].state == FREE ? &threads[i] : NULL;
+    if (found != NULL || thread_count == THREADS)
+        return found;
+    found = &threads[thread_count];
+    found->locals = malloc(locals_bytes);
+    found->stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (found->locals == NULL || found->stack == MAP_FAILED ||
+        mprotect(found->stack, GUARD_BYTES, PROT_NONE) != 0)
+        abort();
+    thread_count++;
+    return found;
 }
 
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*main)(void *),
@@ -250,16 +342,17 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 {
     if (!begun)
         return __real_pthread_create(thread, attr, main, argument);
-    if (thread_count == THREADS)
+    vthread *made = find_place();
+    if (made == NULL)
         return EAGAIN;
-    vthread *fresh = &threads[thread_count];
-    *fresh = (vthread){.due_ns = NEVER, .device = self->device, .main = main, .argument = argument};
-    sem_init(&fresh->baton, 0, 0);
-    const int error = __real_pthread_create(&fresh->thread, attr, start, fresh);
-    if (error != 0)
-        return error;
-    *thread = fresh->thread;
-    thread_count++;
+    *made = (vthread){.stack = made->stack,
+                      .locals = made->locals,
+                      .fresh = true,
+                      .due_ns = NEVER,
+                      .device = self->device,
+                      .main = main,
+                      .argument = argument};
+    *thread = (pthread_t)(made - threads) + 1;
     return 0;
 }
 
@@ -267,13 +360,13 @@ int __wrap_pthread_join(pthread_t thread, void **result)
 {
     if (!begun)
         return __real_pthread_join(thread, result);
-    for (uint32_t i = thread_count; i-- > 0;)
-        if (pthread_equal(threads[i].thread, thread)) {
-            while (threads[i].state != DONE)
-                block(JOINS, &threads[i], NEVER);
-            break;
-        }
-    return __real_pthread_join(thread, result);
+    vthread *ended = thread_of(thread);
+    while (ended->state != DONE)
+        block(JOINS, ended, NEVER);
+    if (result != NULL)
+        *result = ended->result;
+    ended->state = FREE;
+    return 0;
 }
 
 int __wrap_pthread_once(pthread_once_t *once, void (*main)(void))
@@ -436,13 +529,13 @@ int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout)
 {
     if (!begun)
         return __real_poll(fds, count, timeout);
-    const int ready = __real_poll(fds, count, 0);
+    const int ready = virtual_files_poll(fds, count);
     if (ready != 0 || timeout == 0)
         return ready;
     self->fds = fds;
     self->fd_count = count;
     block(WAITS_POLL, NULL, timeout < 0 ? NEVER : now_ns + (uint64_t)timeout * VIRTUAL_MS);
-    return __real_poll(fds, count, 0);
+    return virtual_files_poll(fds, count);
 }
 
 int __wrap_nanosleep(const struct timespec *time, struct timespec *left)

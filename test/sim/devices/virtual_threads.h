@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Threads in virtual time. The linker (--wrap) redirects pthread_*, poll, nanosleep, clock_gettime
- * and getentropy to this module; the tested code is unchanged. Threads are real, but one runs at a
- * time. The seed chooses the next thread when one blocks, and sometimes when it takes a lock. When
- * all block, the clock jumps to the first deadline. So a seed determines the course, and minutes of
- * virtual time take seconds.
+ * and getentropy to this module; the tested code is unchanged. Threads are coroutines on the
+ * process's only thread. The seed chooses the next one when one blocks, and sometimes when it takes
+ * a lock. When all block, the clock jumps to the first deadline. So a seed determines the course,
+ * and minutes of virtual time take milliseconds.
  *
  *     virtual_begin(seed);                 // the calling thread is the first
  *     virtual_device(2);                   // threads started from now on are device 2's
@@ -20,6 +20,7 @@
 #ifndef SHOAL_SIM_VIRTUAL_THREADS_H
 #define SHOAL_SIM_VIRTUAL_THREADS_H
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,6 +29,7 @@
 #define VIRTUAL_DEVICES 16
 
 void virtual_begin(uint64_t seed);
+bool virtual_has_begun(void);
 
 /* Since virtual_begin. */
 uint64_t virtual_now_ns(void);
@@ -47,6 +49,9 @@ void virtual_hold(uint32_t device, bool hold);
 
 /* Stops or resumes one thread. */
 void virtual_hold_thread(pthread_t thread, bool hold);
+
+/* poll() without waiting (virtual_files.c). */
+int virtual_files_poll(struct pollfd *fds, nfds_t count);
 
 /* Adds a number to the hash of the course. */
 void virtual_trace(uint64_t number);
