@@ -47,6 +47,7 @@ typedef struct joiner {
     uint64_t comes_ns;
     char name[SH_NAME_BYTES];
     sh_status status;
+    sh_join_result result;
     char message[256];
     bool came, ended, touched, dead;
 } joiner;
@@ -123,7 +124,7 @@ static void observe(void *context, const sh_event *event)
 
 /* Jobs by seed. In a small one the model, buckets, pieces of a replica, rates and windows are a
  * fortieth of what they are in a large one, so that both take the same virtual time. */
-#define STRATEGIES 4
+#define STRATEGIES 6
 #define JOBS (2 * STRATEGIES)
 
 static bool is_large(void)
@@ -166,9 +167,16 @@ static uint32_t job_number(void)
     return (uint32_t)(seed % STRATEGIES) + (is_large() ? STRATEGIES : 0);
 }
 
+/* Each device trains by itself, so that the weights depend on the course. */
+static bool is_apart(void)
+{
+    return seed % STRATEGIES == 5;
+}
+
 static void fill(sh_train_options *options)
 {
-    static const char *const strategies[STRATEGIES] = {"sync", "sync", "ps-sync", "local:4"};
+    static const char *const strategies[STRATEGIES] = {"sync", "ps-sync", "local:4",
+                                                       "sync", "ps-sync", "ps-async"};
     sh_train_options_init(options);
     snprintf(options->job.model, sizeof options->job.model, is_large() ? "mlp:h128" : "mlp:h32");
     snprintf(options->job.data, sizeof options->job.data,
@@ -176,7 +184,7 @@ static void fill(sh_train_options *options)
     snprintf(options->job.strategy, sizeof options->job.strategy, "%s",
              strategies[seed % STRATEGIES]);
     options->job.batch_size = 16;
-    options->job.grain = seed % STRATEGIES == 3 ? 0 : 4;
+    options->job.grain = seed % STRATEGIES == 2 ? 0 : 4;
     options->job.steps = STEPS;
     options->job.epochs = 0;
     options->lanes = "1";
@@ -188,7 +196,7 @@ static void *train(void *context)
     (void)context;
     fill(&options);
     options.listen = "10.0.0.1:0";
-    options.devices_used = seed % 5 == 4 ? "auto" : "all";
+    options.devices_used = seed / STRATEGIES % 5 == 4 ? "auto" : "all";
     options.run = "run";
     options.observer = observe;
     first_status = sh_train(&options, &summary);
@@ -215,7 +223,7 @@ static void *join(void *context)
                                              .never_lead = true,
                                              .observer = tell,
                                              .context = own},
-                          NULL);
+                          &own->result);
     snprintf(own->message, sizeof own->message, "%s", own->status == SH_OK ? "" : sh_message());
     own->ended = true;
     return NULL;
@@ -223,30 +231,37 @@ static void *join(void *context)
 
 /* ---- faults ---------------------------------------------------------------------------------- */
 
-typedef enum kind { KILL, FREEZE, HANG, CUT, RESET, KINDS } kind;
+/* KILL: its connections end. UNPLUG: nothing comes from it any more, and nothing reaches it. HANG:
+ * its step's thread, in one of four for good. CLOCK: its wall clock jumps. */
+typedef enum kind { KILL, UNPLUG, FREEZE, HANG, CUT, RESET, CLOCK, KINDS } kind;
 
 typedef struct fault {
     uint64_t at_ns, until_ns;
+    int64_t jump_ns; /* of a clock */
     kind kind;
     uint32_t device, other;
-    bool begun, over;
+    bool for_good, begun, over;
 } fault;
 
 static fault faults[FAULTS_MAX];
 static uint32_t fault_count;
 
+static void cut_off(uint32_t device)
+{
+    for (uint32_t i = 0; i < VIRTUAL_DEVICES; i++)
+        network_link_of(device, i)->cut = network_link_of(i, device)->cut = true;
+}
+
 static void begin_fault(fault *it)
 {
     joiner *own = &joiners[it->device];
     it->begun = true;
-    it->over = it->kind == KILL || it->kind == RESET;
-    if (own->dead || !own->came || own->ended)
+    it->over = it->kind == KILL || it->kind == UNPLUG || it->kind == RESET || it->kind == CLOCK;
+    if (own->dead || !own->came || own->ended) {
         it->over = true;
-    if (it->over && it->kind != KILL && it->kind != RESET)
         return;
-    if (own->dead || !own->came || own->ended)
-        return;
-    own->touched = true;
+    }
+    own->touched = own->touched || it->kind != CLOCK;
     if (virtual_is_told)
         fprintf(stderr, "%12.6f fault %d of device %u (other %u)\n", (double)virtual_now_ns() / 1e9,
                 it->kind, it->device, it->other);
@@ -256,11 +271,21 @@ static void begin_fault(fault *it)
         virtual_hold(it->device, true);
         network_reset(it->device, true);
         break;
+    case UNPLUG:
+        own->dead = true;
+        virtual_hold(it->device, true);
+        cut_off(it->device);
+        break;
+    case CLOCK:
+        virtual_turn_clock(it->device, it->jump_ns);
+        virtual_turn_clock(0, -it->jump_ns / 2);
+        break;
     case FREEZE:
         virtual_hold(it->device, true);
         break;
     case HANG:
         virtual_hold_thread(own->thread, true);
+        own->dead = it->over = it->for_good;
         break;
     case CUT:
         joiners[it->other].touched = true;
@@ -276,7 +301,9 @@ static void begin_fault(fault *it)
 static void end_fault(fault *it)
 {
     it->over = true;
-    if (it->kind == FREEZE && !joiners[it->device].dead)
+    if (joiners[it->device].dead || (it->kind == CUT && joiners[it->other].dead))
+        return;
+    if (it->kind == FREEZE)
         virtual_hold(it->device, false);
     if (it->kind == HANG)
         virtual_hold_thread(joiners[it->device].thread, false);
@@ -299,7 +326,9 @@ static void draw_world(void)
     for (uint32_t i = 0; i < fault_count; i++) {
         faults[i] = (fault){.at_ns = virtual_draw(6000) * VIRTUAL_MS,
                             .kind = (kind)virtual_draw(KINDS),
+                            .jump_ns = ((int64_t)virtual_draw(172800) - 86400) * (int64_t)SECOND,
                             .device = 1 + (uint32_t)virtual_draw(joiner_count)};
+        faults[i].for_good = virtual_draw(4) == 0;
         faults[i].until_ns = faults[i].at_ns + (50 + virtual_draw(9000)) * VIRTUAL_MS;
         do
             faults[i].other = (uint32_t)virtual_draw(joiner_count + 1);
@@ -359,7 +388,12 @@ static void judge(const sh_summary *alone)
         if (joiners[i].came && !joiners[i].touched && joiners[i].status != SH_OK &&
             joiners[i].status != SH_NETWORK) /* it came when the job had just ended */
             violated("end", "%s: %s", joiners[i].name, joiners[i].message);
-    if (strcmp(summary.weights_hash, alone->weights_hash) != 0)
+    for (uint32_t i = 1; i <= joiner_count; i++)
+        if (joiners[i].ended && joiners[i].result.took_part &&
+            strcmp(joiners[i].result.weights_hash, summary.weights_hash) != 0)
+            violated("hash", "%s has the weights %.16s, device 0 %.16s", joiners[i].name,
+                     joiners[i].result.weights_hash, summary.weights_hash);
+    if (!is_apart() && strcmp(summary.weights_hash, alone->weights_hash) != 0)
         violated("hash", "the weights are %.16s, those of one device alone %.16s",
                  summary.weights_hash, alone->weights_hash);
     if (summary.steps != alone->steps || summary.samples != alone->samples)

@@ -78,6 +78,7 @@ static uint32_t thread_count;
 static bool begun;
 static uint64_t now_ns, random_state, trace_hash = UINT64_C(14695981039346656037);
 static bool device_held[VIRTUAL_DEVICES];
+static int64_t turned_ns[VIRTUAL_DEVICES]; /* of the real-time clock */
 static vthread *self;
 static unsigned char *locals; /* the program's thread-local variables */
 static const void *locals_start;
@@ -293,6 +294,16 @@ uint32_t virtual_this_device(void)
     return self == NULL ? 0 : self->device;
 }
 
+void virtual_turn_clock(uint32_t device, int64_t by_ns)
+{
+    turned_ns[device] += by_ns;
+}
+
+static uint64_t date_ns(void)
+{
+    return DATE_NS + (uint64_t)turned_ns[self->device];
+}
+
 void virtual_hold(uint32_t device, bool hold)
 {
     device_held[device] = hold;
@@ -488,7 +499,7 @@ int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
     if (!begun)
         return __real_pthread_cond_timedwait(cond, mutex, until);
     uint64_t due_ns = (uint64_t)until->tv_sec * 1000000000u + (uint64_t)until->tv_nsec;
-    due_ns -= due_ns >= DATE_NS ? DATE_NS : 0; /* real-time or monotonic clock */
+    due_ns -= due_ns >= DATE_NS / 2 ? date_ns() : 0; /* real-time or monotonic clock */
     return wait_for(cond, mutex, due_ns <= BEGIN_NS + now_ns ? now_ns : due_ns - BEGIN_NS);
 }
 
@@ -550,7 +561,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
 {
     if (!begun)
         return __real_clock_gettime(clock, time);
-    const uint64_t then_ns = now_ns + BEGIN_NS + (clock == CLOCK_REALTIME ? DATE_NS : 0);
+    const uint64_t then_ns = now_ns + BEGIN_NS + (clock == CLOCK_REALTIME ? date_ns() : 0);
     *time = (struct timespec){(time_t)(then_ns / 1000000000u), (long)(then_ns % 1000000000u)};
     return 0;
 }

@@ -47,6 +47,9 @@ uint32_t virtual_this_device(void);
 /* Stops or resumes all threads of a device. */
 void virtual_hold(uint32_t device, bool hold);
 
+/* Turns the real-time clock of a device on, or back. */
+void virtual_turn_clock(uint32_t device, int64_t by_ns);
+
 /* Stops or resumes one thread. */
 void virtual_hold_thread(pthread_t thread, bool hold);
 
