@@ -17,6 +17,7 @@
  *     device_sim --first SEED --tell           prints thread switches on standard error
  */
 #define _GNU_SOURCE /* nftw, sched_setaffinity */
+#include <errno.h>
 #include <ftw.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -58,7 +59,7 @@ static joiner joiners[JOINERS_MAX + 1]; /* by device, from 1 */
 static uint32_t joiner_count;
 static char token[512];
 static pthread_t first_thread;
-static bool first_ended;
+static bool first_ended, first_full;
 static sh_status first_status;
 static char first_message[256];
 static sh_summary summary;
@@ -201,6 +202,7 @@ static void *train(void *context)
     options.observer = observe;
     first_status = sh_train(&options, &summary);
     snprintf(first_message, sizeof first_message, "%s", first_status == SH_OK ? "" : sh_message());
+    first_full = virtual_disk_was_full();
     first_ended = true;
     return NULL;
 }
@@ -232,8 +234,9 @@ static void *join(void *context)
 /* ---- faults ---------------------------------------------------------------------------------- */
 
 /* KILL: its connections end. UNPLUG: no packet leaves or reaches it. HANG:
- * its step's thread, in one of four for good. CLOCK: its wall clock jumps. */
-typedef enum kind { KILL, UNPLUG, FREEZE, HANG, CUT, RESET, CLOCK, KINDS } kind;
+ * its step's thread, in one of four for good. CLOCK: its wall clock jumps. FULL and SLOW: device
+ * 0's disk takes nothing, or hangs. */
+typedef enum kind { KILL, UNPLUG, FREEZE, HANG, CUT, RESET, CLOCK, FULL, SLOW, KINDS } kind;
 
 typedef struct fault {
     uint64_t at_ns, until_ns;
@@ -257,6 +260,10 @@ static void begin_fault(fault *it)
 {
     joiner *own = &joiners[it->device];
     it->begun = true;
+    if (it->kind == FULL || it->kind == SLOW) {
+        virtual_disk(it->kind == FULL, it->kind == SLOW);
+        return;
+    }
     it->over = it->kind == KILL || it->kind == UNPLUG || it->kind == RESET || it->kind == CLOCK;
     if (own->dead || !own->came || own->ended) {
         it->over = true;
@@ -302,6 +309,8 @@ static void begin_fault(fault *it)
 static void end_fault(fault *it)
 {
     it->over = true;
+    if (it->kind == FULL || it->kind == SLOW)
+        virtual_disk(false, false);
     if (joiners[it->device].dead || (it->kind == CUT && joiners[it->other].dead))
         return;
     if (it->kind == FREEZE)
@@ -405,6 +414,8 @@ static void judge(const sh_summary *alone)
 {
     if (flips && first_status != SH_OK && strstr(first_message, "no majority shows") != NULL)
         return; /* nobody can know which is right */
+    if (first_full && first_status != SH_OK && strstr(first_message, strerror(ENOSPC)) != NULL)
+        return; /* nothing could be saved */
     if (first_status != SH_OK)
         violated("end", "device 0: %s", first_message);
     for (uint32_t i = 1; i <= joiner_count; i++)

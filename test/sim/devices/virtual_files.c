@@ -8,9 +8,11 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "monitor/probe.h"
+#include "store/run.h"
 #include "virtual_threads.h"
 
 #define FILES 256
@@ -23,6 +25,10 @@ WRAPPED(int, eventfd, (unsigned, int))
 WRAPPED(ssize_t, read, (int, void *, size_t))
 WRAPPED(ssize_t, write, (int, const void *, size_t))
 WRAPPED(int, close, (int))
+WRAPPED(ssize_t, pwrite64, (int, const void *, size_t, off_t))
+WRAPPED(ssize_t, writev, (int, const struct iovec *, int))
+WRAPPED(int, fsync, (int))
+WRAPPED(void, sh_run_log_sink, (void *, sh_log_level, const char *))
 WRAPPED(uint64_t, sh_process_peak_rss_bytes, (void))
 WRAPPED(bool, sh_probe_text, (const sh_probe *, char *, size_t))
 WRAPPED(bool, sh_probe_line, (const sh_probe *, char *, size_t))
@@ -97,6 +103,60 @@ int virtual_files_poll(struct pollfd *fds, nfds_t count)
         ready += fds[i].revents != 0;
     }
     return ready;
+}
+
+/* ---- the disk of device 0 -------------------------------------------------------------------- */
+
+#define LATELY_NS (10 * 1000 * VIRTUAL_MS)
+
+static bool disk_full, disk_hangs;
+static uint64_t full_until_ns;
+
+void virtual_disk(bool full, bool hangs)
+{
+    if (disk_full && !full)
+        full_until_ns = virtual_now_ns();
+    disk_full = full;
+    disk_hangs = hangs;
+}
+
+bool virtual_disk_was_full(void)
+{
+    return disk_full || (full_until_ns > 0 && virtual_now_ns() - full_until_ns < LATELY_NS);
+}
+
+/* Waits while the disk hangs. False if it is full. */
+static bool disk_takes(void)
+{
+    if (!virtual_has_begun() || virtual_this_device() != 0)
+        return true;
+    while (disk_hangs)
+        virtual_sleep(50 * VIRTUAL_MS);
+    if (disk_full)
+        errno = ENOSPC;
+    return !disk_full;
+}
+
+ssize_t __wrap_pwrite64(int fd, const void *bytes, size_t count, off_t offset)
+{
+    return disk_takes() ? __real_pwrite64(fd, bytes, count, offset) : -1;
+}
+
+ssize_t __wrap_writev(int fd, const struct iovec *parts, int count)
+{
+    return disk_takes() ? __real_writev(fd, parts, count) : -1;
+}
+
+int __wrap_fsync(int fd)
+{
+    return disk_takes() ? __real_fsync(fd) : -1;
+}
+
+/* The devices of this process share the lock of the log, which a write that hangs would hold. */
+void __wrap_sh_run_log_sink(void *run, sh_log_level level, const char *line)
+{
+    if (!disk_hangs)
+        __real_sh_run_log_sink(run, level, line);
 }
 
 /* ---- figures of the machine ------------------------------------------------------------------ */

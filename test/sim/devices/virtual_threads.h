@@ -56,6 +56,12 @@ void virtual_hold_thread(pthread_t thread, bool hold);
 /* poll() without waiting (virtual_files.c). */
 int virtual_files_poll(struct pollfd *fds, nfds_t count);
 
+/* Sets the state of device 0's disk: whether writing fails with ENOSPC, or waits. */
+void virtual_disk(bool full, bool hangs);
+
+/* Whether writing failed in the last 10 s. */
+bool virtual_disk_was_full(void);
+
 /* Adds a number to the hash of the course. */
 void virtual_trace(uint64_t number);
 uint64_t virtual_trace_hash(void);
