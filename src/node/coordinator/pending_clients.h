@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Connections that proved the token but have not sent their hello. A device sends it at once, so a
- * few places for seconds suffice; a silent guest is evicted for the next one.
+ * few places for seconds suffice; a silent client is evicted for the next one.
  *
  *     const uint64_t gone = sh_pending_clients_enter(&pending, client, host, now_ms);
  *     if (gone != 0)
@@ -33,15 +33,15 @@ typedef struct sh_pending_clients {
     sh_pending_clients_place places[SH_PENDING_CLIENTS_MAX];
 } sh_pending_clients;
 
-/* Admits `client`; returns the evicted guest, or 0. Evicts the oldest guest if all places are used,
- * or the oldest of the new guest's host if that host is at its limit. */
+/* Admits `client`; returns the evicted client, or 0. Evicts the oldest client if all places are
+ * used, or the oldest of the new client's host if that host is at its limit. */
 uint64_t sh_pending_clients_enter(sh_pending_clients *pending, uint64_t client, const char *host,
                                   uint64_t now_ms);
 
-/* Does nothing if the guest has no place. */
+/* Does nothing if the client has no place. */
 void sh_pending_clients_leave(sh_pending_clients *pending, uint64_t client);
 
-/* Evicts a guest that has waited for SH_PENDING_CLIENTS_PATIENCE_MS and returns it; 0: none. */
+/* Evicts a client that has waited for SH_PENDING_CLIENTS_PATIENCE_MS and returns it; 0: none. */
 uint64_t sh_pending_clients_overdue(sh_pending_clients *pending, uint64_t now_ms);
 
 #endif
