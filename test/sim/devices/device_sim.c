@@ -40,6 +40,8 @@
 #define FAULTS_MAX 4
 #define STEPS 30
 #define BOUND_S 20
+#define RUN "run"
+#define WORLD (VIRTUAL_DEVICES - 1) /* the device of the first thread */
 #define END_S 600
 #define SECOND (1000 * VIRTUAL_MS)
 
@@ -59,7 +61,7 @@ static joiner joiners[JOINERS_MAX + 1]; /* by device, from 1 */
 static uint32_t joiner_count;
 static char token[512];
 static pthread_t first_thread;
-static bool first_ended, first_full;
+static bool first_ended, first_full, restarted;
 static sh_status first_status;
 static char first_message[256];
 static sh_summary summary;
@@ -191,14 +193,15 @@ static void fill(sh_train_options *options)
     options->lanes = "1";
 }
 
+/* `context`: NULL, or the run to resume. */
 static void *train(void *context)
 {
     sh_train_options options;
-    (void)context;
     fill(&options);
     options.listen = "10.0.0.1:0";
     options.devices_used = seed / STRATEGIES % 5 == 4 ? "auto" : "all";
-    options.run = "run";
+    options.run = context == NULL ? RUN : NULL;
+    options.resume = context;
     options.observer = observe;
     first_status = sh_train(&options, &summary);
     snprintf(first_message, sizeof first_message, "%s", first_status == SH_OK ? "" : sh_message());
@@ -233,10 +236,22 @@ static void *join(void *context)
 
 /* ---- faults ---------------------------------------------------------------------------------- */
 
-/* KILL: its connections end. UNPLUG: no packet leaves or reaches it. HANG:
- * its step's thread, in one of four for good. CLOCK: its wall clock jumps. FULL and SLOW: device
- * 0's disk takes nothing, or hangs. */
-typedef enum kind { KILL, UNPLUG, FREEZE, HANG, CUT, RESET, CLOCK, FULL, SLOW, KINDS } kind;
+/* KILL: its connections end. UNPLUG: no packet leaves or reaches it. HANG: its step's thread, in
+ * one of four for good. CLOCK: its wall clock jumps. FULL and SLOW: device 0's disk takes nothing,
+ * or hangs. RESTART: device 0 is killed, and resumes its run. */
+typedef enum kind {
+    KILL,
+    UNPLUG,
+    FREEZE,
+    HANG,
+    CUT,
+    RESET,
+    CLOCK,
+    FULL,
+    SLOW,
+    RESTART,
+    KINDS
+} kind;
 
 typedef struct fault {
     uint64_t at_ns, until_ns;
@@ -256,12 +271,36 @@ static void cut_off(uint32_t device)
         network_link_of(device, i)->cut = network_link_of(i, device)->cut = true;
 }
 
+static void start_thread(pthread_t *thread, uint32_t device, void *(*main)(void *), void *argument)
+{
+    virtual_device(device);
+    if (pthread_create(thread, NULL, main, argument) != 0)
+        abort();
+    virtual_device(WORLD);
+}
+
+static void kill_first(void)
+{
+    restarted = true;
+    virtual_hold(0, true);
+    network_reset(0, true);
+    last_step = 0; /* it goes on from its checkpoint */
+    network_take_over(VIRTUAL_AGAIN, 0);
+}
+
 static void begin_fault(fault *it)
 {
     joiner *own = &joiners[it->device];
     it->begun = true;
     if (it->kind == FULL || it->kind == SLOW) {
         virtual_disk(it->kind == FULL, it->kind == SLOW);
+        return;
+    }
+    if (it->kind == RESTART) {
+        it->over =
+            restarted || first_ended || access(RUN "/checkpoints/last.safetensors", F_OK) != 0;
+        if (!it->over)
+            kill_first();
         return;
     }
     it->over = it->kind == KILL || it->kind == UNPLUG || it->kind == RESET || it->kind == CLOCK;
@@ -309,6 +348,8 @@ static void begin_fault(fault *it)
 static void end_fault(fault *it)
 {
     it->over = true;
+    if (it->kind == RESTART)
+        start_thread(&first_thread, VIRTUAL_AGAIN, train, (void *)RUN);
     if (it->kind == FULL || it->kind == SLOW)
         virtual_disk(false, false);
     if (joiners[it->device].dead || (it->kind == CUT && joiners[it->other].dead))
@@ -373,10 +414,7 @@ static void turn_world(void)
     for (uint32_t i = 1; i <= joiner_count; i++)
         if (!joiners[i].came && now_ns >= joiners[i].comes_ns && token[0] != '\0') {
             joiners[i].came = true;
-            virtual_device(i);
-            if (pthread_create(&joiners[i].thread, NULL, join, &joiners[i]) != 0)
-                abort();
-            virtual_device(0);
+            start_thread(&joiners[i].thread, i, join, &joiners[i]);
         }
     for (uint32_t i = 0; i < fault_count; i++) {
         if (!faults[i].begun && now_ns >= faults[i].at_ns)
@@ -430,7 +468,7 @@ static void judge(const sh_summary *alone)
     if (!is_apart() && strcmp(summary.weights_hash, alone->weights_hash) != 0)
         violated("hash", "the weights are %.16s, those of one device alone %.16s",
                  summary.weights_hash, alone->weights_hash);
-    if (summary.steps != alone->steps || summary.samples != alone->samples)
+    if (summary.steps != alone->steps || (!restarted && summary.samples != alone->samples))
         violated("hash", "%llu steps of %llu samples, alone %llu of %llu",
                  (unsigned long long)summary.steps, (unsigned long long)summary.samples,
                  (unsigned long long)alone->steps, (unsigned long long)alone->samples);
@@ -461,8 +499,7 @@ static void run_seed(const sh_summary *alone, int result)
 {
     virtual_begin(seed);
     draw_world();
-    if (pthread_create(&first_thread, NULL, train, NULL) != 0)
-        abort();
+    start_thread(&first_thread, 0, train, NULL);
     while (!all_ended()) {
         turn_world();
         virtual_sleep(until_turn_ns());

@@ -117,7 +117,7 @@ def build_mutant(build, compile_of, link, folder, mutation):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, required=True)
-    parser.add_argument("--seeds", type=int, default=400)
+    parser.add_argument("--seeds", type=int, default=1000)
     parser.add_argument("--only", help="mutations whose names have this")
     options = parser.parse_args()
     compile_of, link, survivors = commands(options.build), link_command(options.build), []

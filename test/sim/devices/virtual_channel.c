@@ -544,7 +544,7 @@ sh_status sh_channel_connect(sh_channel **channel, sh_loop *loop, const sh_chann
     fresh->port = target->port;
     snprintf(fresh->identity, sizeof fresh->identity, "%s", target->identity);
     memcpy(fresh->key, target->key, SH_KEY_BYTES);
-    snprintf(fresh->host, sizeof fresh->host, "10.0.0.%u", virtual_this_device() + 1);
+    network_host_of(virtual_this_device(), fresh->host);
     snprintf(fresh->peer_host, sizeof fresh->peer_host, "%s", target->host);
     const uint32_t patience_ms =
         target->patience_ms == 0 ? SH_CHANNEL_PATIENCE_MS : target->patience_ms;

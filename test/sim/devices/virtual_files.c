@@ -28,6 +28,7 @@ WRAPPED(int, close, (int))
 WRAPPED(ssize_t, pwrite64, (int, const void *, size_t, off_t))
 WRAPPED(ssize_t, writev, (int, const struct iovec *, int))
 WRAPPED(int, fsync, (int))
+WRAPPED(int, flock, (int, int))
 WRAPPED(void, sh_run_log_sink, (void *, sh_log_level, const char *))
 WRAPPED(uint64_t, sh_process_peak_rss_bytes, (void))
 WRAPPED(bool, sh_probe_text, (const sh_probe *, char *, size_t))
@@ -128,7 +129,8 @@ bool virtual_disk_was_full(void)
 /* Waits while the disk hangs. False if it is full. */
 static bool disk_takes(void)
 {
-    if (!virtual_has_begun() || virtual_this_device() != 0)
+    const uint32_t device = virtual_this_device();
+    if (!virtual_has_begun() || (device != 0 && device != VIRTUAL_AGAIN))
         return true;
     while (disk_hangs)
         virtual_sleep(50 * VIRTUAL_MS);
@@ -145,6 +147,12 @@ ssize_t __wrap_pwrite64(int fd, const void *bytes, size_t count, off_t offset)
 ssize_t __wrap_writev(int fd, const struct iovec *parts, int count)
 {
     return disk_takes() ? __real_writev(fd, parts, count) : -1;
+}
+
+/* The system keeps the locks of a device that was killed, because its process lives. */
+int __wrap_flock(int fd, int how)
+{
+    return virtual_has_begun() ? 0 : __real_flock(fd, how);
 }
 
 int __wrap_fsync(int fd)

@@ -25,6 +25,7 @@ struct sh_listener {
 
 static sh_listener *doors;
 static uint16_t last_port = 7000;
+static uint32_t heir = VIRTUAL_DEVICES, heir_of;
 static size_t window_bytes;
 static network_link links[VIRTUAL_DEVICES][VIRTUAL_DEVICES];
 
@@ -45,6 +46,22 @@ void network_draw_links(uint64_t bytes_per_s, size_t window)
 size_t network_window_bytes(void)
 {
     return window_bytes;
+}
+
+void network_host_of(uint32_t device, char host[SH_ADDRESS_TEXT])
+{
+    snprintf(host, SH_ADDRESS_TEXT, "10.0.0.%u", 1 + (device == heir ? heir_of : device));
+}
+
+void network_take_over(uint32_t device, uint32_t from)
+{
+    heir = device;
+    heir_of = from;
+    for (sh_listener **place = &doors; *place != NULL;)
+        if ((*place)->device == from)
+            *place = (*place)->next;
+        else
+            place = &(*place)->next;
 }
 
 void network_heal(void)
@@ -103,7 +120,7 @@ sh_status sh_listener_open(sh_listener **listener, sh_loop *loop,
                            .on_accept = options->on_accept,
                            .context = options->context,
                            .next = doors};
-    snprintf(fresh->host, sizeof fresh->host, "10.0.0.%u", virtual_this_device() + 1);
+    network_host_of(virtual_this_device(), fresh->host);
     if (network_find_listener(fresh->host, fresh->port) != NULL) {
         free(fresh);
         return sh_fail(SH_NETWORK, "the port is taken");

@@ -34,6 +34,12 @@ size_t network_window_bytes(void);
  * unreachable from now on. */
 void network_reset(uint32_t device, bool gone);
 
+/* Gives a device the address of another, whose process has ended, and frees the ports there. */
+void network_take_over(uint32_t device, uint32_t from);
+
+/* Writes the address of a device. */
+void network_host_of(uint32_t device, char host[SH_ADDRESS_TEXT]);
+
 /* Repairs cut links. */
 void network_heal(void);
 

@@ -27,6 +27,7 @@
 
 #define VIRTUAL_MS UINT64_C(1000000)
 #define VIRTUAL_DEVICES 16
+#define VIRTUAL_AGAIN 14 /* device 0 after its restart */
 
 void virtual_begin(uint64_t seed);
 bool virtual_has_begun(void);
