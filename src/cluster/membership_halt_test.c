@@ -68,6 +68,22 @@ static void stuck_bits_are_put_out_after_three_repairs(void **state)
     assert_int_equal(step(membership->now.number, 2), 0); /* the others continue */
 }
 
+static void each_donor_is_tried_alone(void **state)
+{
+    (void)state;
+    uint32_t donors[4] = {0};
+    prove(3);
+    differ_by_weights(2); /* moves the turn among donors to device 1 */
+    fetch(2, (sh_position){1, SH_PHASE_FIRST});
+    assert_int_equal(step(membership->now.number, 2), 0);
+    for (uint32_t repair = 1; repair <= 3; repair++) {
+        differ_by_weights(1);
+        donors[repair] = parts[1].directive.transfers[0].donors[0];
+        fetch(1, (sh_position){2, SH_PHASE_FIRST});
+    }
+    assert_true(donors[2] != donors[3]);
+}
+
 static void a_step_between_repairs_forgives_most_of_them(void **state)
 {
     (void)state;
@@ -215,6 +231,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stuck_bits_are_put_out_after_three_repairs),
+        cmocka_unit_test(each_donor_is_tried_alone),
         cmocka_unit_test(a_step_between_repairs_forgives_most_of_them),
         cmocka_unit_test(one_that_comes_back_is_put_out_at_its_first_fault),
         cmocka_unit_test(a_wrong_check_in_a_trailer_names_its_device),

@@ -94,6 +94,8 @@ static void begin_transfer(sh_membership *membership, const sh_seating *view, ui
             const uint32_t donor = next_donor(membership, &transfer, view, doubtful == 1);
             if (donor == UINT32_MAX)
                 break;
+            if (doubtful == 1 && most == 1) /* each gave a part: begins to try them one by one */
+                one->repairs.donor_count = 0;
             transfer.donors[transfer.donor_count++] = donor;
         }
     if (transfer.donor_count == 0)
