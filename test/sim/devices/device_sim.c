@@ -293,6 +293,8 @@ static void begin_fault(fault *it)
     joiner *own = &joiners[it->device];
     it->begun = true;
     if (it->kind == FULL || it->kind == SLOW) {
+        for (uint32_t i = 1; i <= joiner_count && it->kind == SLOW; i++)
+            joiners[i].touched = true; /* device 0 takes nothing from them meanwhile */
         virtual_disk(it->kind == FULL, it->kind == SLOW);
         return;
     }
@@ -458,7 +460,8 @@ static void judge(const sh_summary *alone)
         violated("end", "device 0: %s", first_message);
     for (uint32_t i = 1; i <= joiner_count; i++)
         if (joiners[i].came && !joiners[i].touched && joiners[i].status != SH_OK &&
-            joiners[i].status != SH_NETWORK) /* it came when the job had just ended */
+            joiners[i].status != SH_NETWORK && /* it came when the job had just ended */
+            !(restarted && joiners[i].status == SH_PEER_LOST)) /* or came back then */
             violated("end", "%s: %s", joiners[i].name, joiners[i].message);
     for (uint32_t i = 1; i <= joiner_count; i++)
         if (joiners[i].ended && joiners[i].result.took_part &&
