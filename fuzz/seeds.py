@@ -463,7 +463,7 @@ def main():
             ("inventory", inventories),
             ("device", devices),
             ("device_list", device_lists),
-            ("receiver", hand_overs),
+            ("replica_receiver", hand_overs),
             ("cgroup", hierarchies),
             ("interfaces", interfaces),
             ("npy", arrays),

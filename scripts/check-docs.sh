@@ -84,7 +84,7 @@ if command -v doxygen >/dev/null; then
 fi
 
 # The site is built without a broken link, and every document has a place in it. (Who has no mkdocs checks the rest.)
-if command -v mkdocs >/dev/null; then
+if command -v mkdocs >/dev/null && [ -z "${SHOAL_NO_SITE:-}" ]; then
     site=$(mktemp -d)
     python3 -B scripts/build-site.py "$site" || complain "docs/mkdocs.yml: the site is not built (above)"
     rm -rf "$site"

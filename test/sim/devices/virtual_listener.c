@@ -25,7 +25,7 @@ struct sh_listener {
 
 static sh_listener *doors;
 static uint16_t last_port = 7000;
-static uint32_t heir = VIRTUAL_DEVICES, heir_of;
+static uint32_t successor = VIRTUAL_DEVICES, successor_of;
 static size_t window_bytes;
 static network_link links[VIRTUAL_DEVICES][VIRTUAL_DEVICES];
 
@@ -50,13 +50,13 @@ size_t network_window_bytes(void)
 
 void network_host_of(uint32_t device, char host[SH_ADDRESS_TEXT])
 {
-    snprintf(host, SH_ADDRESS_TEXT, "10.0.0.%u", 1 + (device == heir ? heir_of : device));
+    snprintf(host, SH_ADDRESS_TEXT, "10.0.0.%u", 1 + (device == successor ? successor_of : device));
 }
 
 void network_take_over(uint32_t device, uint32_t from)
 {
-    heir = device;
-    heir_of = from;
+    successor = device;
+    successor_of = from;
     for (sh_listener **place = &doors; *place != NULL;)
         if ((*place)->device == from)
             *place = (*place)->next;
