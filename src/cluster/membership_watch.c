@@ -13,7 +13,8 @@
 #define FOLLOW_MS 2000
 #define FOLLOW_TIMES 4
 #define STUCK_MS SH_STALL_LEAST_MS /* longest time without progress of a link */
-#define FEW_SEATS 3 /* no ring of this size avoids a link between two of its devices */
+#define HEARD_MS 1000 /* the activity of a device that has been silent longer is unknown */
+#define FEW_SEATS 3   /* no ring of this size avoids a link between two of its devices */
 
 void sh_membership_watch_begin(const sh_membership *membership, sh_roster_entry *one)
 {
@@ -160,7 +161,8 @@ static bool watch_following(sh_membership *membership, sh_roster_entry *one)
 /* ---- links that stand still ------------------------------------------------------------------ */
 
 /* Whether `one` cannot deliver the data for which `peer` waits. A busy device reads later, and a
- * device whose own link is stuck has no buffer space; neither is a fault of this link. */
+ * device whose own link is stuck has no buffer space; neither is a fault of this link. If the peer
+ * is silent, it is not known to wait, and its silence decides (cluster/silence.h). */
 static bool is_stuck(const sh_membership *membership, const sh_roster_entry *one,
                      const sh_roster_entry *peer)
 {
@@ -168,6 +170,7 @@ static bool is_stuck(const sh_membership *membership, const sh_roster_entry *one
     return here->stuck_ms >= STUCK_MS && peer->seated && peer != one &&
            membership->clock_ms - membership->watched.since_ms >= STUCK_MS &&
            there->activity == SH_ACTIVITY_WAITS &&
+           sh_silence_ms(&peer->silence, membership->clock_ms) < HEARD_MS &&
            (there->stuck_ms < STUCK_MS || there->stuck_peer == one->device);
 }
 

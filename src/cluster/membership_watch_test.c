@@ -21,12 +21,14 @@ static void is_stuck(uint32_t device, uint32_t peer, uint32_t ms)
     parts[device].notice.doing.stuck_ms = ms;
 }
 
+static uint32_t silent; /* a device whose heartbeats do not arrive; 0: none */
+
 /* Simulates heartbeats for `ms`, with a tick after each. */
 static void pass_time(uint64_t ms)
 {
     for (uint64_t passed = 0; passed < ms && ended == 0; passed += 100) {
         for (uint32_t i = 0; i < DEVICES; i++) {
-            if (!present[i])
+            if (!present[i] || (silent != 0 && i == silent))
                 continue;
             const sh_notice notice = parts[i].notice;
             coordinate(&(sh_membership_event){
@@ -302,6 +304,30 @@ static void of_a_stuck_link_the_later_end_is_put_out(void **state)
     assert_non_null(strstr(refusal, "from device d2 to device d1 for 4.0 s"));
 }
 
+/* Device 1 is often late, so its silence counts as a loss only after 8 s. */
+static void a_silent_device_is_not_known_to_wait(void **state)
+{
+    (void)state;
+    compute_with(3);
+    says(1, SH_ACTIVITY_WAITS);
+    for (int i = 0; i < 8; i++) { /* pauses of 400, 800, ... 2000 ms */
+        silent = 1;
+        pass_time(i < 4 ? 400 * (uint64_t)(i + 1) : 2000);
+        silent = 0;
+        pass_time(400);
+    }
+    assert_int_equal(refused, 0);
+    silent = 1;
+    pass_time(1000);
+    is_stuck(2, 1, 4100);
+    pass_time(4000);
+    silent = 0;
+    assert_int_equal(refused, 0);
+    assert_true(present[1] && present[2]);
+    pass_time(100); /* heard again, and the link is stuck indeed */
+    assert_int_equal(refused, 2);
+}
+
 /* The receiver works, or has no buffer space because its own link is stuck: not this link's
  * fault. */
 static void links_to_those_that_cannot_take_are_not_stuck(void **state)
@@ -412,6 +438,7 @@ int main(void)
         cmocka_unit_test(two_that_do_not_follow_are_put_out_together),
         cmocka_unit_test(one_that_follows_slowly_stays),
         cmocka_unit_test(of_a_stuck_link_the_later_end_is_put_out),
+        cmocka_unit_test(a_silent_device_is_not_known_to_wait),
         cmocka_unit_test(links_to_those_that_cannot_take_are_not_stuck),
         cmocka_unit_test(the_last_of_a_chain_of_stuck_links_is_meant),
         cmocka_unit_test(more_devices_are_parted_first),
