@@ -80,18 +80,19 @@ static void watch_coordinator(sh_member *member)
     member->ticks_ms = now_ms;
     member->clock_ms += passed_ms < TICK_MS ? passed_ms : TICK_MS;
     const uint64_t silent_ms = sh_silence_ms(&member->silence, member->clock_ms);
-    if (member->channel == NULL || !member->welcomed ||
-        silent_ms < sh_silence_limit_ms(&member->silence, false))
+    const uint64_t limit_ms = member->welcomed ? sh_silence_limit_ms(&member->silence, false)
+                                               : SH_CHANNEL_PATIENCE_MS; /* for the welcome */
+    if (member->channel == NULL || !member->proved || silent_ms < limit_ms)
         return;
     snprintf(reason, sizeof reason, "nothing was heard from the coordinator for %.1f s",
              (double)silent_ms / 1000);
     sh_channel_stats_get(member->channel, &member->closed_stats);
     sh_channel_close(member->channel);
     member->channel = NULL;
-    lose_coordinator(member, SH_PEER_LOST, reason);
+    lose_coordinator(member, member->welcomed ? SH_PEER_LOST : SH_NETWORK, reason);
 }
 
-/* ---- connections to the door ----------------------------------------------------------------- */
+/* ---- connections to the listener ------------------------------------------------------------- */
 
 static bool is_able(const sh_member *member)
 {
