@@ -21,7 +21,7 @@
 
 #define SH_DEVICE_LIST_MOST_BYTES ((size_t)4 << 20)
 
-/* An idle device with no name, of which nothing is known. */
+/* Sets the device to idle, without a name, and all numbers to unknown. */
 void sh_device_info_clear(sh_device_info *info);
 
 /* SH_FORMAT, SH_VERSION: the message names the device and the member. SH_LIMIT: too many devices

@@ -186,7 +186,7 @@ static void no_set_is_better(void **state)
     assert_true(exact >= 2990);
 }
 
-/* Sixty different links, of which only some are tried: the result is near the best. */
+/* Tries only some of sixty different links; the result is near the best. */
 static void many_links_are_thinned_out(void **state)
 {
     (void)state;

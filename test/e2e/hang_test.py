@@ -31,7 +31,7 @@ class Hang(harness.Case):
 
     def test_one_whose_computing_thread_stands_still(self):
         """It is reported and evicted, and comes back by itself; the weights are those of one device."""
-        while not self.stands_still():  # at most once in some hundred tries
+        while not self.stands_still():
             pass
 
     def stands_still(self):

@@ -46,7 +46,8 @@ static size_t list_devices(sh_device_info *devices, const sh_sample **samples, s
     const sh_session *session = coordinator->options.session;
     size_t count = 0;
     if (describe(&devices[count], coordinator, 0)) {
-        devices[count].lanes = sh_lanes_count(sh_trainer_lanes(session->trainer));
+        if (coordinator->ready) /* else there may be no trainer */
+            devices[count].lanes = sh_lanes_count(sh_trainer_lanes(session->trainer));
         samples[count++] = sh_run_journal_newest(coordinator->options.journal, own) ? own : NULL;
     }
     for (uint32_t device = 1; device < coordinator->next_device; device++) {
