@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "net/token.h"
-#include "node/member/failover_state.h"
+#include "node/member/discovery.h"
 #include "node/protocol/claims.h"
 #include "node/protocol/mailbox.h"
 #include "node/protocol/roster_message.h"
@@ -51,16 +51,10 @@ static void send_question(survey *self)
 /* The device there is not the coordinator. */
 static void read_whereabouts(survey *self, const Shoal__Whereabouts *body)
 {
-    const bool knows = !body->lost && body->host[0] != '\0' &&
-                       strlen(body->host) < sizeof self->next.host && body->port != 0 &&
-                       body->port <= UINT16_MAX;
-    if (!knows) {
+    if (sh_discovery_read_address(&self->next, body))
+        end_visit(self, SH_OK, "");
+    else
         end_visit(self, SH_NETWORK, "the job has lost its coordinator; try again soon");
-        return;
-    }
-    snprintf(self->next.host, sizeof self->next.host, "%s", body->host);
-    self->next.port = (uint16_t)body->port;
-    end_visit(self, SH_OK, "");
 }
 
 static void read_first(survey *self, const Shoal__Message *message)

@@ -51,23 +51,26 @@ static void finish_soon(sh_discovery *discovery)
         finish(discovery);
 }
 
+bool sh_discovery_read_address(sh_endpoint *address, const Shoal__Whereabouts *body)
+{
+    if (body->lost || body->host[0] == '\0' || strlen(body->host) >= sizeof address->host ||
+        body->port == 0 || body->port > UINT16_MAX)
+        return false;
+    snprintf(address->host, sizeof address->host, "%s", body->host);
+    address->port = (uint16_t)body->port;
+    return true;
+}
+
 static void take_whereabouts(visit *one, const Shoal__Whereabouts *body)
 {
     sh_discovery_answers *answers = &one->of->answers;
-    sh_endpoint *address = &answers->address[one->index];
-    const bool knows = !body->lost && body->host[0] != '\0' &&
-                       strlen(body->host) < sizeof address->host && body->port != 0 &&
-                       body->port <= UINT16_MAX;
+    const bool knows = sh_discovery_read_address(&answers->address[one->index], body);
     answers->words[one->index] = (sh_successor_answer){
         .word = knows ? SH_SUCCESSOR_FOLLOWS : SH_SUCCESSOR_LOST,
         .term = body->term,
         .heard_ms = body->heard_ms,
         .able = body->able,
     };
-    if (!knows)
-        return;
-    snprintf(address->host, sizeof address->host, "%s", body->host);
-    address->port = (uint16_t)body->port;
 }
 
 static void on_control(void *context, sh_channel *channel, const uint8_t *body, size_t bytes)

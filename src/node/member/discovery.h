@@ -39,6 +39,9 @@ typedef struct sh_discovery_options {
     void *context;
 } sh_discovery_options;
 
+/* Reads the coordinator's address. False: the sender does not know it; `*address` is unchanged. */
+bool sh_discovery_read_address(sh_endpoint *address, const Shoal__Whereabouts *body);
+
 /* `*discovery` is owned: sh_discovery_stop, also after on_done but not inside it. */
 sh_status sh_discovery_start(sh_discovery **discovery,
                              const sh_discovery_options *options) SHOAL_CHECKED;
