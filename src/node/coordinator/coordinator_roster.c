@@ -39,6 +39,17 @@ static bool describe(sh_device_info *to, sh_coordinator *coordinator, uint32_t d
     return true;
 }
 
+/* The client with the lowest number above `after`; NULL: none. */
+static const client *next_client(const sh_coordinator *coordinator, uint32_t after)
+{
+    const client *found = NULL;
+    for (const client *each = coordinator->clients; each != NULL; each = each->next)
+        if (each->device != NO_DEVICE && each->device > after &&
+            (found == NULL || each->device < found->device))
+            found = each;
+    return found;
+}
+
 /* Device 0, then the others in the order in which they joined. Returns their number. */
 static size_t list_devices(sh_device_info *devices, const sh_sample **samples, sh_sample *own,
                            sh_coordinator *coordinator)
@@ -50,9 +61,12 @@ static size_t list_devices(sh_device_info *devices, const sh_sample **samples, s
             devices[count].lanes = sh_lanes_count(sh_trainer_lanes(session->trainer));
         samples[count++] = sh_run_journal_newest(coordinator->options.journal, own) ? own : NULL;
     }
-    for (uint32_t device = 1; device < coordinator->next_device; device++) {
-        const client *one = sh_client_find(coordinator, device);
-        if (one == NULL || !describe(&devices[count], coordinator, device))
+    /* The list of clients begins with the newest, and numbers of devices are not reused, so they
+     * may be many. */
+    uint32_t after = 0;
+    for (const client *one; (one = next_client(coordinator, after)) != NULL;) {
+        after = one->device;
+        if (!describe(&devices[count], coordinator, one->device))
             continue;
         devices[count].lanes = one->lanes;
         samples[count++] = one->newest.at_ns != 0 ? &one->newest : NULL;
