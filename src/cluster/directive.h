@@ -22,6 +22,7 @@
 
 #include "base/position.h"
 #include "base/ranges.h"
+#include "cluster/audit.h"
 #include "plan/shares.h"
 
 struct sh_engine_kind;
@@ -76,6 +77,8 @@ typedef struct sh_directive {
     /* For an unplanned GO that starts with a training stage: this device's work in it. */
     bool keep;      /* its held grains count; else it starts with an empty sum */
     sh_ranges work; /* the grains that it computes besides */
+
+    sh_audit_order audit;
 
     uint32_t transfer_count; /* those in which this device sends or receives */
     sh_transfer transfers[SH_TRANSFERS_MAX];

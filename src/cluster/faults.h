@@ -33,6 +33,7 @@ typedef struct sh_faults {
     bool differed;           /* the current halt is for disagreeing checks */
     sh_position differed_at; /* of this stage */
     bool not_finite;         /* likewise, for non-finite numbers */
+    bool not_added;          /* likewise, for a sum that differs from what devices committed to */
     bool restart;            /* the stage restarts: its sums have a wrong word */
 
     /* Only one device had non-finite numbers: others compute its grains of this stage. */

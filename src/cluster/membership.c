@@ -37,6 +37,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster/membership_audit.h"
 #include "cluster/membership_halt.h"
 #include "cluster/membership_losses.h"
 #include "cluster/membership_select.h"
@@ -51,6 +52,7 @@ sh_status sh_membership_new(sh_membership **membership, const sh_membership_opti
     if (made == NULL)
         return sh_fail_memory(sizeof *made, "the membership");
     made->min_devices = options->min_devices == 0 ? 1 : options->min_devices;
+    made->audit.part = options->audit;
     made->gather_ms = options->gather_ms;
     made->grains = options->grains;
     made->serving = options->serving;
@@ -258,7 +260,8 @@ static void handle_notice(sh_membership *membership, const sh_membership_event *
                              event->notice->grains <= membership->grains &&
                              event->notice->differing <= membership->last_view &&
                              event->notice->not_finite <= membership->last_view &&
-                             sh_ranges_valid(&event->notice->held, membership->grains);
+                             sh_ranges_valid(&event->notice->held, membership->grains) &&
+                             sh_ranges_valid(&event->notice->audit.grains, membership->grains);
     if (!makes_sense) {
         sh_membership_lose(membership, one, "it sent an invalid notice", SH_LOSS_MESSAGE_REFUSAL);
         return;
@@ -326,6 +329,8 @@ static void settle(sh_membership *membership)
         check_finished(membership);
         if (membership->phase == SH_MEMBERSHIP_GATHERING)
             check_gathered(membership);
+        if (sh_membership_works(membership))
+            sh_membership_check_audit(membership);
         if (membership->phase == SH_MEMBERSHIP_HALTING)
             sh_membership_check_halted(membership);
         if (membership->phase == SH_MEMBERSHIP_LINKING && !sh_membership_plan_holds(membership))
@@ -465,6 +470,8 @@ bool sh_membership_directive(sh_directive *directive, const sh_membership *membe
     case SH_MEMBERSHIP_ENDED:
         break;
     }
+    if (one->seated && sh_membership_works(membership))
+        sh_membership_order_audit(&directive->audit, membership, device);
     for (uint32_t i = 0; i < membership->transfer_count; i++)
         if (membership->transfers[i].receiver == device ||
             sh_transfer_gives(&stripe, &membership->transfers[i], device))

@@ -54,6 +54,7 @@ typedef enum sh_membership_action_kind {
     X(VIEW, "view")                                                                                \
     X(SERVERS, "servers")                                                                          \
     X(STANDBY, "rests")                                                                            \
+    X(AUDITED, "audited")                                                                          \
     X(COMPARED, "compared")                                                                        \
     X(CURVE, "curve")
 
@@ -83,6 +84,7 @@ typedef struct sh_membership_options {
     uint32_t used;           /* SH_STANDBY_ALL, SH_STANDBY_AUTO, or the number that compute */
     sh_lineup_job lineup;    /* what a step exchanges; other members are ignored */
     double followed;         /* bytes per step for a device that follows along */
+    double audit;            /* the part of all shares that other devices compute again, 0 .. 1 */
     sh_serving serving;      /* copied */
     const char *name;        /* device 0's; all texts are copied */
     const char *version;     /* must be the same on all devices */
@@ -132,6 +134,15 @@ bool sh_membership_directive(sh_directive *directive, const sh_membership *membe
 /* The view that device 0 is to add to its trailer now, or 0. The caller that adds it reports
  * ANNOUNCED under the same lock; the view then takes effect unless a device is lost. */
 uint32_t sh_membership_announce(const sh_membership *membership);
+
+/* The key of an audit that device 0 is to add to the trailer of its current stage, or 0. `view`,
+ * `position`: device 0's, which its notice reports later. `random`: three numbers that no other
+ * device can predict. Call it once all other spans of the stage are complete, so that no device
+ * knows of the audit while it can still change what it adds; the caller adds the key under the same
+ * lock. `audits`: whether there are audits at all. */
+uint32_t sh_membership_draw_audit(sh_membership *membership, uint32_t view, sh_position position,
+                                  const uint32_t random[3]);
+bool sh_membership_audits(const sh_membership *membership);
 
 /* Whether such a view may appear soon, so that asking again in the same stage is worthwhile. */
 bool sh_membership_is_changing(const sh_membership *membership);

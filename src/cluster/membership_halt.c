@@ -102,9 +102,12 @@ static sh_finding look_for_odd_replicas(sh_membership *membership, bool *odd)
     return SH_FINDING_NOBODY;
 }
 
-/* Leaves out the newest device for a while, because no device can be named. */
-static sh_finding try_without_one(sh_membership *membership)
+/* No device can be named: the stage is repeated, or the newest device is left out for a while. */
+static sh_finding try_without_one(sh_membership *membership, const char *what)
 {
+    char reason[SH_MEMBERSHIP_TEXT];
+    if (!sh_repairs_add_fault(&membership->faults.unexplained, membership->recovery.target.steps))
+        return SH_FINDING_NOBODY;
     sh_roster_entry *newest = NULL;
     for (uint32_t i = 0; i < membership->next.seat_count; i++) {
         sh_roster_entry *one = sh_membership_seated(membership, &membership->next, i);
@@ -114,10 +117,9 @@ static sh_finding try_without_one(sh_membership *membership)
     if (newest == NULL)
         return SH_FINDING_NOBODY;
     snprintf(membership->faults.suspect, sizeof membership->faults.suspect, "%s", newest->name);
-    sh_membership_lose(membership, newest,
-                       "the checks of the weights disagree in the sums, but the weights agree: the "
-                       "others try without this device, which may rejoin",
-                       SH_LOSS_MESSAGE_FOR_NOW);
+    snprintf(reason, sizeof reason, "%s: the others try without this device, which may rejoin",
+             what);
+    sh_membership_lose(membership, newest, reason, SH_LOSS_MESSAGE_FOR_NOW);
     return SH_FINDING_OUT;
 }
 
@@ -149,12 +151,9 @@ static sh_finding look_for_odd_words(sh_membership *membership)
         if (reports[i].there)
             check = sh_membership_seated(membership, &membership->next, i)->notice.check;
     }
-    if (sh_blame_find(odd, reports, count, check, membership->now.seat_count) == 0) {
-        return sh_repairs_add_fault(&membership->faults.unexplained,
-                                    membership->recovery.target.steps)
-                   ? try_without_one(membership)
-                   : SH_FINDING_NOBODY;
-    }
+    if (sh_blame_find(odd, reports, count, check, membership->now.seat_count) == 0)
+        return try_without_one(membership, "the checks of the weights disagree in the sums, but "
+                                           "the weights agree");
     for (uint32_t i = 0; i < count; i++) {
         sh_roster_entry *one = sh_membership_seated(membership, &membership->next, i);
         const bool counted = one->fault_view == membership->next.number;
@@ -199,6 +198,12 @@ static sh_finding judge(sh_membership *membership, sh_survivor *survivors)
         membership->faults.differed = false; /* a sum's words are examined once */
         membership->faults.restart = true;
         found = look_for_odd_words(membership);
+    }
+    if (found == SH_FINDING_NOBODY && membership->faults.not_added) {
+        membership->faults.not_added = false;
+        membership->faults.restart = true;
+        found = try_without_one(membership, "an audit shows that a sum is not what the devices "
+                                            "added, but that all their shares are right");
     }
     return found != SH_FINDING_NOBODY ? found : sh_membership_check_numbers(membership);
 }

@@ -52,6 +52,12 @@ void sh_membership_end(sh_membership *membership, sh_status status, const char *
     if (membership->phase == SH_MEMBERSHIP_ENDED)
         return;
     membership->phase = SH_MEMBERSHIP_ENDED;
+    if (membership->audit.part > 0)
+        sh_membership_note(membership, SH_NEWS_AUDITED, SH_MEMBERSHIP_ALL,
+                           "audit: %llu shares of %llu steps were computed again and found right, "
+                           "%u devices were evicted",
+                           (unsigned long long)membership->audit.shares,
+                           (unsigned long long)membership->audit.steps, membership->audit.named);
     sh_membership_act(membership, SH_MEMBERSHIP_END, 0, "%s", text);
     membership->actions[membership->action_count - 1].status = status;
 }
@@ -122,4 +128,13 @@ bool sh_membership_is_linked(const sh_membership *membership)
         if (sh_membership_seated(membership, next, i)->notice.linked != next->number)
             return false;
     return true;
+}
+
+void sh_membership_interrupt_audit(sh_membership *membership)
+{
+    sh_membership_audit *audit = &membership->audit;
+    const bool open = audit->stage == SH_AUDITING_SUMS || audit->stage == SH_AUDITING_SHARE;
+    audit->due = audit->due || open;
+    audit->stage = SH_AUDITING_NOTHING;
+    audit->key = 0;
 }

@@ -13,6 +13,7 @@
 #ifndef SHOAL_CLUSTER_MEMBERSHIP_STATE_H
 #define SHOAL_CLUSTER_MEMBERSHIP_STATE_H
 
+#include "cluster/audit.h"
 #include "cluster/balance.h"
 #include "cluster/faults.h"
 #include "cluster/membership.h"
@@ -37,6 +38,21 @@ typedef enum sh_membership_phase {
     SH_MEMBERSHIP_ENDED,
 } sh_membership_phase;
 
+/* The audit of a step (membership_audit.h). */
+typedef struct sh_membership_audit {
+    double part;  /* of all shares; 0: no audits */
+    bool due;     /* an audit was interrupted: the next step is audited */
+    uint32_t key; /* of the current or last audit; 0: none yet */
+    enum { SH_AUDITING_NOTHING, SH_AUDITING_SUMS, SH_AUDITING_SHARE, SH_AUDITING_DONE } stage;
+    uint32_t view;       /* of the audited step */
+    sh_position at;      /* likewise */
+    uint32_t seat, left; /* the share under audit; how many are to follow with it */
+    bool unexplained;    /* the sum is not what the devices committed to: all shares are audited */
+    sh_audit share;
+    uint64_t shares, steps; /* found right, ever */
+    uint32_t named;         /* devices evicted, ever */
+} sh_membership_audit;
+
 struct sh_membership {
     /* From the options, like all up to `first_grain`. */
     uint32_t min_devices, gather_ms, grains;
@@ -46,6 +62,7 @@ struct sh_membership {
     sh_membership_phase phase;
     bool testing_links; /* LINKING is a test: `next` is dropped once linked */
     sh_faults faults;
+    sh_membership_audit audit;
     bool lacks_servers; /* the user was told that no chosen server takes part */
     uint32_t last_view; /* highest number given */
     uint64_t serial, last_transfer;
@@ -115,6 +132,9 @@ bool sh_membership_is_linked(const sh_membership *membership);
 
 /* Whether a link between the two broke recently. */
 bool sh_membership_is_broken(const sh_membership *membership, uint32_t one, uint32_t other);
+
+/* All halt: drops the audit of a step. If it was not decided, the step is audited again. */
+void sh_membership_interrupt_audit(sh_membership *membership);
 
 /* Whether stages are made in a view. */
 bool sh_membership_works(const sh_membership *membership);

@@ -128,6 +128,7 @@ void sh_membership_halt(sh_membership *membership)
     clear_view(membership, &membership->next, false);
     membership->phase = SH_MEMBERSHIP_HALTING;
     membership->transfer_count = 0;
+    sh_membership_interrupt_audit(membership);
     sh_membership_mark_all_changed(membership);
 }
 

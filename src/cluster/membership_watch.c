@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "cluster/membership_audit.h"
 #include "cluster/membership_losses.h"
 #include "cluster/membership_transfers.h"
 #include "cluster/membership_views.h"
@@ -122,6 +123,8 @@ static bool must_answer(const sh_membership *membership, const sh_roster_entry *
         return false;
     if (membership->phase == SH_MEMBERSHIP_HALTING)
         return one->notice.halted < membership->next.number;
+    if (sh_membership_works(membership) && sh_membership_awaits_audit(membership, one))
+        return true;
     return membership->phase == SH_MEMBERSHIP_ENTERING && !membership->now.planned &&
            one->notice.view != membership->now.number;
 }
@@ -130,10 +133,18 @@ static bool must_answer(const sh_membership *membership, const sh_roster_entry *
 static void note_debt(const sh_membership *membership, sh_roster_entry *one)
 {
     const sh_awaited_answer *before = &one->awaited;
-    const sh_awaited_answer awaited = {must_answer(membership, one), one->notice.halted,
-                                       one->notice.view, membership->clock_ms};
+    const sh_notice *notice = &one->notice;
+    const sh_awaited_answer awaited = {
+        .pending = must_answer(membership, one),
+        .halted = notice->halted,
+        .view = notice->view,
+        .audit = notice->audit.key,
+        .round = notice->audit.round,
+        .since_ms = membership->clock_ms,
+    };
     if (before->pending != awaited.pending || before->halted != awaited.halted ||
-        before->view != awaited.view)
+        before->view != awaited.view || before->audit != awaited.audit ||
+        before->round != awaited.round)
         one->awaited = awaited;
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/position.h"
 #include "base/ranges.h"
+#include "cluster/audit.h"
 #include "train/pace.h"
 
 typedef enum sh_life {
@@ -70,6 +71,8 @@ typedef struct sh_notice {
 
     uint32_t not_finite; /* the highest view in which a sum was not finite */
     bool own_not_finite; /* its own part of the last stage was not finite */
+
+    sh_audit_report audit;
 
     uint64_t fetched;   /* the highest transfer that completed its replica; may still follow */
     uint64_t failed;    /* the highest transfer to it that failed */

@@ -42,6 +42,7 @@ static bool must_halt(const sh_participant *participant)
 static void halt(sh_participant *participant)
 {
     participant->notice.halted = halt_view(participant);
+    participant->notice.audit = (sh_audit_report){0};
     participant->stalled = true;
 }
 
@@ -136,6 +137,7 @@ static void stage_ended(sh_participant *participant, const sh_participant_event 
     participant->under_way = SH_TASK_WAIT;
     participant->dealt = participant->keep = false;
     participant->notice.held.count = 0;
+    participant->notice.audit = (sh_audit_report){0};
     participant->notice.own_not_finite = event->own_not_finite;
     participant->notice.own_check = event->kind == SH_PARTICIPANT_PASSED ? 0 : event->own_check;
     if (event->held != NULL)
@@ -227,6 +229,18 @@ void sh_participant_handle(sh_participant *participant, const sh_participant_eve
         assert(participant->under_way == SH_TASK_RUN);
         notice->position = event->position;
         break;
+    case SH_PARTICIPANT_AWAITS:
+        assert(participant->under_way == SH_TASK_RUN);
+        stage_ended(participant, event);
+        notice->own_check = 0;
+        notice->audit = *event->audit;
+        break;
+    case SH_PARTICIPANT_AUDITED:
+        assert(participant->under_way == SH_TASK_AUDIT);
+        participant->under_way = SH_TASK_WAIT;
+        notice->audit.round = participant->answering;
+        notice->audit.answer = *event->answer;
+        break;
     case SH_PARTICIPANT_STOPPED:
     case SH_PARTICIPANT_DIFFERED:
     case SH_PARTICIPANT_NOT_FINITE:
@@ -270,6 +284,26 @@ void sh_participant_handle(sh_participant *participant, const sh_participant_eve
     notice->serial++;
 }
 
+static bool passed_audit(const sh_participant *participant)
+{
+    const sh_audit_order *order = &participant->directive.audit;
+    return order->key == participant->notice.audit.key && order->passed;
+}
+
+/* The next round of the audit for which the device waits. */
+static sh_task answer_audit(sh_participant *participant)
+{
+    const sh_audit_order *order = &participant->directive.audit;
+    sh_notice *notice = &participant->notice;
+    if (order->key != notice->audit.key || order->round <= notice->audit.round)
+        return (sh_task){.kind = SH_TASK_WAIT};
+    participant->under_way = SH_TASK_AUDIT;
+    participant->answering = order->round;
+    notice->held.count = 0; /* the own part of the sum is about to be overwritten */
+    notice->serial++;
+    return (sh_task){.kind = SH_TASK_AUDIT, .work = order->grains};
+}
+
 sh_task sh_participant_take(sh_participant *participant)
 {
     sh_notice *notice = &participant->notice;
@@ -295,8 +329,12 @@ sh_task sh_participant_take(sh_participant *participant)
     if (transfer != NULL || notice->view == 0 || participant->stalled || !notice->whole ||
         notice->life != SH_LIFE_READY)
         return (sh_task){.kind = SH_TASK_WAIT};
+    const bool resume = notice->audit.key != 0;
+    if (resume && !passed_audit(participant))
+        return answer_audit(participant);
     participant->under_way = SH_TASK_RUN;
     return (sh_task){.kind = SH_TASK_RUN,
+                     .resume = resume,
                      .view = notice->view,
                      .ring = participant->ring,
                      .devices = participant->devices,

@@ -22,7 +22,8 @@
 
 typedef enum sh_task_kind {
     SH_TASK_WAIT,
-    SH_TASK_RUN,   /* a stage: report PASSED, STOPPED or DIFFERED */
+    SH_TASK_RUN,   /* a stage: report PASSED, AWAITS, STOPPED or DIFFERED */
+    SH_TASK_AUDIT, /* compute `work` of the summed step again: report AUDITED */
     SH_TASK_CHECK, /* compute the check of the weights: report CHECKED */
     SH_TASK_FETCH, /* receive a replica: FETCHED or FETCH_FAILED follow from any thread; ask again
                       at once, for a WAIT */
@@ -36,7 +37,8 @@ typedef struct sh_task {
     sh_position position; /* RUN: the replica's; phase 0 is a validation */
     bool dealt;           /* RUN: a training stage; compute `work`, not the share */
     bool keep;            /* RUN: keep the held grains; else clear the sum */
-    sh_ranges work;
+    bool resume;          /* RUN: apply the summed step, whose audit passed */
+    sh_ranges work;       /* RUN, AUDIT */
     sh_range share;       /* RUN: of the grains of a full step */
     sh_transfer transfer; /* FETCH */
 } sh_task;
@@ -49,6 +51,9 @@ typedef enum sh_participant_event_kind {
     SH_PARTICIPANT_PASSED,
     /* Likewise, for a redo whose next attempt started by itself: position. */
     SH_PARTICIPANT_REDONE,
+    /* A step is summed and waits for its audit: held; audit: its report, without an answer. */
+    SH_PARTICIPANT_AWAITS,
+    SH_PARTICIPANT_AUDITED,     /* answer */
     SH_PARTICIPANT_STOPPED,     /* the stage ended without a sum: held, the own part; said */
     SH_PARTICIPANT_DIFFERED,    /* the checks in the sum differ: held, said, total */
     SH_PARTICIPANT_NOT_FINITE,  /* likewise, for non-finite numbers: held, own_not_finite */
@@ -74,6 +79,8 @@ typedef struct sh_participant_event {
     uint32_t view, next_view, peer;
     const sh_ranges *held;                      /* borrowed for the call; NULL: forgotten */
     uint64_t check, own_check, total, transfer; /* see sh_notice */
+    const sh_audit_report *audit;               /* this and the next: borrowed for the call */
+    const sh_sum_check *answer;
     uint32_t left_ms;
 } sh_participant_event;
 
@@ -82,7 +89,8 @@ typedef struct sh_participant {
     uint32_t device;
     sh_notice notice;
     sh_directive directive;
-    sh_task_kind under_way;  /* RUN, CHECK, or WAIT: nothing */
+    sh_task_kind under_way;  /* RUN, AUDIT, CHECK, or WAIT: nothing */
+    uint32_t answering;      /* AUDIT: the round */
     uint64_t fetching;       /* the transfer that writes to the replica; 0: none */
     uint32_t ring, previous; /* of notice.view; of the previous view, while needed */
     uint32_t entered;        /* the last view it was in */

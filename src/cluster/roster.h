@@ -20,7 +20,8 @@
 /* A waiting device has not yet done what a halt, or the view after it, requires. */
 typedef struct sh_awaited_answer {
     bool pending;
-    uint32_t halted, view; /* from its last notice: an answer changes them and starts a new debt */
+    /* From its last notice: an answer changes one of them and starts a new debt. */
+    uint32_t halted, view, audit, round;
     uint64_t since_ms;
 } sh_awaited_answer;
 

@@ -36,7 +36,7 @@
 #include "net/channel.h"
 #include "net/message.pb-c.h"
 
-#define SH_MESSAGE_PROTOCOL 9
+#define SH_MESSAGE_PROTOCOL 10
 #define SH_MESSAGE_STRING_MAX 4096
 #define SH_MESSAGE_JOB_MAX 16384             /* bytes of the job in a welcome */
 #define SH_MESSAGE_ORIGIN_BYTES SH_KEY_BYTES /* as all byte fields except padding */

@@ -8,7 +8,7 @@
 #include "base/test.h"
 #include "net/frame.h"
 
-#define PROTOCOL "\x08\x09" /* field 1: 9 */
+#define PROTOCOL "\x08\x0a" /* field 1: 10 */
 
 /* ---- there and back -------------------------------------------------------------------------- */
 
@@ -185,7 +185,7 @@ static const struct {
      9, SH_FORMAT, "not in canonical encoding"},
     {PROTOCOL "\x62\x00\x82\x01\x00", 7, SH_FORMAT, "not in canonical encoding"}, /* 2 bodies */
     {"\x08\x89\x00\x62\x00", 5, SH_FORMAT, "not in canonical encoding"}, /* 9 in two bytes */
-    {"\x62\x00\x08\x09", 4, SH_FORMAT, "not in canonical encoding"},     /* order */
+    {"\x62\x00\x08\x0a", 4, SH_FORMAT, "not in canonical encoding"},     /* order */
     {PROTOCOL "\x10\x00\x62\x00", 6, SH_FORMAT, "not in canonical"},     /* a zero that is sent */
     {PROTOCOL "\x62\x02\x18\x01", 6, SH_VERSION, "does not know (Refuse, 3): use the same"},
     {PROTOCOL "\x62\x00\xa0\x06\x01", 7, SH_VERSION, "does not know (Message, 100)"},

@@ -12,6 +12,9 @@
  *                                    sends to another one (train/replica_sender.h); its own
  *                                    replica stays correct
  *
+ *     SHOAL_TEST_FLIP=DEVICE@lie/N   in what the device with that name adds to the sum of every Nth
+ *                                    step
+ *
  *     SHOAL_TEST_FLIP=first-grain    in the hash that devices compare before they train
  *
  *     SH_TRY(sh_bit_flip_arm(&flip, "laptop"));
@@ -31,18 +34,22 @@
 typedef struct sh_bit_flip {
     bool armed;
     uint64_t steps;
-    bool sticks, stuck; /* the bit shall stay stuck after it has flipped; it is stuck now */
-    uint32_t value;     /* of the stuck bit */
-    bool in_transfers;  /* flip the bit in what this device sends to others */
+    bool sticks, stuck;  /* the bit shall stay stuck after it has flipped; it is stuck now */
+    uint32_t value;      /* of the stuck bit */
+    bool in_transfers;   /* flip the bit in what this device sends to others */
+    uint32_t lies_every; /* steps; 0: never */
 } sh_bit_flip;
 
-/* Sets `armed` or `in_transfers` if the environment names this device. SH_INVALID if the variable
- * is malformed. */
+/* Sets `armed`, `in_transfers` or `lies_every` if the environment names this device. SH_INVALID if
+ * the variable is malformed. */
 sh_status sh_bit_flip_arm(sh_bit_flip *flip, const char *device) SHOAL_CHECKED;
 
 /* If the replica has reached the requested step: flips the bit under the replica's lock, then
  * disarms, or keeps the bit stuck from then on. */
 void sh_bit_flip_when_due(sh_bit_flip *flip, sh_replica *replica);
+
+/* Whether this device adds something wrong in the step after `steps` applied ones. */
+bool sh_bit_flip_lies(const sh_bit_flip *flip, uint64_t steps);
 
 /* Changes the digest of the first grain if the environment requests it. */
 void sh_bit_flip_first_grain(char hex[SH_DIGEST_TEXT]);

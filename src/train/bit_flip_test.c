@@ -14,17 +14,20 @@ static void arms_the_device_that_is_named(void **state)
         bool armed;
         uint64_t steps;
         bool sticks, in_transfers;
+        uint32_t lies_every;
     } cases[] = {
-        {NULL, "laptop", false, 0, false, false},
-        {"laptop@12", "laptop", true, 12, false, false},
-        {"laptop@0", "laptop", true, 0, false, false},
-        {"laptop@12", "lap", false, 0, false, false},
-        {"lap@12", "laptop", false, 0, false, false},
-        {"host/2@7", "host/2", true, 7, false, false},
-        {"a@b@3", "a@b", true, 3, false, false},
-        {"laptop@12+", "laptop", true, 12, true, false},
-        {"a@gift", "a", false, 0, false, true},
-        {"a@gift", "b", false, 0, false, false},
+        {NULL, "laptop", false, 0, false, false, 0},
+        {"laptop@12", "laptop", true, 12, false, false, 0},
+        {"laptop@0", "laptop", true, 0, false, false, 0},
+        {"laptop@12", "lap", false, 0, false, false, 0},
+        {"lap@12", "laptop", false, 0, false, false, 0},
+        {"host/2@7", "host/2", true, 7, false, false, 0},
+        {"a@b@3", "a@b", true, 3, false, false, 0},
+        {"laptop@12+", "laptop", true, 12, true, false, 0},
+        {"a@gift", "a", false, 0, false, true, 0},
+        {"a@gift", "b", false, 0, false, false, 0},
+        {"a@lie/3", "a", false, 3, false, false, 3},
+        {"a@lie/3", "b", false, 0, false, false, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sh_bit_flip flip;
@@ -37,14 +40,18 @@ static void arms_the_device_that_is_named(void **state)
         assert_int_equal(flip.steps, cases[i].steps);
         assert_int_equal(flip.sticks, cases[i].sticks);
         assert_int_equal(flip.in_transfers, cases[i].in_transfers);
+        assert_int_equal(flip.lies_every, cases[i].lies_every);
+        assert_int_equal(sh_bit_flip_lies(&flip, 2), cases[i].lies_every == 3);
+        assert_false(sh_bit_flip_lies(&flip, 3));
     }
 }
 
 static void other_words_are_refused(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"",          "12",         "laptop",      "laptop@",
-                                        "laptop@-1", "laptop@12x", "laptop@12++", "laptop@gifts"};
+    static const char *const texts[] = {"",           "12",         "laptop",      "laptop@",
+                                        "laptop@-1",  "laptop@12x", "laptop@12++", "laptop@gifts",
+                                        "laptop@lie/"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         sh_bit_flip flip;
         char message[128];

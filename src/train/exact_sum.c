@@ -9,7 +9,7 @@
  *     accumulator  | tensor 0 | tensor 1 |    tensor 2     |     locks every 16 Ki elements
  *                                        |<-- bucket 0 --->|
  *                  |<---- bucket 1 ----->|
- *     trailer      | next view | loss | samples | score | not finite | stops | check |
+ *     trailer      | view, audit | stops | check | loss | samples | score | not finite |
  *                  | (bound, not finite) a tensor | check a tensor, below 32 bits |
  *
  * At 16 and 8 bits, too few bits remain for such a bound: it is 1.7 times |G| over 4 grains of
@@ -60,13 +60,13 @@
 #define LOSS_LARGEST 0x1p20
 
 enum {
-    WORD_NEXT_VIEW, /* of the note; first, because an engine may add it late */
-    WORD_LOSS,
+    WORD_NOTE,  /* next view and audit; first, because an engine may add it late */
+    WORD_STOPS, /* of a device's note, as the check */
+    WORD_CHECK,
+    WORD_LOSS, /* from here on: sums over grains, which an audit checks */
     WORD_SAMPLES,
     WORD_SCORE,
     WORD_LOSS_NOT_FINITE,
-    WORD_STOPS, /* of a device's note, as the check */
-    WORD_CHECK,
     WORD_TENSORS
 };
 enum { WORD_BOUND, WORD_NOT_FINITE, WORDS_A_TENSOR };
@@ -389,7 +389,7 @@ void sh_sum_add_loss(sh_sum *sum, const float *loss, uint32_t count, uint64_t sc
 void sh_sum_set_note(sh_sum *sum, const sh_sum_note *note)
 {
     sum->own.trailer[WORD_STOPS] = note->stop;
-    sum->own.trailer[WORD_NEXT_VIEW] = note->next_view;
+    sum->own.trailer[WORD_NOTE] = sh_sum_word(note->next_view, note->audit);
     sum->own.trailer[WORD_CHECK] = note->check;
 }
 
@@ -436,7 +436,8 @@ sh_sum_totals sh_sum_read_totals(const sh_sum *sum)
         .samples = words[WORD_SAMPLES],
         .score = words[WORD_SCORE],
         .stops = words[WORD_STOPS],
-        .next_view = (uint32_t)words[WORD_NEXT_VIEW],
+        .next_view = (uint32_t)words[WORD_NOTE],
+        .audit = (uint32_t)(words[WORD_NOTE] >> 32),
         .check = words[WORD_CHECK],
     };
 }
@@ -452,6 +453,31 @@ bool sh_sum_own_is_finite(const sh_sum *sum)
     for (uint32_t t = 0; t < sum->tensors; t++)
         not_finite += tensor_words(sum->own.trailer, t)[WORD_NOT_FINITE];
     return not_finite == 0;
+}
+
+void sh_sum_falsify(sh_sum *sum)
+{
+    const size_t bytes = sum->own.elements > sum->layout.wide_elements ? sum->layout.narrow_bytes
+                                                                       : sizeof(int32_t);
+    unsigned char *end = (unsigned char *)sum->own.accumulator +
+                         sh_layout_offset(&sum->layout, sum->own.elements);
+    end[-(ptrdiff_t)bytes] ^= 1 << 4; /* its lowest byte: processors here are little-endian */
+}
+
+sh_sum_check sh_sum_check_of(const sh_sum *sum, const sh_sum_block *block, uint32_t key)
+{
+    const sh_sum_layout *layout = &sum->layout;
+    const size_t narrow = block->elements - layout->wide_elements;
+    const unsigned char *accumulator = block->accumulator;
+    sh_sum_check check = {0};
+    sh_sum_check_add(&check, key, 0, accumulator, layout->wide_elements, sizeof(int32_t));
+    if (narrow > 0)
+        sh_sum_check_add(&check, key, layout->wide_elements,
+                         accumulator + sh_layout_offset(layout, layout->wide_elements), narrow,
+                         (uint32_t)layout->narrow_bytes);
+    sh_sum_check_add(&check, key, block->elements, block->trailer + WORD_LOSS,
+                     block->words - WORD_LOSS, sizeof(uint64_t));
+    return check;
 }
 
 /* True if it is proven that no element of a tensor's total has wrapped. */

@@ -567,10 +567,11 @@ static void totals_are_exact(void **state)
     assert_int_equal(totals.stops, 0);
     sh_sum_clear_trailer(sum);
     sh_sum_add_loss(sum, losses + 4, 2, 0);
-    sh_sum_set_note(sum, &(sh_sum_note){true, 7, 1});
-    sh_sum_set_note(sum, &(sh_sum_note){true, UINT32_MAX, UINT64_MAX}); /* replaces the first */
+    sh_sum_set_note(sum, &(sh_sum_note){true, 7, 8, 1});
+    sh_sum_set_note(sum, &(sh_sum_note){true, UINT32_MAX, 5, UINT64_MAX}); /* replaces the first */
     totals = sh_sum_read_totals(sum);
     assert_int_equal(totals.next_view, UINT32_MAX);
+    assert_int_equal(totals.audit, 5);
     assert_true(totals.check == UINT64_MAX);
     assert_true(totals.loss == 0x1p20 - 1);
     assert_int_equal(totals.samples, 2);

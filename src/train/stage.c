@@ -321,33 +321,53 @@ static sh_status compute_all(sh_stage *stage, sh_engine *engine)
     return status;
 }
 
-sh_status sh_stage_reduce(sh_stage *stage, const sh_part *part)
+/* Clears the sum unless units are held, and prepares the weights. */
+static sh_status begin(sh_stage *stage, const sh_part *part)
 {
-    const bool training = stage->task.mode == SH_MODEL_TRAIN;
     sh_sum *sum = stage->replica->sum;
-    sh_stopwatch *watch = stage->times.watching;
-    const bool later =
-        part->announce != NULL &&
-        sh_engine_decide(part->engine, &(sh_engine_decider){part->announce, part->context});
-    uint64_t next_view = 0;
-
-    /* Clear the sum unless units are held, and prepare the weights. */
+    const struct sh_strategy_ops *ops = stage->strategy->ops;
     stage->part = part;
-    stage->check_sent = stage->not_finite = stage->reduced = false;
+    stage->check_sent = stage->not_finite = false;
     stage->turn.failure = SH_OK;
-    SH_TRY(sh_stage_share_sum(stage, part->engine));
-    if (stage->held.count == 0 || !training)
+    if (stage->held.count == 0 || stage->task.mode != SH_MODEL_TRAIN)
         sh_sum_clear_trailer(sum);
     if (stage->task.carried != NULL)
         sh_sum_set_totals(sum, stage->task.carried);
-    const struct sh_strategy_ops *ops = stage->strategy->ops;
     if (ops->open != NULL)
         ops->open(stage);
     sh_sum_set_step(sum, stage->task.number);
     atomic_store(&stage->turn.lane_busy_ns, 0);
     sh_stage_run_lanes(stage, clear, stage);
-    SH_TRY(sh_stage_status(stage));
+    return sh_stage_status(stage);
+}
 
+sh_status sh_stage_recompute(sh_stage *stage)
+{
+    const sh_part alone = {.engine = sh_engine_solo()};
+    sh_stage_forget(stage);
+    sh_status status = begin(stage, &alone);
+    if (status == SH_OK)
+        status = compute_all(stage, alone.engine);
+    stage->part = NULL;
+    return status;
+}
+
+sh_status sh_stage_reduce(sh_stage *stage, const sh_part *part)
+{
+    const bool training = stage->task.mode == SH_MODEL_TRAIN;
+    const struct sh_strategy_ops *ops = stage->strategy->ops;
+    sh_sum *sum = stage->replica->sum;
+    sh_stopwatch *watch = stage->times.watching;
+    const bool later =
+        part->announce != NULL &&
+        sh_engine_decide(part->engine, &(sh_engine_decider){part->announce, part->context});
+    uint64_t word = 0;
+
+    stage->reduced = false;
+    SH_TRY(sh_stage_share_sum(stage, part->engine));
+    SH_TRY(begin(stage, part));
+    if (part->lies && training)
+        sh_sum_falsify(sum);
     SH_TRY(compute_all(stage, part->engine));
     if (training) {
         stage->held_at = sh_replica_position(stage->replica);
@@ -361,10 +381,11 @@ sh_status sh_stage_reduce(sh_stage *stage, const sh_part *part)
         stage->check = atomic_load(&stage->turn.partial);
     }
     if (part->announce != NULL && !later) /* otherwise the engine calls it */
-        part->announce(part->context, true, &next_view);
+        part->announce(part->context, true, &word);
     sh_sum_set_note(sum, &(sh_sum_note){
                              .stop = part->stop,
-                             .next_view = (uint32_t)next_view,
+                             .next_view = (uint32_t)word,
+                             .audit = (uint32_t)(word >> 32),
                              .check = stage->shared ? stage->check : 0,
                          });
     stage->check_sent = stage->shared;

@@ -102,6 +102,10 @@ void sh_stage_release(sh_stage *stage);
  * reading samples fails, no unit is held afterwards. */
 sh_status sh_stage_reduce(sh_stage *stage, const sh_part *part) SHOAL_CHECKED;
 
+/* Computes the units of `todo` into an empty own part, without other devices. Keeps the total;
+ * no unit is held afterwards. */
+sh_status sh_stage_recompute(sh_stage *stage) SHOAL_CHECKED;
+
 /* Drops the held units: the next stage begins with an empty sum. */
 void sh_stage_forget(sh_stage *stage);
 

@@ -280,7 +280,8 @@ static void finish_step(sh_trainer *trainer, sh_position before, sh_step_result 
     sh_step_run_lanes(trainer, apply);
     for (uint32_t t = 0; t < replica->summed; t++)
         sh_sum_follow(replica->sum, t, atomic_load(&trainer->update.max_abs[t]));
-    *result = (sh_step_result){sh_sum_read_totals(replica->sum), trainer->redone};
+    *result =
+        (sh_step_result){.totals = sh_sum_read_totals(replica->sum), .redone = trainer->redone};
     sh_step_count(trainer, before.steps, 1, &result->totals);
     const uint32_t grains = sh_ranges_total(&stage->held);
     trainer->work.grains += grains;
@@ -292,11 +293,49 @@ static void finish_step(sh_trainer *trainer, sh_position before, sh_step_result 
     sh_step_report_passed(trainer, SH_PASSED_APPLY, before, clip);
 }
 
+/* The step's sum is complete and correct, but it waits for its audit. */
+static void await_audit(sh_trainer *trainer, uint32_t key, sh_step_result *result)
+{
+    trainer->audit.key = key;
+    trainer->audit.held = trainer->stage.held;
+    *result = (sh_step_result){.audit = key};
+}
+
+static void report_times(sh_trainer *trainer, const sh_trainer_work *already)
+{
+    sh_step_times times;
+    sh_step_take_times(trainer, &times, trainer->stage.replica->steps,
+                       trainer->work.grains - already->grains,
+                       trainer->work.samples - already->samples);
+    if (trainer->on_times != NULL)
+        trainer->on_times(trainer->context, &times);
+}
+
+/* Applies the step that waited for its audit. */
+static sh_status resume(sh_trainer *trainer, sh_step_result *result)
+{
+    sh_stage *stage = &trainer->stage;
+    const sh_trainer_work already = trainer->work;
+    if (trainer->audit.key == 0)
+        return sh_fail(SH_INTERNAL, "step %llu: no sum waits for an audit",
+                       (unsigned long long)stage->replica->steps + 1);
+    trainer->audit.key = 0;
+    stage->held = trainer->audit.held; /* counts as this device's work */
+    sh_replica_lock(stage->replica);
+    finish_step(trainer, sh_replica_position(stage->replica), result);
+    sh_replica_unlock(stage->replica);
+    report_times(trainer, &already);
+    return SH_OK;
+}
+
 sh_status sh_step_together(sh_trainer *trainer, const sh_part *part, sh_step_result *result)
 {
     sh_stage *stage = &trainer->stage;
     sh_replica *replica = stage->replica;
     const sh_trainer_work already = trainer->work;
+    if (part->resume)
+        return resume(trainer, result);
+    trainer->audit.key = 0;
     sh_step_begin_batch(trainer, replica->steps);
     SH_TRY(take_up(stage, part));
     want_step(trainer, part, replica->steps + 1);
@@ -308,8 +347,11 @@ sh_status sh_step_together(sh_trainer *trainer, const sh_part *part, sh_step_res
         sh_step_read_scales(trainer);
         sh_replica_lock(replica);
         const sh_verdict verdict = sh_sum_verdict(replica->sum, &tensor);
+        const uint32_t key = stage->shared ? sh_sum_read_totals(replica->sum).audit : 0;
         if (verdict == SH_VERDICT_REDO)
             redo(trainer, before);
+        else if (verdict == SH_VERDICT_APPLY && key != 0)
+            await_audit(trainer, key, result);
         else if (verdict == SH_VERDICT_APPLY)
             finish_step(trainer, before, result);
         sh_replica_unlock(replica);
@@ -318,11 +360,8 @@ sh_status sh_step_together(sh_trainer *trainer, const sh_part *part, sh_step_res
             return sh_step_fail_not_finite(trainer, tensor);
         if (verdict == SH_VERDICT_REDO)
             continue;
-        sh_step_times times;
-        sh_step_take_times(trainer, &times, replica->steps, trainer->work.grains - already.grains,
-                           trainer->work.samples - already.samples);
-        if (trainer->on_times != NULL)
-            trainer->on_times(trainer->context, &times);
+        if (result->audit == 0)
+            report_times(trainer, &already);
         return SH_OK;
     }
     return sh_step_fail_attempts(trainer);
@@ -338,19 +377,21 @@ sh_status sh_trainer_step(sh_trainer *trainer, const sh_part *part, sh_step_resu
     const sh_clock *clock = stage->times.pace_clock;
     const uint64_t begun = sh_stopwatch_now(watch);
     const uint64_t begun_ns = clock == NULL ? 0 : sh_clock_now_ns(clock);
+    *result = (sh_step_result){0};
     stage->times.watching = watch;
     sh_stopwatch_begin_step(watch);
     if (stage->replica->phase == SH_PHASE_VALIDATION)
         sh_trainer_set_phase(trainer, SH_PHASE_FIRST);
     const sh_status status = ops->step == NULL ? sh_step_together(trainer, part, result)
                                                : ops->step(trainer, part, result);
-    if (status != SH_OK)
+    const bool applied = status == SH_OK && result->audit == 0;
+    if (!applied)
         sh_stopwatch_interrupt(watch);
-    if (status == SH_OK && clock != NULL)
+    if (applied && !part->resume && clock != NULL)
         sh_pace_note_step(&stage->times.pace, (double)(sh_clock_now_ns(clock) - begun_ns) * 1e-9);
     stage->times.watching = &stage->times.off;
     sh_stopwatch_since(watch, &watch->steps_ns, begun);
-    watch->steps += status == SH_OK;
+    watch->steps += applied;
     return status;
 }
 

@@ -45,6 +45,10 @@ struct sh_trainer {
     sh_step_update update;
     sh_prefetch *prefetch; /* of the next steps' samples */
     sh_trainer_work work;
+    struct sh_step_audit { /* the step that waits for its audit */
+        uint32_t key;      /* 0: none */
+        sh_ranges held;    /* its grains that this device added */
+    } audit;
     uint32_t redone, repeated; /* redos of this step, without and with calibration */
     bool profiled;             /* instructions are timed */
     void (*on_times)(void *context, const sh_step_times *times);

@@ -361,7 +361,7 @@ static sh_status make_lap(sh_trainer *trainer, const sh_part *part, sh_step_resu
     stage->task.carried = NULL;
     SH_TRY(status);
     SH_TRY(sh_step_compare_replicas(trainer, part));
-    *result = (sh_step_result){sh_sum_read_totals(replica->sum), lap->redone};
+    *result = (sh_step_result){.totals = sh_sum_read_totals(replica->sum), .redone = lap->redone};
 
     /* Copies the arrays to the replica. */
     sh_replica_lock(replica);

@@ -234,6 +234,7 @@ const sh_ranges *sh_trainer_held(const sh_trainer *trainer)
 
 void sh_trainer_forget(sh_trainer *trainer)
 {
+    trainer->audit.key = 0;
     sh_stage_forget(&trainer->stage);
 }
 

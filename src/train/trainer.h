@@ -70,15 +70,18 @@ typedef struct sh_part {
     sh_range share; /* of the grains of a full step */
     uint32_t of;    /* grains of a full step */
     sh_engine *engine;
-    bool stop; /* requests that the job ends after the step */
+    bool stop;   /* requests that the job ends after the step */
+    bool lies;   /* for tests: falsifies what this device adds (train/bit_flip.h) */
+    bool resume; /* applies the step that waits for its audit, instead of making one */
 
     /* Training: the grains of the batch to compute in addition to the held ones, which count if
      * they are of this position. NULL: the share, and nothing is held. Borrowed for the call. */
     const sh_ranges *work;
 
     /* Called as late in the stage as the engine allows (sh_engine_decider): sets the view for the
-     * next stage; 0 keeps the current one. At most one device sets it; NULL: 0. */
-    bool (*announce)(void *context, bool last, uint64_t *view);
+     * next stage, 0 keeps the current one, and the key of an audit (sh_sum_word). At most one
+     * device sets it; NULL: 0. */
+    bool (*announce)(void *context, bool last, uint64_t *word);
     bool (*end_early)(void *context); /* whether a stage of many steps should end soon; NULL: no */
     void *context;                    /* borrowed until the engine is closed */
 } sh_part;
@@ -86,6 +89,8 @@ typedef struct sh_part {
 typedef struct sh_step_result {
     sh_sum_totals totals; /* over all devices, of the applied attempt */
     uint32_t redone;      /* how often it was recomputed, without calibration */
+    uint32_t
+        audit; /* not 0: its key; the step is summed, but waits for its audit (train/audit.h) */
 } sh_step_result;
 
 typedef struct sh_trainer_work {

@@ -409,7 +409,7 @@ class RuleBreakers(Door):
                 peer = self.peer(job.token)
                 peer.send(hello(self.version()))
                 peer.wait_for(b"digits")  # the welcome
-                number = re.search(rb"\x08\x09\x10([\x80-\xff]*[\x00-\x7f])", bytes(peer.received)).group(1)
+                number = re.search(rb"\x08\x0a\x10([\x80-\xff]*[\x00-\x7f])", bytes(peer.received)).group(1)
                 number = sum((byte & 127) << 7 * i for i, byte in enumerate(number))
                 peer.send(b"".join(message(*each, job=number) for each in messages))
                 self.refuse(job, reason, "(net.refused|device.refused device=[0-9]+)")

@@ -40,7 +40,7 @@ MUTATIONS = [
     ("repairs without end", "repairs.c",
      "    repairs->faults++;\n    repairs->lately++;\n", ""),
     ("tries without nobody", "membership_halt.c",
-     "? try_without_one(membership)", "? SH_FINDING_NOBODY"),
+     "if (newest == NULL)\n        return SH_FINDING_NOBODY;", "return SH_FINDING_NOBODY;"),
     ("announces before all have linked", "membership.c",
      "one->notice.linked != membership->next.number ||", ""),
     ("judges before all have halted", "membership_halt.c",

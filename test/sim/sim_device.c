@@ -92,6 +92,8 @@ static void go_on(sim_world *world, sim_machine *machine)
         case SH_TASK_RUN:
             begin_stage(world, machine, &task);
             return;
+        case SH_TASK_AUDIT: /* device_sim has audits */
+            abort();
         case SH_TASK_CHECK:
             later(world, 50 + draw(world, 500), EVENT_CHECK, machine);
             return;

@@ -451,16 +451,33 @@ static void on_heartbeat(void *context, const sh_heartbeat *heartbeat)
                    coordinator->options.first_grain);
 }
 
-bool sh_coordinator_announce(sh_coordinator *coordinator, bool last, uint64_t *view)
+/* Draws whether the stage is audited, once all its other sums are complete. */
+static uint32_t draw_audit(sh_coordinator *coordinator)
 {
+    unsigned char random[SH_KEY_BYTES];
+    uint32_t numbers[3];
+    if (sh_key_make(random) != SH_OK)
+        return 0;
+    memcpy(numbers, random, sizeof numbers);
+    /* Device 0 is in the stage, so its replica does not change. */
+    return sh_membership_draw_audit(coordinator->membership, coordinator->entered,
+                                    sh_replica_position(coordinator->options.session->replica),
+                                    numbers);
+}
+
+bool sh_coordinator_announce(sh_coordinator *coordinator, bool last, uint64_t *word)
+{
+    sh_membership *membership = coordinator->membership;
     pthread_mutex_lock(&coordinator->lock);
-    const uint32_t next = sh_membership_announce(coordinator->membership);
-    const bool settled = next != 0 || last || !sh_membership_is_changing(coordinator->membership);
+    const bool audits = sh_membership_audits(membership);
+    const uint32_t next = audits && !last ? 0 : sh_membership_announce(membership);
+    const bool settled = last || (!audits && (next != 0 || !sh_membership_is_changing(membership)));
+    const uint32_t audit = audits && last ? draw_audit(coordinator) : 0;
     if (next != 0)
-        sh_membership_handle(coordinator->membership,
+        sh_membership_handle(membership,
                              &(sh_membership_event){SH_MEMBERSHIP_ANNOUNCED, .view = next});
     pthread_mutex_unlock(&coordinator->lock);
-    *view = next;
+    *word = sh_sum_word(next, audit);
     return settled;
 }
 
@@ -468,6 +485,7 @@ void sh_coordinator_enter(sh_coordinator *coordinator, uint32_t view, uint64_t s
 {
     sh_directive directive;
     pthread_mutex_lock(&coordinator->lock);
+    coordinator->entered = view;
     const bool known = sh_membership_directive(&directive, coordinator->membership, 0);
     for (uint32_t i = 0; known && i < directive.seat_count; i++)
         directive.seats[i].device =
@@ -629,6 +647,7 @@ sh_status sh_coordinator_open(sh_coordinator **coordinator, const sh_coordinator
             .gather_ms = options->gather_ms,
             .serving = options->serving,
             .used = options->used,
+            .audit = options->audit,
             .lineup = lineup_of(options),
             .followed = (double)options->traffic.summed,
             .grains = sh_job_grains(&options->session->job),

@@ -37,6 +37,7 @@ typedef struct sh_coordinator_options {
     sh_serving serving;
     sh_traffic traffic;     /* of the job */
     uint32_t used;          /* see sh_membership_options */
+    double audit;           /* likewise */
     const char *listen;     /* "[ADDRESS]:PORT"; NULL: a free port of the loopback */
     const char *token_file; /* keeps the token for a restart; NULL: it is not kept */
     const sh_clock *clock;
@@ -58,10 +59,11 @@ void sh_coordinator_ready(sh_coordinator *coordinator);
 /* The agent of device 0; borrowed until close. */
 sh_agent *sh_coordinator_agent(const sh_coordinator *coordinator);
 
-/* Implements `announce` of train/trainer.h for device 0: sets the view of the next stage. */
-bool sh_coordinator_announce(sh_coordinator *coordinator, bool last, uint64_t *view);
+/* Implements `announce` of train/trainer.h for device 0: the view of the next stage, and whether
+ * this step is audited. */
+bool sh_coordinator_announce(sh_coordinator *coordinator, bool last, uint64_t *word);
 
-/* Records in the journal that device 0 enters `view` with `step`. */
+/* Device 0 enters `view` with `step`: for audits, and recorded in the journal. */
 void sh_coordinator_enter(sh_coordinator *coordinator, uint32_t view, uint64_t step);
 
 /* The number of changes to the list of known endpoints, and the list. */

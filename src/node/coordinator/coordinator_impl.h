@@ -76,6 +76,7 @@ struct sh_coordinator {
     uint32_t successors[SH_SUCCESSORS_MAX], successor_count; /* in order of succession */
     uint32_t successors_told;                                /* number of that list, from 1 */
     uint32_t seats;                    /* of the view, as sent to the successors */
+    uint32_t entered;                  /* the view that device 0 works in */
     sh_endpoints endpoints;            /* of current and past devices */
     _Atomic uint32_t endpoint_changes; /* total */
     sh_endpoints asked;                /* the endpoints that the discovery asks */

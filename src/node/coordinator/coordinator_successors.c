@@ -82,6 +82,7 @@ static void tell_successors(client *to)
     }
     body.devices = coordinator->seats;
     body.used = coordinator->options.used;
+    body.audit = (float)(100 * coordinator->options.audit);
     body.n_successors = coordinator->successor_count;
     body.successors = list;
     sh_client_send(to, &message);

@@ -152,6 +152,7 @@ static sh_status assemble(sh_device_group *group)
                                    .known = &crew->known,
                                    .serving = group->roles.serving,
                                    .used = group->roles.used,
+                                   .audit = group->roles.audit,
                                    .traffic = sh_trainer_traffic(group->session->trainer),
                                    .listen = options->listen,
                                    .token_file = options->listen != NULL ? crew->token_file : NULL,

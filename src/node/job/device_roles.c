@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "node/job/device_roles.h"
 
+#include <string.h>
+
 #include "train/strategy.h"
 
 /* Devices are numbered from 0 in order of joining; without a door, all are local. */
@@ -44,12 +46,26 @@ static sh_status choose_used(uint32_t *used, const sh_train_options *options, co
     return SH_OK;
 }
 
+/* With other strategies, devices compute with weights of their own, which nobody else has. */
+static sh_status choose_audit(double *part, const sh_train_options *options, const sh_job *job,
+                              const sh_strategy *strategy)
+{
+    *part = (double)options->audit / 100;
+    if (options->audit <= 0 || strcmp(strategy->row->course, "sync") == 0)
+        return SH_OK;
+    return sh_fail(SH_INVALID,
+                   "--audit %g: with --strategy %s devices compute with weights that others do not "
+                   "have; leave --audit out, or use --strategy sync",
+                   (double)options->audit, job->strategy);
+}
+
 sh_status sh_device_roles_choose(sh_device_roles *roles, const sh_train_options *options,
                                  const sh_job *job)
 {
     sh_strategy strategy;
     SH_TRY(sh_strategy_parse(&strategy, job->strategy));
     SH_TRY(choose_servers(&roles->serving, options, job, &strategy));
+    SH_TRY(choose_audit(&roles->audit, options, job, &strategy));
     return choose_used(&roles->used, options, job, &strategy);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The user's choice of devices: which are servers, and how many compute.
+ * The user's choices about devices: which are servers, how many compute, and how many shares are
+ * audited.
  *
  *     SH_TRY(sh_device_roles_choose(&roles, &options, &job));
  *
@@ -16,12 +17,13 @@
 typedef struct sh_device_roles {
     sh_serving serving;
     uint32_t used; /* devices that compute (cluster/standby.h) */
+    double audit;  /* the part of their shares that is audited, 0 .. 1 */
 } sh_device_roles;
 
 /*
- * From options->servers, options->devices_used and the job's strategy; all devices compute if they
- * work independently. SH_INVALID: the strategy has no servers, a list or number is malformed, or a
- * device number is impossible.
+ * From options->servers, options->devices_used, options->audit and the job's strategy; all devices
+ * compute if they work independently. SH_INVALID: the strategy has no servers, a list or number is
+ * malformed, or a device number is impossible.
  */
 sh_status sh_device_roles_choose(sh_device_roles *roles, const sh_train_options *options,
                                  const sh_job *job) SHOAL_CHECKED;

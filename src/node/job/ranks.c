@@ -66,6 +66,7 @@ static sh_status check(const sh_train_options *options)
         {options->devices != 0, "--devices", "mpirun -n starts the devices"},
         {options->min_devices != 0, "--min-devices", "mpirun -n starts the devices"},
         {options->devices_used != NULL, "--devices-used", "all ranks compute"},
+        {options->audit > 0, "--audit", "there is no coordinator that compares"},
         {strategy.row->mpi_reason != NULL, strategy.row->mpi_option, strategy.row->mpi_reason},
         {options->servers != NULL, "--servers", "its collectives need no server"},
     };

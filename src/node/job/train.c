@@ -476,6 +476,7 @@ sh_status sh_lead(sh_summary *summary, sh_endpoint *moved, bool *whole,
     asked.job = options->session->job;
     sh_standby_print(failover->used, used);
     asked.devices_used = used;
+    asked.audit = failover->audit;
     asked.listen = listen;
     asked.run = device->run;
     asked.lanes = device->lanes;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "train/audit.h"
 #include "train/failed_stage.h"
 
 static const sh_schedule *schedule_of(const sh_training_loop *training_loop)
@@ -40,12 +41,13 @@ static bool is_over(const sh_training_loop *training_loop)
     return !due && (training_loop->stopped || sh_trainer_is_over(training_loop->session->trainer));
 }
 
-/* Runs one stage; *next_view comes from the trailer. */
+/* Runs one stage; *next_view comes from the trailer. *audit: the step waits for it, or 0. */
 static sh_status run_stage(sh_training_loop *training_loop, const sh_task *task, sh_engine *engine,
-                           uint32_t *next_view)
+                           uint32_t *next_view, uint32_t *audit)
 {
     sh_trainer *trainer = training_loop->session->trainer;
-    if (!task->keep)
+    *audit = 0;
+    if (!task->keep && !task->resume)
         sh_trainer_forget(trainer);
     if (engine == NULL)
         return sh_fail(SH_ABORTED, "the ring is closed");
@@ -54,6 +56,9 @@ static sh_status run_stage(sh_training_loop *training_loop, const sh_task *task,
         .of = sh_job_grains(&training_loop->session->job),
         .engine = engine,
         .stop = sh_stop_requested(training_loop->stop),
+        .lies = sh_bit_flip_lies(&training_loop->session->flip,
+                                 training_loop->session->replica->steps),
+        .resume = task->resume,
         .work = task->dealt ? &task->work : NULL,
         .announce = training_loop->announce,
         .end_early = training_loop->end_early,
@@ -85,6 +90,9 @@ static sh_status run_stage(sh_training_loop *training_loop, const sh_task *task,
     sh_step_result result;
     const uint64_t before = training_loop->session->replica->steps;
     SH_TRY(sh_trainer_step(trainer, &part, &result));
+    *audit = result.audit;
+    if (result.audit != 0)
+        return SH_OK;
     training_loop->redone_steps += result.redone;
     training_loop->stopped = result.totals.stops > 0;
     *next_view = result.totals.next_view;
@@ -124,15 +132,39 @@ static void tell(sh_training_loop *training_loop, sh_participant_event_kind kind
     sh_agent_notify(training_loop->agent, &event);
 }
 
+/* Commits to what this device added to the summed step. */
+static void commit(sh_training_loop *training_loop, uint32_t key)
+{
+    const sh_trainer *trainer = training_loop->session->trainer;
+    sh_audit_report report = {.key = key};
+    report.grains = *sh_trainer_commit(trainer, &report.own, &report.total);
+    sh_agent_notify(training_loop->agent, &(sh_participant_event){.kind = SH_PARTICIPANT_AWAITS,
+                                                                  .held = sh_trainer_held(trainer),
+                                                                  .audit = &report});
+}
+
+/* Computes grains of the summed step that another device added. */
+static sh_status do_audit(sh_training_loop *training_loop, const sh_task *task)
+{
+    sh_sum_check answer;
+    SH_TRY(sh_trainer_recompute(training_loop->session->trainer, &task->work, &answer));
+    sh_agent_notify(training_loop->agent,
+                    &(sh_participant_event){.kind = SH_PARTICIPANT_AUDITED, .answer = &answer});
+    return SH_OK;
+}
+
 static sh_status do_stage(sh_training_loop *training_loop, const sh_task *task)
 {
-    uint32_t next_view;
+    uint32_t next_view, audit;
     sh_engine *engine =
         task->devices == 1 ? sh_engine_solo() : sh_agent_engine(training_loop->agent, task->ring);
-    const sh_status status = run_stage(training_loop, task, engine, &next_view);
+    const sh_status status = run_stage(training_loop, task, engine, &next_view, &audit);
     switch (status) {
     case SH_OK:
-        tell(training_loop, SH_PARTICIPANT_PASSED, next_view);
+        if (audit != 0)
+            commit(training_loop, audit);
+        else
+            tell(training_loop, SH_PARTICIPANT_PASSED, next_view);
         return SH_OK;
     case SH_ABORTED:
     case SH_PEER_LOST:
@@ -174,6 +206,9 @@ static sh_status do_tasks(sh_training_loop *training_loop)
             SH_TRY(do_stage(training_loop, &task));
             SH_TRY(training_loop->on_idle(training_loop->context, false, &over));
             break;
+        case SH_TASK_AUDIT:
+            SH_TRY(do_audit(training_loop, &task));
+            break;
         case SH_TASK_END:
             over = true;
             break;
@@ -191,7 +226,7 @@ sh_status sh_training_loop_run(sh_training_loop *training_loop, sh_outcome *outc
     if (!fixed && status == SH_NUMERIC && training_loop->not_finite[0] != '\0')
         status = sh_fail(status, "%s", training_loop->not_finite); /* names step and tensor */
     while (fixed && status == SH_OK && !is_over(training_loop)) {
-        uint32_t next_view;
+        uint32_t next_view, audit;
         const sh_task task = {
             .kind = SH_TASK_RUN,
             .view = 1,
@@ -199,7 +234,7 @@ sh_status sh_training_loop_run(sh_training_loop *training_loop, sh_outcome *outc
             .position = sh_replica_position(training_loop->session->replica),
             .share = training_loop->share,
         };
-        status = run_stage(training_loop, &task, training_loop->engine, &next_view);
+        status = run_stage(training_loop, &task, training_loop->engine, &next_view, &audit);
     }
     training_loop->whole = fixed || sh_agent_stop(training_loop->agent);
     *outcome = !training_loop->whole || !is_over(training_loop) ? SH_OUTCOME_DISMISSED

@@ -29,6 +29,7 @@ typedef struct sh_failover_state {
     uint32_t device;
     uint32_t devices; /* in the last view, including the coordinator */
     uint32_t used;    /* devices that may compute (cluster/standby.h) */
+    float audit;      /* per cent of their shares: --audit */
     uint32_t successor_count;
     sh_endpoint successors[SH_SUCCESSORS_MAX];
     sh_endpoint own;                 /* this device's endpoint; port 0: none */

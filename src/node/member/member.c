@@ -268,10 +268,12 @@ static sh_status take_successors(sh_member *member, const Shoal__Successors *bod
 {
     sh_failover_state *failover = &member->failover;
     if (body->n_successors > SH_SUCCESSORS_MAX || body->devices > SH_DEVICES_MAX ||
-        (body->used > SH_DEVICES_MAX && body->used != SH_STANDBY_AUTO))
+        (body->used > SH_DEVICES_MAX && body->used != SH_STANDBY_AUTO) ||
+        !(body->audit >= 0 && body->audit <= 100))
         return sh_fail(SH_FORMAT, "too many successors");
     failover->devices = body->devices;
     failover->used = body->used;
+    failover->audit = body->audit;
     failover->successor_count = 0;
     for (size_t i = 0; i < body->n_successors; i++) {
         const Shoal__Successor *one = body->successors[i];

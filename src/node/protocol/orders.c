@@ -94,6 +94,45 @@ void sh_data_identity(char identity[SH_LINK_IDENTITY], uint32_t device)
     snprintf(identity, SH_LINK_IDENTITY, "data/%u", device);
 }
 
+/* ---- audits ---------------------------------------------------------------------------------- */
+
+static void write_check(size_t *count, uint64_t **numbers, const sh_sum_check *check)
+{
+    *count = SH_SUM_CHECK_WORDS;
+    *numbers = (uint64_t *)(uintptr_t)check->words;
+}
+
+static sh_status read_check(sh_sum_check *check, const uint64_t *numbers, size_t count)
+{
+    if (count != SH_SUM_CHECK_WORDS)
+        return sh_fail(SH_FORMAT, "a check of a sum with %zu numbers", count);
+    memcpy(check->words, numbers, sizeof check->words);
+    return SH_OK;
+}
+
+static sh_status read_report(sh_audit_report *report, const Shoal__AuditReport *body)
+{
+    if (body->key == 0)
+        return SH_OK;
+    report->key = body->key;
+    report->round = body->round;
+    SH_TRY(read_ranges(&report->grains, body->grains, body->n_grains));
+    SH_TRY(read_check(&report->own, body->own, body->n_own));
+    SH_TRY(read_check(&report->total, body->total, body->n_total));
+    return read_check(&report->answer, body->answer, body->n_answer);
+}
+
+static sh_status read_audit(sh_audit_order *order, const Shoal__AuditOrder *body)
+{
+    if (body->key == 0)
+        return SH_OK;
+    *order = (sh_audit_order){.key = body->key, .passed = body->passed, .round = body->round};
+    SH_TRY(read_ranges(&order->grains, body->grains, body->n_grains));
+    return order->round != 0 && order->grains.count == 0
+               ? sh_fail(SH_FORMAT, "orders for an audit without grains")
+               : SH_OK;
+}
+
 /* ---- orders ---------------------------------------------------------------------------------- */
 
 void sh_orders_write(sh_orders_message *message, const sh_orders *orders)
@@ -155,6 +194,17 @@ void sh_orders_write(sh_orders_message *message, const sh_orders *orders)
     }
     body->n_links = orders->link_count;
     body->links = message->link_list;
+    Shoal__AuditOrder *audit = &message->audit;
+    shoal__audit_order__init(audit);
+    body->audit = audit;
+    if (directive->audit.key == 0)
+        return;
+    audit->key = directive->audit.key;
+    audit->passed = directive->audit.passed;
+    audit->round = directive->audit.round;
+    write_ranges(message->audited, message->audited_list, &directive->audit.grains);
+    audit->n_grains = directive->audit.grains.count;
+    audit->grains = message->audited_list;
 }
 
 /* Seats are numbered without gaps; no device has two. */
@@ -232,6 +282,7 @@ sh_status sh_orders_read(sh_orders *orders, const Shoal__Order *body, uint32_t d
     directive->start = read_position(body->start);
     SH_TRY(read_seats(directive, body));
     SH_TRY(read_ranges(&directive->work, body->work, body->n_work));
+    SH_TRY(read_audit(&directive->audit, body->audit));
     directive->transfer_count = (uint32_t)body->n_transfers;
     for (uint32_t i = 0; i < directive->transfer_count; i++) {
         const Shoal__Transfer *one = body->transfers[i];
@@ -285,6 +336,19 @@ void sh_heartbeat_write(sh_heartbeat_message *message, const sh_heartbeat *heart
     body->peak_rss_bytes = heartbeat->done.peak_rss_bytes;
     body->bytes_sent = heartbeat->done.bytes_sent;
     body->bytes_received = heartbeat->done.bytes_received;
+    Shoal__AuditReport *audit = &message->audit;
+    shoal__audit_report__init(audit);
+    body->audit = audit;
+    if (notice->audit.key == 0)
+        return;
+    audit->key = notice->audit.key;
+    audit->round = notice->audit.round;
+    write_ranges(message->added, message->added_list, &notice->audit.grains);
+    audit->n_grains = notice->audit.grains.count;
+    audit->grains = message->added_list;
+    write_check(&audit->n_own, &audit->own, &notice->audit.own);
+    write_check(&audit->n_total, &audit->total, &notice->audit.total);
+    write_check(&audit->n_answer, &audit->answer, &notice->audit.answer);
 }
 
 /* Finite and not negative. */
@@ -310,6 +374,7 @@ sh_status sh_heartbeat_read(sh_heartbeat *heartbeat, const Shoal__Notice *body)
     notice->position = read_position(body->position);
     notice->speed = (sh_speed){body->rate, body->rate_error, body->step_s};
     SH_TRY(read_ranges(&notice->held, body->held, body->n_held));
+    SH_TRY(read_report(&notice->audit, body->audit));
     heartbeat->opened = body->opened;
     heartbeat->able = body->able;
     heartbeat->done = (sh_device_report){

@@ -66,6 +66,8 @@ typedef struct sh_orders_message {
     Shoal__Transfer transfers[SH_TRANSFERS_MAX], *transfer_list[SH_TRANSFERS_MAX];
     Shoal__Donor donors[SH_TRANSFERS_MAX][SH_DONORS_MAX];
     Shoal__Donor *donor_lists[SH_TRANSFERS_MAX][SH_DONORS_MAX];
+    Shoal__AuditOrder audit;
+    Shoal__Range audited[SH_RANGES_MAX], *audited_list[SH_RANGES_MAX];
 } sh_orders_message;
 
 void sh_orders_write(sh_orders_message *message, const sh_orders *orders);
@@ -74,10 +76,13 @@ void sh_orders_write(sh_orders_message *message, const sh_orders *orders);
 sh_status sh_orders_read(sh_orders *orders, const Shoal__Order *body,
                          uint32_t device) SHOAL_CHECKED;
 
+/* Likewise: borrows from the heartbeat. */
 typedef struct sh_heartbeat_message {
     Shoal__Notice body;
     Shoal__Position position;
     Shoal__Range held[SH_RANGES_MAX], *held_list[SH_RANGES_MAX];
+    Shoal__AuditReport audit;
+    Shoal__Range added[SH_RANGES_MAX], *added_list[SH_RANGES_MAX];
 } sh_heartbeat_message;
 
 void sh_heartbeat_write(sh_heartbeat_message *message, const sh_heartbeat *heartbeat);

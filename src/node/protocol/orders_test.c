@@ -41,6 +41,7 @@ static void some_orders(sh_orders *orders)
         .ends = true,
         .keep = true,
         .work = {2, {{0, 1}, {2, 5}}},
+        .audit = {.key = 14, .passed = true, .round = 15, .grains = {2, {{1, 1}, {3, 4}}}},
         .transfer_count = 3,
         .transfers = {{.number = 11,
                        .receiver = DEVICE,
@@ -100,6 +101,9 @@ static void assert_same_directive(const sh_directive *a, const sh_directive *b)
     }
     assert_true(sh_position_same(a->start, b->start));
     assert_true(a->ends == b->ends && a->keep == b->keep);
+    assert_true(a->audit.key == b->audit.key && a->audit.passed == b->audit.passed &&
+                a->audit.round == b->audit.round);
+    assert_memory_equal(&a->audit.grains, &b->audit.grains, sizeof a->audit.grains);
     assert_int_equal(a->work.count, b->work.count);
     assert_memory_equal(a->work.items, b->work.items, a->work.count * sizeof *a->work.items);
     assert_int_equal(a->transfer_count, b->transfer_count);
@@ -500,6 +504,12 @@ static sh_heartbeat some_heartbeat(void)
                    .own_not_finite = true,
                    .own_check = UINT64_MAX - 8,
                    .total = UINT64_MAX - 9,
+                   .audit = {.key = 18,
+                             .round = 19,
+                             .grains = {2, {{1, 2}, {6, 3}}},
+                             .own = {{1, 2, 3, 4, 5, 6, 7, UINT64_MAX}},
+                             .total = {{8, 7, 6, 5, 4, 3, 2, UINT64_MAX - 1}},
+                             .answer = {{9, 9, 9, 9, 9, 9, 9, UINT64_MAX - 2}}},
                    .fetched = UINT64_MAX - 4,
                    .failed = UINT64_MAX - 5,
                    .receiving = UINT64_MAX - 6,
@@ -528,6 +538,9 @@ static void assert_same_notice(const sh_notice *a, const sh_notice *b)
     assert_true(a->differing == b->differing && a->own_check == b->own_check &&
                 a->total == b->total);
     assert_true(a->not_finite == b->not_finite && a->own_not_finite == b->own_not_finite);
+    assert_true(a->audit.key == b->audit.key && a->audit.round == b->audit.round);
+    assert_memory_equal(&a->audit.grains, &b->audit.grains, sizeof a->audit.grains);
+    assert_memory_equal(&a->audit.own, &b->audit.own, 3 * sizeof a->audit.own);
     assert_true(a->fetched == b->fetched && a->failed == b->failed);
     assert_true(a->receiving == b->receiving && a->left_ms == b->left_ms);
 }

@@ -56,6 +56,7 @@ typedef struct joiner {
 } joiner;
 
 static uint64_t seed;
+static float audit; /* per cent of the shares */
 static uint64_t grain_ns[VIRTUAL_DEVICES];
 static joiner joiners[JOINERS_MAX + 1]; /* by device, from 1 */
 static uint32_t joiner_count;
@@ -200,6 +201,7 @@ static void *train(void *context)
     fill(&options);
     options.listen = "10.0.0.1:0";
     options.devices_used = seed / STRATEGIES % 5 == 4 ? "auto" : "all";
+    options.audit = audit;
     options.run = context == NULL ? RUN : NULL;
     options.resume = context;
     options.observer = observe;
@@ -364,19 +366,31 @@ static void end_fault(fault *it)
         network_link_of(it->device, it->other)->cut = false;
 }
 
+/* In one of four worlds in which devices train together, shares are audited. */
+static void draw_audit(void)
+{
+    static const float parts[] = {0, 0, 0, 0, 0, 0, 30, 100};
+    const uint64_t drawn = virtual_draw(8);
+    if (seed % STRATEGIES != 2 && !is_apart())
+        audit = parts[drawn];
+}
+
 /* In one of eight worlds, a bit flips in a device's replica, once or for good, or in what it gives
- * to another. Devices that train apart compare only what they have together. */
+ * to another; or, if all shares are audited, a device lies. Devices that train apart compare only
+ * what they have together. */
 static void draw_flip(void)
 {
-    const uint64_t form = virtual_draw(3);
+    const uint64_t form = virtual_draw(audit >= 100 ? 6 : 3);
     const uint32_t device = 1 + (uint32_t)virtual_draw(joiner_count);
     const unsigned steps = (unsigned)virtual_draw(STEPS);
     char text[32];
     if (form == 2)
         snprintf(text, sizeof text, "d%u@gift", device);
+    else if (form > 2)
+        snprintf(text, sizeof text, "d%u@lie/%u", device, 1 + steps % 4);
     else
         snprintf(text, sizeof text, "d%u@%u%s", device, steps, form == 1 ? "+" : "");
-    flips = virtual_draw(8) == 0 && seed % STRATEGIES != 2 && !is_apart();
+    flips = virtual_draw(audit >= 100 ? 2 : 8) == 0 && seed % STRATEGIES != 2 && !is_apart();
     if (!flips)
         return;
     spoils = form == 2;
@@ -395,6 +409,7 @@ static void draw_world(void)
         joiners[i].comes_ns = virtual_draw(3000) * VIRTUAL_MS;
         snprintf(joiners[i].name, sizeof joiners[i].name, "d%u", i);
     }
+    draw_audit();
     draw_flip();
     fault_count = (uint32_t)virtual_draw(FAULTS_MAX + 1);
     for (uint32_t i = 0; i < fault_count; i++) {

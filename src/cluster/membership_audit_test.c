@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Audits of steps, with devices that lie in what they add, commit to, or answer. */
+#include "cluster/membership_fixture.h"
+
+#include "cluster/membership_audit.h"
+
+/* Lies of a device. */
+static uint64_t adds[DEVICES], commits[DEVICES], answers[DEVICES];
+static uint64_t forwards;       /* somebody changes what passes through it */
+static uint32_t idle = DEVICES; /* this device has no grains */
+static uint32_t audited;        /* grains that all devices computed again */
+
+static sh_sum_check result(const sh_ranges *grains, uint64_t lie)
+{
+    sh_sum_check check = {0};
+    for (uint32_t i = 0; i < sh_ranges_total(grains); i++)
+        check.words[1] += UINT64_C(0x9e3779b97f4a7c15) * (sh_ranges_at(grains, i) + 1);
+    check.words[0] = lie;
+    return check;
+}
+
+static void work(uint32_t count, double part)
+{
+    work_with(count);
+    membership->audit.part = part;
+    memset(adds, 0, sizeof adds);
+    memset(commits, 0, sizeof commits);
+    memset(answers, 0, sizeof answers);
+    forwards = 0;
+    audited = 0;
+}
+
+static bool takes_part(uint32_t device)
+{
+    return present[device] && parts[device].notice.view == membership->now.number;
+}
+
+/* Sums a step under an audit with this suspect's seat; all commit. */
+static uint32_t sum_up(uint32_t seat)
+{
+    sh_audit_report reports[DEVICES] = {0};
+    sh_sum_check total = {.words = {forwards}};
+    const uint32_t random[3] = {0, 2, seat};
+    const uint32_t key = sh_membership_draw_audit(membership, membership->now.number,
+                                                  parts[0].notice.position, random);
+    if (key == 0)
+        return 0;
+    for (uint32_t i = 0; i < DEVICES; i++) {
+        if (!takes_part(i))
+            continue;
+        const sh_task task = take_run(i, membership->now.number);
+        reports[i] = (sh_audit_report){.key = key, .grains = {task.share.count > 0, {task.share}}};
+        if (task.dealt) {
+            reports[i].grains = task.keep ? parts[i].notice.held : (sh_ranges){0};
+            assert_true(sh_ranges_add_all(&reports[i].grains, &task.work));
+        }
+        if (i == idle)
+            reports[i].grains.count = 0;
+        reports[i].own = result(&reports[i].grains, adds[i] + commits[i]);
+        const sh_sum_check own = result(&reports[i].grains, adds[i]);
+        sh_sum_check_merge(&total, &own);
+    }
+    for (uint32_t i = 0; i < DEVICES; i++)
+        if (reports[i].key != 0) {
+            reports[i].total = total;
+            inform(i, (sh_participant_event){.kind = SH_PARTICIPANT_AWAITS,
+                                             .held = &reports[i].grains,
+                                             .audit = &reports[i]});
+        }
+    settle();
+    return key;
+}
+
+/* Answers until all wait or apply the step. Returns how many devices apply it. */
+static uint32_t answer(void)
+{
+    uint32_t applied = 0;
+    for (bool busy = true; busy; settle()) {
+        busy = false;
+        for (uint32_t i = 0; i < DEVICES; i++) {
+            if (!takes_part(i) || parts[i].notice.audit.key == 0)
+                continue;
+            const sh_task task = sh_participant_take(&parts[i]);
+            if (task.kind == SH_TASK_AUDIT) {
+                const sh_sum_check check = result(&task.work, answers[i]);
+                audited += sh_ranges_total(&task.work);
+                inform(i, (sh_participant_event){.kind = SH_PARTICIPANT_AUDITED, .answer = &check});
+                busy = true;
+            } else if (task.kind == SH_TASK_RUN) {
+                assert_true(task.resume);
+                pass(i, (sh_position){parts[i].notice.position.steps + 1, SH_PHASE_FIRST}, 0);
+                applied++;
+            }
+        }
+    }
+    return applied;
+}
+
+static void an_honest_step_is_applied(void **state)
+{
+    (void)state;
+    work(3, 1.0 / 3);
+    for (uint64_t i = 0; i < 6; i++) {
+        audited = 0;
+        assert_int_not_equal(sum_up((uint32_t)i), 0);
+        assert_int_equal(answer(), 3);
+        assert_int_equal(audited, GRAINS / 3); /* one share, once */
+        assert_int_equal(parts[0].notice.position.steps, i + 1);
+    }
+    membership->audit.part = 1; /* every share */
+    audited = 0;
+    assert_int_not_equal(sum_up(1), 0);
+    assert_int_equal(answer(), 3);
+    assert_int_equal(audited, GRAINS);
+    assert_int_equal(ended, 0);
+    assert_null(strstr(notes, "evicted"));
+}
+
+static void as_many_are_drawn_as_wanted(void **state)
+{
+    (void)state;
+    uint32_t drawn = 0;
+    work(3, 0.02);
+    for (uint32_t i = 0; i < 1000; i++) {
+        const uint32_t random[3] = {i * 4294968, 1, 0};
+        drawn += sh_membership_draw_audit(membership, membership->now.number,
+                                          parts[0].notice.position, random) != 0;
+        membership->audit.stage = SH_AUDITING_NOTHING;
+    }
+    assert_int_equal(drawn, 60); /* 2 of 100 shares, of 3 in a step */
+    work(3, 0);
+    assert_int_equal(sum_up(0), 0);
+    assert_false(sh_membership_audits(membership));
+}
+
+static void one_that_adds_something_else_is_evicted(void **state)
+{
+    (void)state;
+    work(3, 1.0 / 3);
+    adds[1] = 5;
+    assert_int_not_equal(sum_up(0), 0); /* another one is audited */
+    assert_int_equal(answer(), 3);
+    assert_int_not_equal(sum_up(1), 0);
+    assert_int_equal(answer(), 0);
+    assert_false(present[1]);
+    assert_false(again);
+    assert_string_equal(refusal, "it computes wrongly or lies: in the audit of step 2 2 devices "
+                                 "agree on other results");
+    /* The step is made again, and audited. */
+    assert_int_not_equal(sum_up(0), 0);
+    assert_int_equal(answer(), 2);
+    assert_int_equal(parts[0].notice.position.steps, 2);
+    assert_int_equal(ended, 0);
+    come(1);
+    settle();
+    assert_false(present[1]); /* it is not taken again */
+}
+
+static void one_that_hides_it_is_evicted(void **state)
+{
+    (void)state;
+    work(3, 1.0 / 3);
+    adds[2] = 5;
+    commits[2] = (uint64_t)-5;
+    assert_int_not_equal(sum_up(0), 0); /* the sum gives it away, whoever is audited */
+    assert_int_equal(answer(), 0);
+    assert_int_equal(ended, 0);
+    assert_true(present[0] && present[1] && present[2]); /* all shares are right: repeated */
+    for (uint32_t i = 0; i < 4 && present[2]; i++) {
+        assert_int_not_equal(sum_up(0), 0);
+        assert_int_equal(answer(), 0);
+    }
+    assert_false(present[2]);
+    assert_non_null(strstr(refusal, "an audit shows that a sum is not what the devices added"));
+    assert_int_not_equal(sum_up(0), 0);
+    assert_int_equal(answer(), 2);
+    assert_non_null(strstr(notes, "without device d2 the checks in the sums agree"));
+}
+
+/* A device that has nothing to compute adds something. */
+static void an_idle_liar_is_evicted(void **state)
+{
+    (void)state;
+    work(3, 1.0 / 3);
+    adds[1] = 7;
+    idle = 1;
+    assert_int_not_equal(sum_up(0), 0);
+    idle = DEVICES;
+    assert_false(present[1]);
+    assert_non_null(strstr(refusal, "it added to the sum of step 1, but computed no grain of it"));
+}
+
+static void a_false_auditor_is_evicted(void **state)
+{
+    (void)state;
+    work(4, 0.25);
+    answers[3] = 9;
+    assert_int_not_equal(sum_up(1), 0);
+    assert_int_equal(answer(), 0);
+    assert_true(present[1]);
+    assert_false(present[3]);
+    assert_int_not_equal(sum_up(1), 0);
+    assert_int_equal(answer(), 3);
+}
+
+/* A conspires with B, which commits to the difference. */
+static void an_accomplice_does_not_help(void **state)
+{
+    (void)state;
+    work(4, 0.25);
+    adds[1] = 5;
+    commits[1] = (uint64_t)-5;
+    commits[2] = 5;
+    assert_int_not_equal(sum_up(2), 0);
+    assert_int_equal(answer(), 0);
+    assert_false(present[2]);
+    assert_int_equal(ended, 0);
+}
+
+static void a_lying_coordinator_ends_the_job(void **state)
+{
+    (void)state;
+    work(3, 1.0 / 3);
+    adds[0] = 5;
+    assert_int_not_equal(sum_up(0), 0);
+    assert_int_equal(answer(), 0);
+    assert_int_equal(ended, 2);
+    assert_non_null(strstr(ending, "this device computes wrongly: in the audit of step 1"));
+}
+
+static void an_interrupted_audit_is_made_again(void **state)
+{
+    (void)state;
+    work(3, 1e-9);
+    membership->audit.due = true;
+    assert_int_not_equal(sum_up(0), 0);
+    go(2);
+    settle();
+    assert_int_equal(parts[0].notice.audit.key, 0);
+    assert_true(parts[0].keep); /* nothing was computed again yet */
+    assert_int_not_equal(sum_up(0), 0);
+    assert_int_equal(answer(), 2);
+    const uint32_t random[3] = {UINT32_MAX, 1, 0};
+    assert_int_equal(sh_membership_draw_audit(membership, membership->now.number,
+                                              parts[0].notice.position, random),
+                     0);
+}
+
+static void one_that_does_not_answer_is_lost(void **state)
+{
+    (void)state;
+    work(3, 1.0 / 3);
+    assert_int_not_equal(sum_up(1), 0);
+    for (uint64_t now = 0; now < 20000 && present[2]; now += 100) {
+        coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_TICK, .now_ms = now});
+        for (uint32_t i = 0; i < 3; i++)
+            coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_HEARD, .device = i});
+        if (now == 0) { /* all but device 2 */
+            const sh_task task = sh_participant_take(&parts[0]);
+            assert_int_equal(task.kind, SH_TASK_AUDIT);
+            const sh_sum_check check = result(&task.work, 0);
+            inform(0, (sh_participant_event){.kind = SH_PARTICIPANT_AUDITED, .answer = &check});
+            settle();
+        }
+    }
+    assert_false(present[2]);
+    assert_non_null(strstr(refusal, "it did not follow the coordinator for "));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_honest_step_is_applied),
+        cmocka_unit_test(as_many_are_drawn_as_wanted),
+        cmocka_unit_test(one_that_adds_something_else_is_evicted),
+        cmocka_unit_test(one_that_hides_it_is_evicted),
+        cmocka_unit_test(an_idle_liar_is_evicted),
+        cmocka_unit_test(a_false_auditor_is_evicted),
+        cmocka_unit_test(an_accomplice_does_not_help),
+        cmocka_unit_test(a_lying_coordinator_ends_the_job),
+        cmocka_unit_test(an_interrupted_audit_is_made_again),
+        cmocka_unit_test(one_that_does_not_answer_is_lost),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    sh_membership_free(membership);
+    return failed;
+}
