@@ -135,6 +135,26 @@ class Killed(Succession):
         self.assertEqual(result.status, 0, str(result))
         self.assertEqual(self.summary(self.path("again.json"))["weights_hash"], self.weights_alone())
 
+    def test_the_lost_one_finds_silent_devices_later(self):
+        """Nobody answers when it is started again, so it continues alone until they do."""
+        training = self.begin(1000000, "one", "two")
+        training.process.signal(signal.SIGKILL)
+        training.process.wait()
+        self.leads("one")
+        self.has_heirs("one", 1)
+        self.advance("one")
+        for name in ("one", "two"):
+            self.joined[name].signal(signal.SIGSTOP)
+        again = self.start("train", "--resume", training.run, "--listen", "127.0.0.1:0", "--json", "again.json")
+        again.wait_for("^epoch", stream="err")
+        for name in ("one", "two"):
+            self.joined[name].signal(signal.SIGCONT)
+        self.has_heirs("one", 2)
+        self.end("one", "two")
+        result = again.wait(20)
+        self.assertEqual(result.status, 0, str(result))
+        self.assertEqual(self.summary(self.path("again.json"))["weights_hash"], self.weights_alone())
+
     def test_each_strategy(self):
         for strategy in (("ps-sync",), ("local:3", "--workers", "2")):
             with self.subTest(strategy[0]):
@@ -146,6 +166,7 @@ class Killed(Succession):
 
     def test_most_devices_go_on_where_weights_depend_on_them(self):
         training = self.begin(2000, "one", "two", strategy=("ps-async",))
+        self.joined["two"].wait_for("^training on 3 devices", stream="err")  # each knows of three
         training.process.signal(signal.SIGKILL)
         first = self.leads("one")
         self.has_heirs("one", 1)

@@ -572,6 +572,9 @@ static void do_open(void *context)
     sh_status status;
     SH_TRY_DONE(sh_invitation_read(invitation, coordinator->options.listen));
     const sh_failover_state *failover = coordinator->options.failover;
+    const sh_endpoints *known = coordinator->options.known;
+    for (uint32_t i = 0; known != NULL && i < known->count; i++)
+        sh_coordinator_add_endpoint(coordinator, &known->items[i]);
     if (failover != NULL)
         inherit(coordinator, failover);
     else if (token_file != NULL)

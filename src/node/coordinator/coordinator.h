@@ -33,6 +33,7 @@ typedef struct sh_coordinator_options {
     uint32_t min_devices;
     uint32_t gather_ms;                /* see sh_membership_options */
     const sh_failover_state *failover; /* of the job to continue; NULL: a new job */
+    const sh_endpoints *known;         /* of devices before a restart; NULL: none */
     sh_serving serving;
     sh_traffic traffic;     /* of the job */
     uint32_t used;          /* see sh_membership_options */

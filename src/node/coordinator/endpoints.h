@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The addresses at which the devices of a job listen, in a file beside the run's token. A restarted
- * coordinator asks them first whether another device has continued the job.
+ * coordinator asks them whether another device has continued the job: before it continues, and
+ * repeatedly later, because a device may be silent for a while.
  *
  *     SH_TRY(sh_endpoints_write(&endpoints, path));
  *     ... after a restart ...

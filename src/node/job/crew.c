@@ -18,11 +18,13 @@
 #include "store/file.h"
 
 #define CHILD_PATIENCE_MS 5000
-#define GATHER_MS 1000 /* a successor's wait for the remaining devices */
+#define GATHER_MS 1000           /* a successor's wait for the remaining devices */
+#define RESTART_PATIENCE_MS 3000 /* for answers of the devices before a restart */
 
 typedef struct sh_crew {
     sh_device_group group; /* first */
     char token_file[SH_PATH_BYTES], endpoints_file[SH_PATH_BYTES];
+    sh_endpoints known;        /* of devices before a restart */
     uint32_t endpoint_changes; /* in the file */
     char first_grain[SH_DIGEST_TEXT];
     sh_handover_request handover;
@@ -68,11 +70,10 @@ static void observe(const sh_crew *crew, const sh_event *event)
 static sh_status look_for_successor(sh_crew *crew)
 {
     sh_device_group *group = &crew->group;
-    sh_endpoints endpoints;
+    const sh_endpoints *known = &crew->known;
     sh_discovery_answers answers;
     char *text;
-    sh_endpoints_read(&endpoints, crew->endpoints_file);
-    if (endpoints.count == 0 ||
+    if (known->count == 0 ||
         sh_file_read_own(&text, NULL, crew->token_file, SH_TOKEN_TEXT) != SH_OK)
         return SH_OK; /* there were no other devices, or they could not return */
     const sh_status parsed = sh_token_parse(&group->token, text, strlen(text));
@@ -81,12 +82,13 @@ static sh_status look_for_successor(sh_crew *crew)
         return SH_OK; /* the coordinator reports it when it opens */
     sh_discovery_ask(&answers, &(sh_discovery_options){.loop = crew->loop,
                                                        .token = &group->token,
-                                                       .endpoints = endpoints.items,
-                                                       .count = endpoints.count});
+                                                       .endpoints = known->items,
+                                                       .count = known->count,
+                                                       .patience_ms = RESTART_PATIENCE_MS});
     for (uint32_t i = 0; i < answers.count && group->moved.port == 0; i++) {
         const sh_successor_state word = answers.words[i].word;
         if (word == SH_SUCCESSOR_LEADS || word == SH_SUCCESSOR_FOLLOWS)
-            group->moved = word == SH_SUCCESSOR_LEADS ? endpoints.items[i] : answers.address[i];
+            group->moved = word == SH_SUCCESSOR_LEADS ? known->items[i] : answers.address[i];
     }
     if (group->moved.port == 0)
         return SH_OK;
@@ -131,8 +133,10 @@ static sh_status assemble(sh_device_group *group)
     SH_TRY(sh_mailbox_new(&crew->mailbox));
     SH_TRY(sh_loop_start(&crew->loop));
     SH_TRY(sh_run_path(group->run, SH_RUN_ENDPOINTS, crew->endpoints_file));
-    if (failover == NULL && options->listen != NULL)
+    if (failover == NULL && options->listen != NULL) {
+        sh_endpoints_read(&crew->known, crew->endpoints_file);
         SH_TRY(look_for_successor(crew));
+    }
     SH_TRY(sh_coordinator_open(&crew->coordinator,
                                &(sh_coordinator_options){
                                    .loop = crew->loop,
@@ -145,6 +149,7 @@ static sh_status assemble(sh_device_group *group)
                                                       : group->devices,
                                    .gather_ms = failover != NULL ? GATHER_MS : 0,
                                    .failover = failover,
+                                   .known = &crew->known,
                                    .serving = group->roles.serving,
                                    .used = group->roles.used,
                                    .traffic = sh_trainer_traffic(group->session->trainer),

@@ -113,10 +113,12 @@ sh_status sh_discovery_start(sh_discovery **discovery, const sh_discovery_option
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "asking other devices");
     fresh->options = *options;
+    if (options->patience_ms == 0)
+        fresh->options.patience_ms = SH_DISCOVERY_PATIENCE_MS;
     fresh->answers.count = options->count;
     memcpy(fresh->leader, options->token->leader, sizeof fresh->leader);
     SH_TRY_DONE(sh_timer_new(&fresh->limit, options->loop, finish, fresh));
-    SH_TRY_DONE(sh_timer_start(fresh->limit, SH_DISCOVERY_PATIENCE_MS, 0));
+    SH_TRY_DONE(sh_timer_start(fresh->limit, fresh->options.patience_ms, 0));
     SH_TRY_DONE(sh_token_key(key, options->token));
     for (uint32_t i = 0; i < options->count; i++) {
         visit *one = &fresh->visits[i];
@@ -126,7 +128,7 @@ sh_status sh_discovery_start(sh_discovery **discovery, const sh_discovery_option
                                           .port = endpoint->port,
                                           .identity = SH_TOKEN_IDENTITY,
                                           .key = key,
-                                          .patience_ms = SH_DISCOVERY_PATIENCE_MS};
+                                          .patience_ms = fresh->options.patience_ms};
         if (endpoint->port != 0 &&
             sh_channel_connect(&one->channel, options->loop, &target, &visit_events, one) == SH_OK)
             fresh->open++;
@@ -188,13 +190,15 @@ void sh_discovery_ask(sh_discovery_answers *answers, const sh_discovery_options 
     pending asked = {.options = *options, .answers = answers};
     memset(answers, 0, sizeof *answers);
     answers->count = options->count;
+    if (asked.options.patience_ms == 0)
+        asked.options.patience_ms = SH_DISCOVERY_PATIENCE_MS;
     asked.options.on_done = on_done;
     asked.options.context = &asked;
     if (sh_mailbox_new(&asked.mailbox) != SH_OK)
         return;
     sh_loop_call(options->loop, do_start, &asked);
     if (asked.status == SH_OK &&
-        sh_mailbox_wait(asked.mailbox, &mail, NULL, 4 * SH_DISCOVERY_PATIENCE_MS) == SH_OK)
+        sh_mailbox_wait(asked.mailbox, &mail, NULL, 4 * asked.options.patience_ms) == SH_OK)
         sh_mail_drop(&mail);
     sh_loop_call(options->loop, do_stop, &asked);
     sh_mailbox_free(asked.mailbox);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asks devices which one coordinates the job: all at once, for SH_DISCOVERY_PATIENCE_MS at most. A
- * coordinator answers with its proof, another device with the coordinator's address.
+ * Asks devices which one coordinates the job, all at once and for a limited time. A coordinator
+ * answers with its proof, another device with the coordinator's address.
  *
  *     SH_TRY(sh_discovery_start(&discovery, &options));
  *     ... on_done(context, answers), once ...
@@ -34,6 +34,7 @@ typedef struct sh_discovery_options {
     const sh_token *token; /* its secret admits to the endpoints; borrowed for sh_discovery_start */
     const sh_endpoint *endpoints; /* copied; an endpoint without a port counts as silent */
     uint32_t count;               /* at most SH_DISCOVERY_ENDPOINTS_MAX */
+    uint32_t patience_ms;         /* for the answers; 0: SH_DISCOVERY_PATIENCE_MS */
     /* All have answered or time is up. `answers` is borrowed until on_done returns. */
     void (*on_done)(void *context, const sh_discovery_answers *answers);
     void *context;
