@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The prose of documents and comments: phrases that strangers stumble over, and how hard the text is to read.
+"""The prose of documents and comments: phrases that strangers stumble over, passive sentences, and a readability grade.
 
     scripts/prose.py            findings, as FILE:LINE: phrase: what to write; exit status 1 if there are any
-    scripts/prose.py --grades   words and the Flesch-Kincaid grade of README, documents and comments
+    scripts/prose.py --grades   words, Flesch-Kincaid grade and passive sentences of README, documents and comments
 
-The phrases are in scripts/prose.txt. Where proselint is installed, it reads the documents too. Code in documents, generated
-pages and tables of figures are left out.
+scripts/prose.txt lists the phrases. A passive sentence is a finding in a document, and in a comment if it names who acts
+("is read by the loop": "the loop reads"). In a contract such as "`path` is copied" the passive is the normal form, so other
+comments may have it. If proselint is installed, it checks the documents too. Code, generated pages and tables are left out.
 """
 import argparse
 import json
@@ -21,6 +22,17 @@ COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n]
 # proselint's checks that mean other kinds of text than technical ones.
 PROSELINT_OFF = ("typography", "garner.phrasal_adjectives", "weasel_words", "annotations", "dates_times", "hyperbole", "lexical_illusions",
                  "spelling", "consistency", "misc.waxed", "misc.scare_quotes", "misc.but", "misc.currency", "leonard", "links")
+
+IRREGULAR = ("begun|bound|broken|brought|built|caught|chosen|cut|dealt|done|drawn|driven|fed|felt|forgotten|found|frozen|given|"
+             "gone|heard|held|hidden|kept|known|laid|led|left|lost|made|meant|met|overwritten|paid|put|read|run|said|seen|sent|"
+             "set|shown|sold|spent|split|stored|taken|thought|told|thrown|won|written")
+PASSIVE = re.compile(r"\b(?:is|are|was|were|be|been|being)\s+(?:(?:not|never|also|then|only|still|always|already|often|\w+ly)\s+)?"
+                     r"(\w+ed|%s)\b(\s+by\s+(?:the|a|an|its|this|that|these|each|another|shoal)\b)?" % IRREGULAR, re.I)
+# Participles that state how a thing is, not what somebody does to it, and "divided by" and its kind.
+STATES = set("allowed based bounded closed complicated connected damaged distributed encrypted enabled fixed indeed installed known "
+             "limited malformed missed needed numbered owned permitted related required signed sorted supported trusted unaligned "
+             "unchanged undefined unlimited unmodified unsigned unused used".split())
+RELATIONS = set("caused covered divided followed governed limited multiplied preceded scaled surrounded weighted".split())
 
 
 def listed(*patterns):
@@ -91,6 +103,32 @@ def findings():
                     yield "%s:%d: '%s': %s" % (name, line, match.group(0), advice)
 
 
+def sentences(text):
+    """The sentences of a paragraph that have words."""
+    return [part for part in re.split(r"[.!?:;](?:\s|$)", text) if re.search("[A-Za-z]", part)]
+
+
+def passives(text, with_agent):
+    """What makes a sentence passive, once a sentence; `with_agent`: only if the sentence names who acts."""
+    for sentence in sentences(text):
+        for match in PASSIVE.finditer(sentence):
+            participle, agent = match.group(1).lower(), match.group(2)
+            if participle not in RELATIONS if with_agent and agent else not with_agent and participle not in STATES | RELATIONS:
+                yield match.group(0)
+                break
+
+
+def passive_findings():
+    for name in documents():
+        for line, text in paragraphs_of_document(read(name)):
+            for phrase in passives(text, False):
+                yield "%s:%d: '%s': say who acts, or what happens" % (name, line, phrase)
+    for name in sources():
+        for line, text in comments_of_source(read(name)):
+            for phrase in passives(text, True):
+                yield "%s:%d: '%s': start with who acts" % (name, line, phrase)
+
+
 def proselint_findings():
     program = os.environ.get("PROSELINT", "proselint")
     try:
@@ -112,15 +150,14 @@ def syllables(word):
 
 def grade(texts):
     """Words, and the Flesch-Kincaid grade (J. P. Kincaid et al., 1975)."""
-    words = sentences = count = 0
+    words = number = count = 0
     for text in texts:
-        for sentence in re.split(r"[.!?:;](?:\s|$)", text):
+        for sentence in sentences(text):
             found = re.findall(r"[A-Za-z][A-Za-z']*", sentence)
-            if found:
-                sentences += 1
-                words += len(found)
-                count += sum(map(syllables, found))
-    return words, 0.39 * words / max(1, sentences) + 11.8 * count / max(1, words) - 15.59
+            number += 1
+            words += len(found)
+            count += sum(map(syllables, found))
+    return words, 0.39 * words / max(1, number) + 11.8 * count / max(1, words) - 15.59
 
 
 def print_grades():
@@ -128,7 +165,9 @@ def print_grades():
               "documents": [text for name in documents() for _, text in paragraphs_of_document(read(name))],
               "comments": [text for name in sources() for _, text in comments_of_source(read(name))]}
     for name, texts in groups.items():
-        print("%-10s %7d words, grade %.1f" % (name, *grade(texts)))
+        passive = sum(len(list(passives(text, False))) for text in texts)
+        print("%-10s %7d words, grade %.1f, %d of %d sentences passive" % (
+            name, *grade(texts), passive, sum(len(sentences(text)) for text in texts)))
 
 
 def main():
@@ -138,7 +177,7 @@ def main():
     if options.grades:
         print_grades()
         return 0
-    found = list(findings()) + list(proselint_findings())
+    found = [*findings(), *passive_findings(), *proselint_findings()]
     for line in found:
         print(line)
     if not found:
