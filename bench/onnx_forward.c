@@ -19,7 +19,7 @@ static void tell(void *context, const char *text)
     fprintf(stderr, "%s\n", text);
 }
 
-/* Reads a parameter; `*weights` is owned by the caller. */
+/* Reads a parameter; the caller owns `*weights`. */
 static sh_status load(float **weights, const sh_graph *graph, size_t index, const sh_onnx *model)
 {
     const sh_parameter *parameter = &graph->parameters[index];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Arbitrary JSON as the job, the position and the best validation of a checkpoint with valid
- * tensors: training can go on from an accepted one. The parts are separated by a zero byte.
+ * tensors: training can go on from an accepted one. A zero byte separates the parts.
  */
 #include "train/snapshot.h"
 

@@ -35,7 +35,7 @@ typedef struct sh_gradient {
 /* Called as soon as a part of a gradient exists; parts are in order. Borrowed for the call. */
 typedef void sh_gradient_sink(void *context, uint32_t parameter, const sh_gradient *gradient);
 
-/* Compiles the graph. `graph` is borrowed for the call; `*program` is owned by the caller. */
+/* Compiles the graph. `graph` is borrowed for the call; the caller owns `*program`. */
 sh_status sh_program_compile(sh_program **program, const sh_graph *graph,
                              const sh_kernels *kernels) SHOAL_CHECKED;
 

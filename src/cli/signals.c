@@ -8,9 +8,9 @@
  * Watched signals go through a pipe. Blocking them would protect only this thread: they would kill
  * the program on a library's thread.
  *
- * The system may deliver a signal to the main thread, which may hang in disk access or be stopped
- * by a debugger. So a thread reads pending signals from a signalfd and calls the handler if the
- * main thread was not faster.
+ * The system may deliver a signal to the main thread, which may hang in disk access, or which a
+ * debugger may have stopped. So a thread reads pending signals from a signalfd and calls the
+ * handler if the main thread was not faster.
  *
  * timeout(1) and other programs signal the process and then its group, microseconds apart. So
  * signals that arrive together count once.

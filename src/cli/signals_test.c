@@ -118,7 +118,7 @@ static void watched_ones_are_told(void **state)
     close(ends[0]);
 }
 
-/* The main thread blocks all signals, like one that hangs or is stopped by a debugger. */
+/* The main thread blocks all signals, like one that hangs or that a debugger stopped. */
 static void they_do_not_need_the_main_thread(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Detects devices that make the others wait without progress. A device is watched by its progress,
- * not by its heartbeat, which comes from another thread. It is reported once; after its time limit
+ * Detects devices that make the others wait without progress. Only progress counts, not the
+ * heartbeat, which comes from another thread. Such a device is reported once; after its time limit
  * it is evicted, and the others continue.
  *
  *     hung           works without progress (cluster/stall.h): lost, may rejoin by itself

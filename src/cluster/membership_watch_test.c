@@ -156,7 +156,7 @@ static void those_that_wait_are_not_put_out(void **state)
     assert_null(strstr(notes, "waited: "));
 }
 
-/* A silent device is judged by its silence alone, which may last longer. */
+/* Its silence alone, which may last longer, decides about a silent device. */
 static void the_silent_do_not_count_as_hung(void **state)
 {
     (void)state;

@@ -44,7 +44,7 @@ typedef struct sh_roster_entry {
     bool named;          /* the user was told that the others wait for it */
     sh_position entered; /* start of the view that it entered unproven */
     bool on_standby;     /* on standby, or will be after this view */
-    bool considered;     /* standby was decided by its expected benefit */
+    bool considered;     /* its expected benefit decided about standby */
     uint64_t ready_ms;
     uint64_t standby_changed_ms;   /* when `on_standby` last changed */
     uint64_t kept_ms;              /* its last transfer on standby, or last seat; 0: none */

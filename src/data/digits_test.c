@@ -22,7 +22,7 @@ static void draw(drawing *all, sh_split split, uint32_t count)
     sh_dataset_close(data);
 }
 
-/* Draws all digits. The result is owned by the caller. */
+/* Draws all digits. The caller owns the result. */
 static drawing *draw_all(sh_split split)
 {
     drawing *all = calloc(DRAWN, sizeof *all);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file is named by the source's digest. Without its damaged samples it has another name, used
+ * The source's digest names the file. Without its damaged samples it has another name, used
  * only with --skip-damaged, so that other commands do not depend on what ran before.
  *
  * The lanes decode *chunks* of consecutive samples into their places. A chunk is marked in the

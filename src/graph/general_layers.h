@@ -70,9 +70,9 @@ typedef struct sh_batch_norm {
 
 /*
  * x [N, C, ...] -> the same shape. If net->training is set and the given mean and variance are both
- * parameters of SH_ROLE_STATISTIC, x is normalised by its own statistics and the parameters become
- * moving averages of these. Otherwise the given ones are used and never change. If only one of the
- * two has that role, it is frozen.
+ * parameters of SH_ROLE_STATISTIC, the layer normalises x by its own statistics and the parameters
+ * become moving averages of these. Otherwise the given ones are used and never change. If only one
+ * of the two has that role, it is frozen.
  */
 sh_value_id sh_net_batch_norm(sh_net *net, sh_value_id x, const sh_batch_norm *of);
 

@@ -15,9 +15,9 @@
  * kept, a clone of the value's producer is appended, and before that, recursively, clones of what
  * the producer reads. The clone of a dear value is used by all its readers, which are close
  * together in one segment. The clone of a cheap value is used only by readers at most NEAR nodes
- * apart; a later reader gets another clone. For example, a batch normalisation's result is read by
- * the next convolution when the segment is recomputed, and much later by that convolution's
- * gradient. In between its memory is free.
+ * apart; a later reader gets another clone. For example, the next convolution reads a batch
+ * normalisation's result during recomputation of the segment, and that convolution's gradient reads
+ * it much later. In between its memory is free.
  *
  * In the last segment a cheap value is dropped only if its inputs are kept for the backward pass
  * anyway, so that dropping it keeps nothing else alive longer, and if at most DEPTH operators

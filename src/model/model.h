@@ -93,7 +93,7 @@ const sh_model_def *const *sh_model_all(void);
 sh_status sh_model_find(const sh_model_def **def, const char *spec) SHOAL_CHECKED;
 
 /*
- * Builds a model for grains of `samples` samples. *graph is owned by the caller: sh_graph_free.
+ * Builds a model for grains of `samples` samples. The caller owns *graph: sh_graph_free.
  * SH_INVALID if the spec is malformed or names an unknown model, does not fit the problem, or
  * all parameters are frozen. A spec of an imported model also fails without a network, or if the
  * network cannot be trained.

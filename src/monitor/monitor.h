@@ -34,7 +34,7 @@ typedef struct sh_monitor_options {
 } sh_monitor_options;
 
 /*
- * Starts the thread, which takes the first sample at once. `*monitor` is owned by the caller:
+ * Starts the thread, which takes the first sample at once. The caller owns `*monitor`:
  * sh_monitor_stop. SH_NO_MEMORY, or SH_IO if no thread can be created.
  */
 sh_status sh_monitor_start(sh_monitor **monitor, const sh_monitor_options *options) SHOAL_CHECKED;

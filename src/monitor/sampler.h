@@ -36,7 +36,7 @@ typedef struct sh_sampler_options {
     void *context;               /* of `network`; borrowed until the sampler is closed */
 } sh_sampler_options;
 
-/* `*sampler` is owned by the caller: sh_sampler_close. `options` may be NULL. SH_NO_MEMORY. */
+/* The caller owns `*sampler`: sh_sampler_close. `options` may be NULL. SH_NO_MEMORY. */
 sh_status sh_sampler_open(sh_sampler **sampler, const sh_sampler_options *options) SHOAL_CHECKED;
 
 /* Sets all figures of the sample to their current values. */

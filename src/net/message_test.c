@@ -12,7 +12,7 @@
 
 /* ---- there and back -------------------------------------------------------------------------- */
 
-/* Packs and unpacks a message; the result is owned by the caller. */
+/* Packs and unpacks a message; the caller owns the result. */
 static Shoal__Message *there_and_back(const Shoal__Message *message)
 {
     uint8_t *bytes = NULL;

@@ -266,7 +266,7 @@ sh_status sh_import_gather(sh_onnx_use *use)
     return which->rank > 1 || which->count > PICKS_MOST ? look_up_constant(use) : pick(use, which);
 }
 
-/* Expand. The number of samples in the file's shape is replaced by that of the graph. */
+/* Expand. The graph's number of samples replaces that in the file's shape. */
 sh_status sh_import_expand(sh_onnx_use *use)
 {
     const sh_onnx_constant *to;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sequences of tensors. PyTorch's newest exporter writes them for chunk, split and unbind if it
- * does not optimise. A sequence is represented by the value that it was split from and the sizes of
- * its parts. SequenceAt takes one part. If the parts are single elements without the split
- * dimension, `sizes` has rank 0.
+ * does not optimise. A sequence is the value before the split and the sizes of its parts.
+ * SequenceAt takes one part. If the parts are single elements without the split dimension, `sizes`
+ * has rank 0.
  */
 #include "onnx/import_constants.h"
 

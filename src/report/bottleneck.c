@@ -5,7 +5,7 @@
  * others, the firmware's flag, or a low clock while it always computes mean a throttled processor.
  * Else it is slow.
  *
- * A link is judged by its rate while it has data to send. A device's link is two of the ring's
+ * Judges a link by its rate while it has data to send. A device's link is two of the ring's
  * links, to the next device and from the previous one, so both must stand out.
  */
 #include "report/bottleneck.h"

@@ -6,7 +6,7 @@
  *     sh_picture_write(file, picture, "training 4", "rose, distance 0.31");
  *     sh_pictures_end(file);
  *
- * Pictures are untrusted. An invalid one is replaced by a note. No picture can make the page load
+ * Pictures are untrusted. A note replaces an invalid one. No picture can make the page load
  * anything.
  *
  * Threads: any.

@@ -40,7 +40,7 @@ static sh_status promote(sh_file_writer *writer, const char *folder)
     SH_TRY_DONE(sh_path_join(last, folder, SH_CHECKPOINT_LAST));
     SH_TRY_DONE(sh_path_join(previous, folder, SH_CHECKPOINT_PREVIOUS));
     SH_TRY_DONE(sh_path_join(kept, folder, SH_CHECKPOINT_PREVIOUS SH_TEMPORARY_MARK "kept"));
-    unlink(kept); /* may be left by an interrupted save */
+    unlink(kept); /* an interrupted save may have left it */
     const bool linked = link(last, kept) == 0;
     if (!linked && errno != ENOENT && rename(last, previous) != 0)
         SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot be renamed to %s", last, previous));
@@ -125,7 +125,7 @@ sh_status sh_checkpoint_keep(const char *folder, const char *name)
     SH_TRY(sh_path_join(last, folder, SH_CHECKPOINT_LAST));
     SH_TRY(sh_path_join(path, folder, name));
     SH_TRY(sh_path_join(linked, folder, temporary));
-    unlink(linked); /* may be left by an interrupted call */
+    unlink(linked); /* an interrupted call may have left it */
     if (link(last, linked) != 0)
         return errno == ENOENT ? sh_fail(SH_NOT_FOUND, "%s: there is no checkpoint to keep", last)
                                : copy_file(path, last);

@@ -52,7 +52,7 @@ typedef struct sh_study {
 } sh_study;
 
 /*
- * Reads a file. `*study` is owned by the caller: sh_study_free. SH_FORMAT for errors in the file;
+ * Reads a file. The caller owns `*study`: sh_study_free. SH_FORMAT for errors in the file;
  * the message is "FILE:LINE:COLUMN: " and what is expected. SH_LIMIT if the file exceeds a limit
  * above. SH_NOT_FOUND and other errors of reading.
  */

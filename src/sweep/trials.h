@@ -23,7 +23,7 @@
 
 typedef struct sh_trials sh_trials;
 
-/* `*trials` is owned by the caller: sh_trials_close. Creates the folder when opened for writing.
+/* The caller owns `*trials`: sh_trials_close. Creates the folder when opened for writing.
  * SH_REFUSED if another sweep holds the lock, SH_NOT_FOUND if there is no sweep to read, or a
  * failure of sh_database_open. */
 sh_status sh_trials_open(sh_trials **trials, const char *folder,

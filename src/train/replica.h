@@ -97,7 +97,7 @@ typedef enum sh_passed {
 void sh_replica_lock(sh_replica *replica);
 void sh_replica_unlock(sh_replica *replica);
 
-/* As sh_replica_lock; false if it is still held by another thread after this time. */
+/* As sh_replica_lock; false if another thread still holds it after this time. */
 bool sh_replica_lock_within(sh_replica *replica, uint32_t limit_ms);
 
 /* The check of all weights and exponents (train/weight_check.h). */

@@ -28,7 +28,7 @@ typedef struct sh_strategy_row {
     const char *number; /* name of its number, such as "K"; NULL: takes no number */
     const char *course; /* strategies of equal course and number give a job the same weights */
     bool servers;       /* devices send their results to servers (cluster/serving.h) */
-    bool apart;         /* each batch is computed by a single device */
+    bool apart;         /* a single device computes each batch */
     bool local;         /* a step consists of workers that each make `number` local steps */
 
     /* If MPI's collectives cannot run the strategy: the option as the user writes it, and the

@@ -5,7 +5,7 @@
  *
  * With sync and an engine that gathers, devices exchange factors instead of the gradients of
  * tensors for which factors are smaller (train/factors.h). A span of records then precedes the
- * trailer, and the buckets are shortened by these tensors. While the engine works, there is a turn
+ * trailer, and the buckets lack these tensors. While the engine works, there is a turn
  * whenever records arrive:
  *
  *     multiply each lane takes the next grain of another device and adds the product of its factors

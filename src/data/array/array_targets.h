@@ -47,8 +47,8 @@ typedef struct sh_array_targets {
 /*
  * Reads all `count` arrays y completely. `task` is the name of an sh_target or "". Fails with
  * SH_INVALID if the arrays do not fit the task, with SH_NUMERIC if a number is not finite (the
- * message names the array and the sample), with SH_MISMATCH and SH_LIMIT. Sets `*targets`, to be
- * released by the caller, on success only.
+ * message names the array and the sample), with SH_MISMATCH and SH_LIMIT. Sets `*targets`, which
+ * the caller releases, on success only.
  */
 sh_status sh_array_targets_find(sh_array_targets *targets, const sh_array *const *y, size_t count,
                                 const char *task) SHOAL_CHECKED;

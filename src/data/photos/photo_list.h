@@ -14,7 +14,7 @@
  *     labels.csv or metadata.csv, beside the photos or above them (photo_labels.h); in train/ and
  *                      val/ too
  *
- * Classes are sorted by the bytes of their names.
+ * The order of classes is that of the bytes of their names.
  *
  * Threads: caller locks. A list does not change after sh_photo_list_make.
  */

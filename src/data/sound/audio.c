@@ -55,7 +55,7 @@ static const char *path_of(const audio_source *audio, const sh_sound_item *item)
 
 static sh_status open_file(int *fd, const audio_source *audio, const char *path)
 {
-    /* Does not block if the file was replaced by a pipe. */
+    /* Does not block if a pipe replaced the file. */
     *fd = openat(audio->list.folder.fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (*fd < 0)
         return sh_fail_errno(errno, "%s: cannot open it", path);

@@ -17,7 +17,7 @@
 #define LOWEST 20.0 /* Hz */
 #define SCALE 1127.0
 #define BEND 700.0
-#define FLOOR 1e-12    /* smaller powers are replaced by this */
+#define FLOOR 1e-12    /* replaces smaller powers */
 #define SILENT (-11.5) /* log10 of the highest power of a silent recording */
 #define RANGE 6.0      /* powers of ten below the loudest that are distinguished */
 #define LOG10_E 0x1.bcb7b1526e50ep-2

@@ -9,9 +9,9 @@
  * for a large table in a temporary file. So a row takes about 50 bytes of memory, independent of
  * the number of columns.
  *
- * Then the rows are split by the digest of all their fields, so that equal rows are in one split.
- * The transforms (column_transform.h) are fitted to the training rows. Samples are made on request.
- * The file is hashed before and after, to detect changes in between.
+ * Then the digest of all its fields decides the split of a row, so that equal rows are in one
+ * split. The transforms (column_transform.h) are fitted to the training rows. Samples are made on
+ * request. The file is hashed before and after, to detect changes in between.
  */
 #include <assert.h>
 #include <inttypes.h>

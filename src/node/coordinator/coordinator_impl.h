@@ -114,7 +114,7 @@ void sh_client_send_end(client *to, sh_status status, const char *reason);
  * May free `to`. */
 void sh_client_send_refusal(client *to, const char *reason, bool again);
 
-/* Sends one message. A failure is reported by the end of the channel. */
+/* Sends one message. The end of the channel reports a failure. */
 void sh_client_send(client *to, Shoal__Message *message);
 
 /* Sends `device`, which may be device 0, its current orders. */
