@@ -77,13 +77,12 @@ typedef struct sh_membership_action {
 } sh_membership_action;
 
 typedef struct sh_membership_options {
-    uint32_t min_devices;    /* devices that must be ready for the first view; 0: 1 */
-    uint32_t gather_ms;      /* longest wait for them; 0: no limit */
-    uint32_t grains;         /* of a full step */
-    uint32_t views_before;   /* the last number of a view so far; 0 for a new job */
-    uint32_t used;           /* SH_STANDBY_ALL, SH_STANDBY_AUTO, or the number that compute */
-    sh_lineup_job lineup;    /* what a step exchanges; other members are ignored */
-    double followed;         /* bytes per step for a device that follows along */
+    uint32_t min_devices;          /* devices that must be ready for the first view; 0: 1 */
+    uint32_t gather_ms;            /* longest wait for them; 0: no limit */
+    uint32_t grains, views_before; /* of a full step; the last view's number so far, or 0 */
+    uint32_t used;                 /* SH_STANDBY_ALL, SH_STANDBY_AUTO, or the number that compute */
+    sh_lineup_job lineup;          /* what a step exchanges; other members are ignored */
+    double followed;               /* bytes per step for a device that follows along */
     double audit;            /* the part of all shares that other devices compute again, 0 .. 1 */
     sh_serving serving;      /* copied */
     const char *name;        /* device 0's; all texts are copied */
@@ -134,15 +133,10 @@ bool sh_membership_directive(sh_directive *directive, const sh_membership *membe
 /* The view that device 0 is to add to its trailer now, or 0. The caller that adds it reports
  * ANNOUNCED under the same lock; the view then takes effect unless a device is lost. */
 uint32_t sh_membership_announce(const sh_membership *membership);
-
-/* The key of an audit that device 0 is to add to the trailer of its current stage, or 0. `view`,
- * `position`: device 0's, which its notice reports later. `random`: three numbers that no other
- * device can predict. Call it once all other spans of the stage are complete, so that no device
- * knows of the audit while it can still change what it adds; the caller adds the key under the same
- * lock. `audits`: whether there are audits at all. */
+/* Likewise the key of an audit: only once all other spans are complete, when no device can change
+ * what it adds. `view`, `position`: device 0's now. `random`: unpredictable. */
 uint32_t sh_membership_draw_audit(sh_membership *membership, uint32_t view, sh_position position,
-                                  const uint32_t random[3]);
-bool sh_membership_audits(const sh_membership *membership);
+                                  const uint32_t random[4]);
 
 /* Whether such a view may appear soon, so that asking again in the same stage is worthwhile. */
 bool sh_membership_is_changing(const sh_membership *membership);

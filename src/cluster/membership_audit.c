@@ -18,11 +18,6 @@ static bool has_reported(const sh_membership *membership, const sh_roster_entry 
 
 /* ---- drawing --------------------------------------------------------------------------------- */
 
-bool sh_membership_audits(const sh_membership *membership)
-{
-    return membership->audit.part > 0;
-}
-
 /* How many shares of a step to audit: `part` of them on average. */
 static uint32_t draw_shares(const sh_seating *view, double part, uint32_t random)
 {
@@ -35,7 +30,7 @@ static uint32_t draw_shares(const sh_seating *view, double part, uint32_t random
 }
 
 uint32_t sh_membership_draw_audit(sh_membership *membership, uint32_t view, sh_position position,
-                                  const uint32_t random[3])
+                                  const uint32_t random[4])
 {
     sh_membership_audit *audit = &membership->audit;
     const sh_seating *seating =
@@ -55,6 +50,7 @@ uint32_t sh_membership_draw_audit(sh_membership *membership, uint32_t view, sh_p
     audit->at = position;
     audit->seat = random[2] % seating->seat_count;
     audit->left = shares;
+    audit->turn = random[3] % (seating->seat_count - 1);
     audit->share.round = 0;
     return audit->key;
 }
@@ -102,8 +98,9 @@ static bool begin_share(sh_membership *membership)
         const sh_roster_entry *suspect = at_seat(membership, seat);
         if (suspect->notice.audit.grains.count == 0)
             continue;
-        for (uint32_t i = 1; i < now->seat_count; i++) {
-            const sh_seat *other = &now->seats[(seat + i) % now->seat_count];
+        for (uint32_t i = 0; i < now->seat_count - 1; i++) {
+            const uint32_t place = seat + 1 + (audit->turn + i) % (now->seat_count - 1);
+            const sh_seat *other = &now->seats[place % now->seat_count];
             auditors[count++] = (sh_auditor){other->device, other->share.count};
         }
         const uint32_t rounds = audit->share.round;

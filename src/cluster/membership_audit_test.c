@@ -8,6 +8,7 @@
 static uint64_t adds[DEVICES], commits[DEVICES], answers[DEVICES];
 static uint64_t forwards;       /* somebody changes what passes through it */
 static uint32_t idle = DEVICES; /* this device has no grains */
+static uint32_t turn;           /* which auditor has the first piece */
 static uint32_t audited;        /* grains that all devices computed again */
 
 static sh_sum_check result(const sh_ranges *grains, uint64_t lie)
@@ -40,7 +41,7 @@ static uint32_t sum_up(uint32_t seat)
 {
     sh_audit_report reports[DEVICES] = {0};
     sh_sum_check total = {.words = {forwards}};
-    const uint32_t random[3] = {0, 2, seat};
+    const uint32_t random[4] = {0, 2, seat, turn};
     const uint32_t key = sh_membership_draw_audit(membership, membership->now.number,
                                                   parts[0].notice.position, random);
     if (key == 0)
@@ -122,7 +123,7 @@ static void as_many_are_drawn_as_wanted(void **state)
     uint32_t drawn = 0;
     work(3, 0.02);
     for (uint32_t i = 0; i < 1000; i++) {
-        const uint32_t random[3] = {i * 4294968, 1, 0};
+        const uint32_t random[4] = {i * 4294968, 1, 0};
         drawn += sh_membership_draw_audit(membership, membership->now.number,
                                           parts[0].notice.position, random) != 0;
         membership->audit.stage = SH_AUDITING_NOTHING;
@@ -130,7 +131,26 @@ static void as_many_are_drawn_as_wanted(void **state)
     assert_int_equal(drawn, 60); /* 2 of 100 shares, of 3 in a step */
     work(3, 0);
     assert_int_equal(sum_up(0), 0);
-    assert_false(sh_membership_audits(membership));
+}
+
+/* An accomplice cannot know which part of a share it will compute again. */
+static void pieces_go_round(void **state)
+{
+    (void)state;
+    uint32_t first[4] = {0};
+    work(4, 0.25);
+    for (turn = 0; turn < 3; turn++) {
+        assert_int_not_equal(sum_up(1), 0);
+        for (uint32_t i = 0; i < 4; i++) {
+            const sh_ranges *piece = &parts[i].directive.audit.grains;
+            first[i] |= piece->count > 0 ? 1u << piece->items[0].first : 0;
+        }
+        assert_int_equal(answer(), 4);
+    }
+    turn = 0;
+    assert_int_equal(first[1], 0);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_true(i == 1 || first[i] == (1u << 3 | 1u << 4 | 1u << 5));
 }
 
 static void one_that_adds_something_else_is_evicted(void **state)
@@ -240,7 +260,7 @@ static void an_interrupted_audit_is_made_again(void **state)
     assert_true(parts[0].keep); /* nothing was computed again yet */
     assert_int_not_equal(sum_up(0), 0);
     assert_int_equal(answer(), 2);
-    const uint32_t random[3] = {UINT32_MAX, 1, 0};
+    const uint32_t random[4] = {UINT32_MAX, 1, 0};
     assert_int_equal(sh_membership_draw_audit(membership, membership->now.number,
                                               parts[0].notice.position, random),
                      0);
@@ -272,6 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_honest_step_is_applied),
         cmocka_unit_test(as_many_are_drawn_as_wanted),
+        cmocka_unit_test(pieces_go_round),
         cmocka_unit_test(one_that_adds_something_else_is_evicted),
         cmocka_unit_test(one_that_hides_it_is_evicted),
         cmocka_unit_test(an_idle_liar_is_evicted),

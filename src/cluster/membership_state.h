@@ -47,6 +47,7 @@ typedef struct sh_membership_audit {
     uint32_t view;       /* of the audited step */
     sh_position at;      /* likewise */
     uint32_t seat, left; /* the share under audit; how many are to follow with it */
+    uint32_t turn;       /* which auditor has the first piece: random */
     bool unexplained;    /* the sum is not what the devices committed to: all shares are audited */
     sh_audit share;
     uint64_t shares, steps; /* found right, ever */

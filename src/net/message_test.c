@@ -73,7 +73,9 @@ static void orders_for_1024_seats_come_back_and_for_no_more(void **state)
     memset(key, 0xab, sizeof key);
     Shoal__Order order = SHOAL__ORDER__INIT;
     Shoal__Position start = SHOAL__POSITION__INIT;
+    Shoal__AuditOrder audit = SHOAL__AUDIT_ORDER__INIT;
     order.start = &start;
+    order.audit = &audit;
     for (uint32_t i = 0; i <= SH_MESSAGE_MEMBERS_MAX; i++) {
         shoal__seat__init(&seats[i]);
         seats[i].device = i;
@@ -118,7 +120,9 @@ static void small_messages_come_back(void **state)
     Shoal__Ready ready = SHOAL__READY__INIT;
     Shoal__Refuse refuse = SHOAL__REFUSE__INIT;
     refuse.reason = (char *)"no";
+    Shoal__AuditReport audit = SHOAL__AUDIT_REPORT__INIT;
     notice.position = &position;
+    notice.audit = &audit;
     notice.cpu_seconds = 1.25;
     const Shoal__Message messages[] = {
         SH_MESSAGE_INIT(NOTICE, notice, &notice), SH_MESSAGE_INIT(FAIL, fail, &fail),
@@ -143,7 +147,9 @@ static void what_would_be_refused_is_not_sent(void **state)
                  "sending: a message without its 'job'");
     Shoal__Notice notice = SHOAL__NOTICE__INIT;
     Shoal__Position position = SHOAL__POSITION__INIT;
+    Shoal__AuditReport audit = SHOAL__AUDIT_REPORT__INIT;
     notice.position = &position;
+    notice.audit = &audit;
     notice.rate = NAN;
     message = (Shoal__Message)SH_MESSAGE_INIT(NOTICE, notice, &notice);
     assert_fails(sh_message_pack(&bytes, &count, &message), SH_INVALID,
@@ -162,9 +168,9 @@ static const struct {
     sh_status status;
     const char *message;
 } malformed[] = {
-    {"", 0, SH_VERSION, "speaks protocol 0, this one 9"},
+    {"", 0, SH_VERSION, "speaks protocol 0, this one 10"},
     {PROTOCOL, 2, SH_FORMAT, "a message without a body"},
-    {"\x08\x02", 2, SH_VERSION, "speaks protocol 2, this one 9: use the same version of shoal"},
+    {"\x08\x02", 2, SH_VERSION, "speaks protocol 2, this one 10: use the same version of shoal"},
     {"\x08", 1, SH_FORMAT, "a message of 1 bytes that is malformed"},
     {PROTOCOL "\x62\x05", 4, SH_FORMAT, "malformed"},                 /* a cut body */
     {PROTOCOL "\x62\xff\xff\xff\xff\x0f", 8, SH_FORMAT, "malformed"}, /* 4 GiB of body */
@@ -184,7 +190,7 @@ static const struct {
               "a\0b",
      9, SH_FORMAT, "not in canonical encoding"},
     {PROTOCOL "\x62\x00\x82\x01\x00", 7, SH_FORMAT, "not in canonical encoding"}, /* 2 bodies */
-    {"\x08\x89\x00\x62\x00", 5, SH_FORMAT, "not in canonical encoding"}, /* 9 in two bytes */
+    {"\x08\x8a\x00\x62\x00", 5, SH_FORMAT, "not in canonical encoding"}, /* 10 in two bytes */
     {"\x62\x00\x08\x0a", 4, SH_FORMAT, "not in canonical encoding"},     /* order */
     {PROTOCOL "\x10\x00\x62\x00", 6, SH_FORMAT, "not in canonical"},     /* a zero that is sent */
     {PROTOCOL "\x62\x02\x18\x01", 6, SH_VERSION, "does not know (Refuse, 3): use the same"},

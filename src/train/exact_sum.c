@@ -63,7 +63,7 @@ enum {
     WORD_NOTE,  /* next view and audit; first, because an engine may add it late */
     WORD_STOPS, /* of a device's note, as the check */
     WORD_CHECK,
-    WORD_LOSS, /* from here on: sums over grains, which an audit checks */
+    WORD_LOSS = SH_SUM_NOTE_WORDS, /* from here on: sums over grains */
     WORD_SAMPLES,
     WORD_SCORE,
     WORD_LOSS_NOT_FINITE,
@@ -453,31 +453,6 @@ bool sh_sum_own_is_finite(const sh_sum *sum)
     for (uint32_t t = 0; t < sum->tensors; t++)
         not_finite += tensor_words(sum->own.trailer, t)[WORD_NOT_FINITE];
     return not_finite == 0;
-}
-
-void sh_sum_falsify(sh_sum *sum)
-{
-    const size_t bytes = sum->own.elements > sum->layout.wide_elements ? sum->layout.narrow_bytes
-                                                                       : sizeof(int32_t);
-    unsigned char *end = (unsigned char *)sum->own.accumulator +
-                         sh_layout_offset(&sum->layout, sum->own.elements);
-    end[-(ptrdiff_t)bytes] ^= 1 << 4; /* its lowest byte: processors here are little-endian */
-}
-
-sh_sum_check sh_sum_check_of(const sh_sum *sum, const sh_sum_block *block, uint32_t key)
-{
-    const sh_sum_layout *layout = &sum->layout;
-    const size_t narrow = block->elements - layout->wide_elements;
-    const unsigned char *accumulator = block->accumulator;
-    sh_sum_check check = {0};
-    sh_sum_check_add(&check, key, 0, accumulator, layout->wide_elements, sizeof(int32_t));
-    if (narrow > 0)
-        sh_sum_check_add(&check, key, layout->wide_elements,
-                         accumulator + sh_layout_offset(layout, layout->wide_elements), narrow,
-                         (uint32_t)layout->narrow_bytes);
-    sh_sum_check_add(&check, key, block->elements, block->trailer + WORD_LOSS,
-                     block->words - WORD_LOSS, sizeof(uint64_t));
-    return check;
 }
 
 /* True if it is proven that no element of a tensor's total has wrapped. */

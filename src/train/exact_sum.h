@@ -23,7 +23,6 @@
 
 #include "backend/program.h"
 #include "base/fail.h"
-#include "train/sum_check.h"
 #include "train/sum_layout.h"
 
 #define SH_SUM_MAX_GRAINS ((uint32_t)1 << 20) /* of a step, over all devices */
@@ -78,18 +77,11 @@ void sh_sum_add_loss(sh_sum *sum, const float *loss, uint32_t count, uint64_t sc
 
 /* What a device adds to its own trailer besides its grains. A new note replaces the old one. */
 typedef struct sh_sum_note {
-    bool stop;          /* asks for an end after this step */
-    uint32_t next_view; /* set by one device at most; 0: no change of the view */
-    uint32_t audit;     /* likewise: the key of an audit of this step; 0: none */
-    uint64_t check;     /* of its replica (train/weight_check.h); 0: none */
+    bool stop;                 /* asks for an end after this step */
+    uint32_t next_view, audit; /* of one device at most; 0: the same view, no audit of this step */
+    uint64_t check;            /* of its replica (train/weight_check.h); 0: none */
 } sh_sum_note;
 void sh_sum_set_note(sh_sum *sum, const sh_sum_note *note);
-
-/* Word 0 of a trailer, which an engine may add late (sh_engine_decider). */
-static inline uint64_t sh_sum_word(uint32_t next_view, uint32_t audit)
-{
-    return (uint64_t)audit << 32 | next_view;
-}
 
 /* The memory that engines reduce; borrowed until sh_sum_set_shared or sh_sum_free. */
 typedef struct sh_sum_block {
@@ -107,21 +99,14 @@ size_t sh_sum_elements(const sh_sum *sum, uint32_t tensor);
 typedef struct sh_sum_totals {
     double loss; /* summed over samples; NaN if any is not finite */
     uint64_t samples, score, stops;
-    uint32_t next_view; /* as noted by a device; 0: none */
-    uint32_t audit;     /* likewise */
-    uint64_t check;     /* the sum of all devices' checks */
+    uint32_t next_view, audit; /* as noted by a device; 0: none */
+    uint64_t check;            /* the sum of all devices' checks */
 } sh_sum_totals;
 
 /* Reads the total after the reduction. On a single device: of the additions so far. */
 sh_sum_totals sh_sum_read_totals(const sh_sum *sum);
 uint64_t sh_sum_own_check(const sh_sum *sum); /* the check in the own trailer */
 bool sh_sum_own_is_finite(const sh_sum *sum); /* everything added to the own part */
-
-/* For tests: changes the last integer of the own part. */
-void sh_sum_falsify(sh_sum *sum);
-
-/* The check of a block under the key of an audit. */
-sh_sum_check sh_sum_check_of(const sh_sum *sum, const sh_sum_block *block, uint32_t key);
 /* Sets loss, samples and score of the own trailer. */
 void sh_sum_set_totals(sh_sum *sum, const sh_sum_totals *totals);
 

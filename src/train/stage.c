@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "train/commitment.h"
 #include "train/gpus.h"
 #include "train/samples.h"
 #include "train/score.h"
@@ -367,7 +368,7 @@ sh_status sh_stage_reduce(sh_stage *stage, const sh_part *part)
     SH_TRY(sh_stage_share_sum(stage, part->engine));
     SH_TRY(begin(stage, part));
     if (part->lies && training)
-        sh_sum_falsify(sum);
+        sh_commitment_falsify(sum);
     SH_TRY(compute_all(stage, part->engine));
     if (training) {
         stage->held_at = sh_replica_position(stage->replica);

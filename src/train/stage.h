@@ -7,7 +7,6 @@
  *     stage->task.mode = SH_MODEL_TRAIN; ... number, batch, order, todo ...
  *     SH_TRY(sh_stage_reduce(stage, part));
  *     ... sh_sum_verdict(stage->replica->sum, &tensor) ...
- *
  * Part of the trainer (train/trainer.h): only steps and strategies include it.
  *
  * Threads: the trainer's caller, which is lane 0, except where "any lane" is stated.
@@ -102,11 +101,9 @@ void sh_stage_release(sh_stage *stage);
  * reading samples fails, no unit is held afterwards. */
 sh_status sh_stage_reduce(sh_stage *stage, const sh_part *part) SHOAL_CHECKED;
 
-/* Computes the units of `todo` into an empty own part, without other devices. Keeps the total;
- * no unit is held afterwards. */
+/* Computes `todo` into an empty own part, keeps the total, and holds no unit. sh_stage_forget drops
+ * the held units: the next stage begins with an empty sum. */
 sh_status sh_stage_recompute(sh_stage *stage) SHOAL_CHECKED;
-
-/* Drops the held units: the next stage begins with an empty sum. */
 void sh_stage_forget(sh_stage *stage);
 
 /* Uses a separate total if there are other devices. */

@@ -96,4 +96,12 @@ size_t sh_layout_offset(const sh_sum_layout *layout, size_t element);
 const int32_t *sh_layout_integers(const sh_sum_layout *layout, const void *accumulator,
                                   size_t first_element, size_t count, int32_t *room);
 
+#define SH_SUM_NOTE_WORDS 3 /* of a trailer: first, and not a sum over grains */
+
+/* Word 0 of a trailer, which an engine may add late (sh_engine_decider). */
+static inline uint64_t sh_sum_word(uint32_t next_view, uint32_t audit)
+{
+    return (uint64_t)audit << 32 | next_view;
+}
+
 #endif

@@ -70,17 +70,14 @@ typedef struct sh_part {
     sh_range share; /* of the grains of a full step */
     uint32_t of;    /* grains of a full step */
     sh_engine *engine;
-    bool stop;   /* requests that the job ends after the step */
-    bool lies;   /* for tests: falsifies what this device adds (train/bit_flip.h) */
-    bool resume; /* applies the step that waits for its audit, instead of making one */
+    bool stop, resume, lies; /* asks for the job's end; applies the audited step; for tests */
 
     /* Training: the grains of the batch to compute in addition to the held ones, which count if
      * they are of this position. NULL: the share, and nothing is held. Borrowed for the call. */
     const sh_ranges *work;
 
-    /* Called as late in the stage as the engine allows (sh_engine_decider): sets the view for the
-     * next stage, 0 keeps the current one, and the key of an audit (sh_sum_word). At most one
-     * device sets it; NULL: 0. */
+    /* Called as late in the stage as the engine allows (sh_engine_decider), on one device at most:
+     * sets the next view and the key of an audit (sh_sum_word). NULL: 0. */
     bool (*announce)(void *context, bool last, uint64_t *word);
     bool (*end_early)(void *context); /* whether a stage of many steps should end soon; NULL: no */
     void *context;                    /* borrowed until the engine is closed */
@@ -89,8 +86,7 @@ typedef struct sh_part {
 typedef struct sh_step_result {
     sh_sum_totals totals; /* over all devices, of the applied attempt */
     uint32_t redone;      /* how often it was recomputed, without calibration */
-    uint32_t
-        audit; /* not 0: its key; the step is summed, but waits for its audit (train/audit.h) */
+    uint32_t audit;       /* 0, or not applied: it waits for its audit (train/audited_step.h) */
 } sh_step_result;
 
 typedef struct sh_trainer_work {
@@ -127,10 +123,9 @@ sh_status sh_trainer_evaluate(sh_trainer *trainer, const sh_part *part,
 /* Replaces on_passed, on_times, on_answers and their context. Not in a stage. */
 void sh_trainer_set_callbacks(sh_trainer *trainer, const sh_trainer_options *options);
 
-/* The grains held for the replica's position; borrowed until the next call that is not const.
- * sh_trainer_forget drops them: the next stage begins with an empty sum. */
+/* The grains held for the replica's position; borrowed until the next call that is not const. */
 const sh_ranges *sh_trainer_held(const sh_trainer *trainer);
-void sh_trainer_forget(sh_trainer *trainer);
+void sh_trainer_forget(sh_trainer *trainer); /* the next stage begins with an empty sum */
 
 /* Sets the replica's phase; drops held grains if the phase changes. */
 void sh_trainer_set_phase(sh_trainer *trainer, uint32_t phase);

@@ -2,8 +2,9 @@
 /*
  * Shared by the coordinator's files. coordinator.c receives messages and carries out the
  * membership's decisions; coordinator_messages.c writes messages; coordinator_links.c measures
- * links; coordinator_roster.c lists the devices; coordinator_successors.c
- * (coordinator_successors.h) manages succession. The last four do not call the first.
+ * links; coordinator_roster.c lists the devices; coordinator_stages.c announces views and audits;
+ * coordinator_successors.c (coordinator_successors.h) manages succession. None of these calls
+ * coordinator.c.
  *
  *     sh_client_welcome(coordinator, sh_client_find(coordinator, device));
  *

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "train/audit.h"
+#include "train/audited_step.h"
 #include "train/failed_stage.h"
 
 static const sh_schedule *schedule_of(const sh_training_loop *training_loop)
@@ -56,8 +56,8 @@ static sh_status run_stage(sh_training_loop *training_loop, const sh_task *task,
         .of = sh_job_grains(&training_loop->session->job),
         .engine = engine,
         .stop = sh_stop_requested(training_loop->stop),
-        .lies = sh_bit_flip_lies(&training_loop->session->flip,
-                                 training_loop->session->replica->steps),
+        .lies =
+            sh_bit_flip_lies(&training_loop->session->flip, training_loop->session->replica->steps),
         .resume = task->resume,
         .work = task->dealt ? &task->work : NULL,
         .announce = training_loop->announce,

@@ -12,8 +12,8 @@
  *
  * Threads: as train/trainer.h.
  */
-#ifndef SHOAL_TRAIN_AUDIT_H
-#define SHOAL_TRAIN_AUDIT_H
+#ifndef SHOAL_TRAIN_AUDITED_STEP_H
+#define SHOAL_TRAIN_AUDITED_STEP_H
 
 #include "train/sum_check.h"
 #include "train/trainer.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/audit.h"
+#include "train/audited_step.h"
 
+#include "train/commitment.h"
 #include "train/step.h"
 
 const sh_ranges *sh_trainer_commit(const sh_trainer *trainer, sh_sum_check *own,
@@ -8,8 +9,8 @@ const sh_ranges *sh_trainer_commit(const sh_trainer *trainer, sh_sum_check *own,
 {
     const sh_sum *sum = trainer->stage.replica->sum;
     const sh_sum_block parts[] = {sh_sum_own(sum), sh_sum_total(sum)};
-    *own = sh_sum_check_of(sum, &parts[0], trainer->audit.key);
-    *total = sh_sum_check_of(sum, &parts[1], trainer->audit.key);
+    *own = sh_commitment_of(sum, &parts[0], trainer->audit.key);
+    *total = sh_commitment_of(sum, &parts[1], trainer->audit.key);
     return &trainer->audit.held;
 }
 
@@ -24,6 +25,6 @@ sh_status sh_trainer_recompute(sh_trainer *trainer, const sh_ranges *grains, sh_
     stage->times.watching = &stage->times.off;
     SH_TRY(sh_stage_recompute(stage));
     const sh_sum_block own = sh_sum_own(stage->replica->sum);
-    *check = sh_sum_check_of(stage->replica->sum, &own, trainer->audit.key);
+    *check = sh_commitment_of(stage->replica->sum, &own, trainer->audit.key);
     return SH_OK;
 }

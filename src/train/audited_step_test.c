@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/audit.h"
+#include "train/audited_step.h"
 
 #include <stdio.h>
 #include <string.h>
