@@ -84,7 +84,7 @@ def field(number, value):
     return varint(number << 3 | 2) + varint(len(value)) + value
 
 
-def message(body, content=b"", job=0, protocol=9):
+def message(body, content=b"", job=0, protocol=10):
     """A frame with a message, as a device sends it."""
     return frame(field(1, protocol) + field(2, job) + field(body, content))
 

@@ -75,7 +75,7 @@ STRANGERS = (
 
 def notice(serial=1, life=2, position=b"", more=b""):
     """The body of a notice (src/net/message.proto) of a device that is ready and has no replica."""
-    return field(1, serial) + field(2, life) + field(5, position) + more
+    return field(1, serial) + field(2, life) + field(5, position) + more + field(45, b"")
 
 
 def false_devices(fingerprint):
@@ -97,7 +97,7 @@ def false_devices(fingerprint):
          "its data differ from the job's"),
         ("ready twice", [ready, ready], "it reported ready twice"),
         ("a hello after the welcome", [(HELLO, b"")], "a message out of turn"),
-        ("an order", [(ORDER, field(8, b""))], "a message that only the coordinator may"),
+        ("an order", [(ORDER, field(8, b"") + field(20, b""))], "a message that only the coordinator may"),
         ("the end", [(END, b"")], "a message that only the coordinator may"),
     )
 
@@ -121,7 +121,7 @@ def rule_breakers(version):
         ("the longest message, of noise", frame(noise(CONTROL_MAX)), "malformed message"),
         ("half a message", frame(good[FRAME.size:-3]), "malformed message"),
         ("an unknown message", message(99), "malformed message"),
-        ("another protocol", hello(version, protocol=2), "malformed message.*protocol 2, this one 9"),
+        ("another protocol", hello(version, protocol=2), "malformed message.*protocol 2, this one 10"),
         ("a name that is not UTF-8", hello(version, b"\xff\xfe"), "malformed message"),
         ("a name that clears the screen", hello(version, b"\033[2J"), "malformed message"),
         ("a name of 1 MiB", frame(announced=1 << 20), "a frame of 1048576 bytes"),
