@@ -156,10 +156,20 @@ static uint64_t follow_limit_ms(const sh_roster_entry *one)
     return limit_ms < FOLLOW_MS ? FOLLOW_MS : limit_ms;
 }
 
+/* The time in which sums that device 0 has already may still be on their way to other devices. */
+static uint64_t sums_limit_ms(const sh_membership *membership)
+{
+    const float step_s = sh_membership_coordinator(membership)->notice.speed.step_s;
+    return membership->audit.stage == SH_AUDITING_SUMS && step_s < 3600
+               ? (uint64_t)(FOLLOW_TIMES * 1000 * step_s)
+               : 0;
+}
+
 static bool watch_following(sh_membership *membership, sh_roster_entry *one)
 {
     const uint64_t since_ms = membership->clock_ms - one->awaited.since_ms;
-    if (one->device == 0 || !one->awaited.pending || since_ms < follow_limit_ms(one))
+    if (one->device == 0 || !one->awaited.pending ||
+        since_ms < follow_limit_ms(one) + sums_limit_ms(membership))
         return false;
     char reason[SH_MEMBERSHIP_TEXT];
     snprintf(reason, sizeof reason,
