@@ -12,6 +12,7 @@ import harness
 JOB = ("lenet", "digits:150/30", "--batch-size", "48", "--grain", "6", "--steps", "24")
 THREE = ("--devices", "3", "--lanes", "1")
 HOST = socket.gethostname()
+LONG = "200" if harness.SANITIZED else "400"  # steps, while devices come, die and go
 LIES = {"SHOAL_TEST_FLIP": HOST + "/2@lie/3"}
 EVICTED = r"device %s is evicted: it computes wrongly or lies: in the audit of step (\d+) "
 RIGHT = r"audit: (\d+) shares of (\d+) steps were computed again and found right, (\d+) devices were evicted"
@@ -32,7 +33,8 @@ class Audit(harness.Case):
 
     def test_honest_devices_pass(self):
         """The weights are those of one device alone; each step has up to three shares."""
-        for part, strategy in (("100", "sync"), ("100", "ps-sync"), ("20", "sync")):
+        cases = (("100", "sync"), ("100", "ps-sync"), ("20", "sync"))
+        for part, strategy in cases[:1] if harness.SANITIZED else cases:
             with self.subTest(part=part, strategy=strategy):
                 run = "honest-%s-%s" % (part, strategy)
                 result = self.train(*JOB, *THREE, "--audit", part, "--strategy", strategy, "--run", run)
@@ -81,13 +83,13 @@ class Audit(harness.Case):
 
     def test_devices_come_and_go(self):
         """Also while shares are computed again."""
-        training = harness.Training(self, *JOB[:-2], "--epochs", "1000000", "--steps", "500", "--lanes", "1", "--audit", "60")
+        training = harness.Training(self, *JOB[:-2], "--epochs", "1000000", "--steps", LONG, "--lanes", "1", "--audit", "60")
         summary = training.come_and_go()
-        alone = self.train(*JOB[:-2], "--epochs", "1000000", "--steps", "500", "--quiet", "--run", "alone").summary
+        alone = self.train(*JOB[:-2], "--epochs", "1000000", "--steps", LONG, "--quiet", "--run", "alone").summary
         self.assertEqual(summary["weights_hash"], alone["weights_hash"])
 
     def test_the_successor_audits_too(self):
-        training = harness.Training(self, *JOB[:-2], "--epochs", "1000000", "--steps", "400", "--lanes", "1", "--audit", "100")
+        training = harness.Training(self, *JOB[:-2], "--epochs", "1000000", "--steps", LONG, "--lanes", "1", "--audit", "100")
         joined = {}
         for name in ("one", "two"):
             joined[name] = training.join(name, "--run", self.path(name), quiet=False)
@@ -95,7 +97,7 @@ class Audit(harness.Case):
         training.events.find(r"INFO coordinator\.heirs count=2")
         training.process.signal(signal.SIGKILL)
         joined["one"].wait_for("the coordinator is lost: this device replaces it", stream="err")
-        alone = self.train(*JOB[:-2], "--epochs", "1000000", "--steps", "400", "--quiet", "--run", "alone").summary
+        alone = self.train(*JOB[:-2], "--epochs", "1000000", "--steps", LONG, "--quiet", "--run", "alone").summary
         for name in ("one", "two"):
             result = joined[name].wait(120)
             self.assertEqual(result.status, 0, str(result))
