@@ -81,6 +81,7 @@ class Audit(harness.Case):
         self.assertRegex(result.err, "this device computes wrongly: in the audit of step 3 2 devices agree on other results; "
                                      "continue from the checkpoint with --resume, on another device")
 
+    @harness.not_for_threads("its hundreds of audited steps take minutes there")
     def test_devices_come_and_go(self):
         """Also while shares are computed again."""
         training = harness.Training(self, *JOB[:-2], "--epochs", "1000000", "--steps", LONG, "--lanes", "1", "--audit", "60")
@@ -88,6 +89,7 @@ class Audit(harness.Case):
         alone = self.train(*JOB[:-2], "--epochs", "1000000", "--steps", LONG, "--quiet", "--run", "alone").summary
         self.assertEqual(summary["weights_hash"], alone["weights_hash"])
 
+    @harness.not_for_threads("its hundreds of audited steps take minutes there")
     def test_the_successor_audits_too(self):
         training = harness.Training(self, *JOB[:-2], "--epochs", "1000000", "--steps", LONG, "--lanes", "1", "--audit", "100")
         joined = {}
