@@ -60,20 +60,19 @@ uint32_t sh_membership_draw_audit(sh_membership *membership, uint32_t view, sh_p
 /* Whether what the devices committed to is the sum, and their grains are the step's. */
 static bool adds_up(const sh_membership *membership)
 {
-    const sh_audit_report *zero = &sh_membership_coordinator(membership)->notice.audit;
+    const sh_notice *zero = &sh_membership_coordinator(membership)->notice;
     sh_ranges all = {0}, missing;
     sh_sum_check sum = {0};
-    uint32_t grains = 0;
     for (uint32_t i = 0; i < membership->now.seat_count; i++) {
         const sh_audit_report *report = &at_seat(membership, i)->notice.audit;
         sh_sum_check_merge(&sum, &report->own);
-        grains += sh_ranges_total(&report->grains);
         if (sh_ranges_overlap(&all, &report->grains) || !sh_ranges_add_all(&all, &report->grains))
             return false;
     }
-    /* `zero->total` is right: a wrong total gives other weights, which the next step finds. */
-    return sh_ranges_complement(&missing, &all, grains) && missing.count == 0 &&
-           sh_sum_check_equal(&sum, &zero->total);
+    /* Device 0's total is right: a wrong total gives other weights, which the next step finds. */
+    return sh_ranges_total(&all) == zero->grains &&
+           sh_ranges_complement(&missing, &all, zero->grains) && missing.count == 0 &&
+           sh_sum_check_equal(&sum, &zero->audit.total);
 }
 
 static uint32_t shares_added(const sh_membership *membership)

@@ -6,10 +6,10 @@
 
 /* Lies of a device. */
 static uint64_t adds[DEVICES], commits[DEVICES], answers[DEVICES];
-static uint64_t forwards;       /* somebody changes what passes through it */
-static uint32_t idle = DEVICES; /* this device has no grains */
-static uint32_t turn;           /* which auditor has the first piece */
-static uint32_t audited;        /* grains that all devices computed again */
+static uint32_t idle = DEVICES;  /* this device has no grains */
+static uint32_t skips = DEVICES; /* this one leaves out its last grain */
+static uint32_t turn;            /* which auditor has the first piece */
+static uint32_t audited;         /* grains that all devices computed again */
 
 static sh_sum_check result(const sh_ranges *grains, uint64_t lie)
 {
@@ -27,7 +27,6 @@ static void work(uint32_t count, double part)
     memset(adds, 0, sizeof adds);
     memset(commits, 0, sizeof commits);
     memset(answers, 0, sizeof answers);
-    forwards = 0;
     audited = 0;
 }
 
@@ -40,7 +39,7 @@ static bool takes_part(uint32_t device)
 static uint32_t sum_up(uint32_t seat)
 {
     sh_audit_report reports[DEVICES] = {0};
-    sh_sum_check total = {.words = {forwards}};
+    sh_sum_check total = {0};
     const uint32_t random[4] = {0, 2, seat, turn};
     const uint32_t key = sh_membership_draw_audit(membership, membership->now.number,
                                                   parts[0].notice.position, random);
@@ -55,6 +54,8 @@ static uint32_t sum_up(uint32_t seat)
             reports[i].grains = task.keep ? parts[i].notice.held : (sh_ranges){0};
             assert_true(sh_ranges_add_all(&reports[i].grains, &task.work));
         }
+        if (i == skips)
+            reports[i].grains.items[0].count--;
         if (i == idle)
             reports[i].grains.count = 0;
         reports[i].own = result(&reports[i].grains, adds[i] + commits[i]);
@@ -210,6 +211,19 @@ static void an_idle_liar_is_evicted(void **state)
     assert_non_null(strstr(refusal, "it added to the sum of step 1, but computed no grain of it"));
 }
 
+/* The last device leaves out its last grain and commits to the others. */
+static void a_grain_that_is_left_out_is_noticed(void **state)
+{
+    (void)state;
+    work(3, 1.0 / 3);
+    skips = 2;
+    assert_int_not_equal(sum_up(0), 0);
+    assert_int_equal(answer(), 0);
+    assert_int_equal(parts[0].notice.position.steps, 0);
+    skips = DEVICES;
+    assert_int_equal(ended, 0);
+}
+
 static void a_false_auditor_is_evicted(void **state)
 {
     (void)state;
@@ -296,6 +310,7 @@ int main(void)
         cmocka_unit_test(one_that_adds_something_else_is_evicted),
         cmocka_unit_test(one_that_hides_it_is_evicted),
         cmocka_unit_test(an_idle_liar_is_evicted),
+        cmocka_unit_test(a_grain_that_is_left_out_is_noticed),
         cmocka_unit_test(a_false_auditor_is_evicted),
         cmocka_unit_test(an_accomplice_does_not_help),
         cmocka_unit_test(a_lying_coordinator_ends_the_job),
