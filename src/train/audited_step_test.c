@@ -9,7 +9,7 @@
 
 #define KEY 0x01020304U
 
-/* An engine of two devices, of which the other adds the same as this one. */
+/* An engine for two devices. The second device adds the same numbers as this one. */
 static sh_span spans[SH_ENGINE_MAX_SPANS];
 static uint32_t span_count;
 
