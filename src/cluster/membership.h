@@ -9,7 +9,7 @@
  *         carry_out(&action);
  *
  * Device 0, the coordinator's own, is always a member and sends the same events; its loss ends the
- * job. The life of a device: hello, admitted, ready, a transfer, a seat in a view, finished. A
+ * job here. The life of a device: hello, admitted, ready, a transfer, a seat in a view, finished. A
  * device that would make steps longer is kept on standby instead. Any device may leave at the next
  * boundary, and be lost at any time. The top of membership.c describes how views change.
  *
@@ -29,12 +29,12 @@
 #include "cluster/standby.h"
 
 #define SH_MEMBERSHIP_TEXT 256
-
 typedef enum sh_membership_action_kind {
     SH_MEMBERSHIP_ADMIT,  /* welcome `device` */
     SH_MEMBERSHIP_REFUSE, /* send `text` to `device`, close its connection and forget it */
     SH_MEMBERSHIP_ORDER,  /* the directive of `device` changed: send it */
     SH_MEMBERSHIP_NOTE,   /* tell the user `text` */
+    SH_MEMBERSHIP_RESIGN, /* device 0 hangs: let another device coordinate, if possible */
     SH_MEMBERSHIP_END,    /* the job is over, with `status` and reason `text`. Tell all devices */
 } sh_membership_action_kind;
 

@@ -26,6 +26,7 @@ static char notes[4096], refusal[512], ending[512];
 static uint32_t refused;
 static bool again; /* it may rejoin */
 static int ended;  /* 1: success, 2: failure */
+static uint32_t resigned;
 static sh_serving serving;
 static uint32_t unreached; /* no device can reach this one; 0: none */
 static bool unanswered;    /* device 0 does not learn that */
@@ -59,6 +60,9 @@ static inline void carry_out(const sh_membership_action *action)
     case SH_MEMBERSHIP_END:
         ended = action->status != SH_OK ? 2 : 1;
         snprintf(ending, sizeof ending, "%s", action->text);
+        break;
+    case SH_MEMBERSHIP_RESIGN:
+        resigned++;
         break;
     case SH_MEMBERSHIP_ADMIT:
         break;

@@ -79,6 +79,7 @@ struct sh_membership {
     uint32_t left_ring;   /* while ENTERING: the previous view's ring, if different */
     sh_position start;    /* of `now` */
     bool stage_passed;    /* in `now` */
+    uint64_t resign_ms;   /* no RESIGN before */
     sh_recovery recovery; /* seats of `next`, then of `now` if unplanned */
     uint32_t transfer_count;
     sh_transfer transfers[SH_TRANSFERS_MAX];

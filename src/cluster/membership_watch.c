@@ -16,6 +16,7 @@
 #define STUCK_MS SH_STALL_LEAST_MS /* longest time without progress of a link */
 #define HEARD_MS 1000 /* the activity of a device that has been silent longer is unknown */
 #define FEW_SEATS 3   /* no ring of this size avoids a link between two of its devices */
+#define RESIGN_AGAIN_MS 1000
 
 void sh_membership_watch_begin(const sh_membership *membership, sh_roster_entry *one)
 {
@@ -31,11 +32,11 @@ void sh_membership_watch_notice(const sh_membership *membership, sh_roster_entry
         sh_stall_note(&one->work[i], doing->progress, doing->activity == i, membership->clock_ms);
 }
 
-/* Whether any device but device 0 takes part in the current or the previous view. */
+/* Whether any device but device 0 is ready to take part, or on standby. */
 static bool has_company(const sh_membership *membership)
 {
     for (uint32_t i = 1; i < membership->slots; i++)
-        if (membership->members[i].present && membership->members[i].seated)
+        if (membership->members[i].present && membership->members[i].ready)
             return true;
     return false;
 }
@@ -80,6 +81,15 @@ static void name(sh_membership *membership, sh_roster_entry *one, uint64_t still
         what_it_does(one), (double)still_ms / 1000);
 }
 
+/* Device 0 cannot continue. Whether another device can coordinate may change. */
+static void resign(sh_membership *membership)
+{
+    if (membership->clock_ms < membership->resign_ms)
+        return;
+    membership->resign_ms = membership->clock_ms + RESIGN_AGAIN_MS;
+    sh_membership_act(membership, SH_MEMBERSHIP_RESIGN, 0, "%s", "");
+}
+
 static void put_out_hung(sh_membership *membership, sh_roster_entry *one, uint64_t still_ms)
 {
     char reason[SH_MEMBERSHIP_TEXT];
@@ -108,8 +118,12 @@ static bool watch_work(sh_membership *membership, sh_roster_entry *one)
         return true;
     }
     name(membership, one, still_ms);
-    if (still_ms < limit_ms || one->device == 0)
+    if (still_ms < limit_ms)
         return false;
+    if (one->device == 0) {
+        resign(membership);
+        return false;
+    }
     put_out_hung(membership, one, still_ms);
     return true;
 }
@@ -168,9 +182,12 @@ static uint64_t sums_limit_ms(const sh_membership *membership)
 static bool watch_following(sh_membership *membership, sh_roster_entry *one)
 {
     const uint64_t since_ms = membership->clock_ms - one->awaited.since_ms;
-    if (one->device == 0 || !one->awaited.pending ||
-        since_ms < follow_limit_ms(one) + sums_limit_ms(membership))
+    if (!one->awaited.pending || since_ms < follow_limit_ms(one) + sums_limit_ms(membership))
         return false;
+    if (one->device == 0) {
+        resign(membership);
+        return false;
+    }
     char reason[SH_MEMBERSHIP_TEXT];
     snprintf(reason, sizeof reason,
              "it did not follow the coordinator for %.1f s: check its network",

@@ -10,8 +10,8 @@
  *                    link, or the device with the higher number is lost
  *     no replica     a transfer does not progress: another transfer, from other donors
  *
- * Device 0 is reported but never evicted, because the job cannot continue without it. A slow device
- * has the time that it was observed to need.
+ * Device 0 is not evicted: it is to resign (SH_MEMBERSHIP_RESIGN, once a second), so that another
+ * device coordinates the job. A slow device has the time that it was observed to need.
  *
  * Threads: as membership.h.
  */

@@ -187,18 +187,45 @@ static void the_words_say_what_it_did(void **state)
     assert_non_null(strstr(refusal, "check its disk"));
 }
 
-/* The job needs it, so the user is only told that all wait for it. */
-static void device_0_is_told_of_and_stays(void **state)
+/* It is not evicted, but asked again and again to hand over. */
+static void device_0_is_told_of_and_resigns(void **state)
 {
     (void)state;
     compute_with(2);
+    resigned = 0;
     says(0, SH_ACTIVITY_READS);
     says(1, SH_ACTIVITY_WAITS);
-    pass_time(60000);
+    pass_time(3900);
+    assert_int_equal(resigned, 0);
+    pass_time(1000);
+    assert_int_equal(resigned, 1);
+    pass_time(50000);
+    assert_int_equal(resigned, 51);
     assert_int_equal(refused, 0);
     assert_int_equal(ended, 0);
     assert_non_null(strstr(notes, "the others wait for device d0: it reads samples"));
     assert_null(strstr(strstr(notes, "waited: ") + 1, "waited: ")); /* once */
+    gets_on(0);
+    pass_time(2000);
+    assert_int_equal(resigned, 51);
+}
+
+/* It waits, and its thread does not answer the halt. */
+static void device_0_that_does_not_follow_resigns(void **state)
+{
+    (void)state;
+    compute_with(4);
+    resigned = 0;
+    says(1, SH_ACTIVITY_WAITS);
+    go(3);
+    stop(1, 0, 0);
+    stop(2, 0, 0);
+    settle();
+    pass_time(1900);
+    assert_int_equal(resigned, 0);
+    pass_time(300);
+    assert_int_equal(resigned, 1);
+    assert_int_equal(refused, 0);
 }
 
 static void two_hang_at_once(void **state)
@@ -431,7 +458,8 @@ int main(void)
         cmocka_unit_test(those_that_wait_are_not_put_out),
         cmocka_unit_test(the_silent_do_not_count_as_hung),
         cmocka_unit_test(the_words_say_what_it_did),
-        cmocka_unit_test(device_0_is_told_of_and_stays),
+        cmocka_unit_test(device_0_is_told_of_and_resigns),
+        cmocka_unit_test(device_0_that_does_not_follow_resigns),
         cmocka_unit_test(two_hang_at_once),
         cmocka_unit_test(one_that_hangs_in_a_halt_is_put_out),
         cmocka_unit_test(one_that_does_not_follow_is_put_out),

@@ -66,7 +66,7 @@ class Ends(harness.Case):
         """One that hangs itself, one that waits for others, and the coordinator, whose loop goes on."""
         process = self.start("train", *JOB, *ENDLESS, "--run", "run", "--listen", "127.0.0.1:0", "--devices", "2")
         token = process.wait_for_token()
-        hangs, waits = (self.start("join", token, "--name", name, "--lanes", "1") for name in ("hangs", "waits"))
+        hangs, waits = (self.start("join", token, "--name", name, "--lanes", "1", "--never-lead") for name in ("hangs", "waits"))
         for device in (hangs, waits):
             device.wait_for("^training on ", stream="err")
         local, = harness.children_of(process.child.pid)

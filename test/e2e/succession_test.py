@@ -12,10 +12,11 @@ import signal
 import time
 
 import harness
+import threads
 
 JOB = ("mlp:784-16-10", "digits:310/90", "--batch-size", "50", "--grain", "7")
 STEPS_AN_EPOCH = 7
-GOES_ON = r"the coordinator is lost: this device replaces it from step (\d+)"
+GOES_ON = r"the coordinator (?:is lost|hands over): this device replaces it from step (\d+)"
 
 
 class Succession(harness.Case):
@@ -81,7 +82,11 @@ class Succession(harness.Case):
 
     def has_heirs(self, name, count):
         """Waits until so many devices could go on in the place of the one that leads."""
-        harness.Events(self.path(name)).find(r"INFO coordinator\.heirs count=%d" % count)
+        try:
+            harness.Events(self.path(name)).find(r"INFO coordinator\.heirs count=%d" % count)
+        except AssertionError as missing:
+            others = "\n".join(str(joined.so_far()) for joined in self.joined.values())
+            raise AssertionError("%s\n%s" % (missing, others)) from None
 
     def advance(self, name, epochs=2):
         """Waits until the run of the device that leads has so many epochs more."""
@@ -239,6 +244,34 @@ class Frozen(Succession):
         self.assertEqual(result.status, 0, str(result))
         self.assertEqual(training.summary()["weights_hash"], self.weights_alone())
         self.assertEqual(training.summary()["steps"], self.steps)
+
+
+class Hung(Succession):
+    @harness.not_for_sanitizers("it mostly waits; when it resigns is in cluster.membership_watch")
+    def test_it_resigns_and_comes_back_as_a_device(self):
+        """Its connections carry on, so it hands over by itself."""
+        while not self.resigns():
+            self.forget("one", "two")
+
+    def resigns(self):
+        """False: the thread stopped with a lock that the loop needs, so the device was silent instead."""
+        training = self.begin(1000000, "one", "two")
+        held = threads.stopped(training.process.child.pid)
+        self.addCleanup(held.release)
+        since = time.monotonic()
+        self.leads("one")
+        self.advance("one", 1)
+        self.assertLess(time.monotonic() - since, 10 * harness.PATIENCE)
+        hands_over = "hands over" in self.joined["one"].so_far().err
+        held.release()
+        harness.Events(self.path("one")).find(r'INFO device\.joined .*text="device %s joined' % os.uname().nodename)
+        self.end("one", "two")
+        result = training.process.wait(20)
+        self.assertEqual(result.status, 0, str(result))
+        self.assertEqual(training.summary()["weights_hash"], self.weights_alone())
+        if hands_over:
+            training.events.find(r'WARN coordinator\.resigned to="one"')
+        return hands_over
 
 
 class HandedOver(Succession):

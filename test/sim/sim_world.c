@@ -214,6 +214,8 @@ static void act(sim_world *world, const sh_membership_action *action)
     case SH_MEMBERSHIP_NOTE:
         tell(world, "note %s: %s", sh_news_name(action->news), action->text);
         break;
+    case SH_MEMBERSHIP_RESIGN: /* nobody could follow it here */
+        break;
     case SH_MEMBERSHIP_END:
         handle_end(world, action);
         break;

@@ -184,6 +184,8 @@ static void carry_out(sh_coordinator *coordinator)
         pthread_mutex_unlock(&coordinator->lock);
         if (!more)
             return;
+        if (coordinator->moved) /* another device decides now */
+            continue;
         client *whom = sh_client_find(coordinator, action.device);
         switch (action.kind) {
         case SH_MEMBERSHIP_ADMIT:
@@ -204,6 +206,9 @@ static void carry_out(sh_coordinator *coordinator)
             break;
         case SH_MEMBERSHIP_NOTE:
             note(coordinator, &action);
+            break;
+        case SH_MEMBERSHIP_RESIGN:
+            sh_coordinator_resign(coordinator);
             break;
         case SH_MEMBERSHIP_END:
             tell_end(coordinator, &action);

@@ -212,7 +212,8 @@ sh_status sh_coordinator_hand_over_to(sh_coordinator *coordinator, const char *n
     uint32_t i = 0;
     for (; i < coordinator->successor_count; i++) {
         const size_t used = strlen(could);
-        if (name[0] == '\0' || strcmp(name_of(coordinator, i), name) == 0)
+        sh_coordinator_find_route(coordinator, 0, coordinator->successors[i], &route);
+        if (name[0] == '\0' ? route.host[0] != '\0' : strcmp(name_of(coordinator, i), name) == 0)
             break;
         snprintf(could + used, sizeof could - used, "%s%.64s", used > 0 ? ", " : "",
                  name_of(coordinator, i));
@@ -220,10 +221,11 @@ sh_status sh_coordinator_hand_over_to(sh_coordinator *coordinator, const char *n
     if (coordinator->successor_count == 0)
         return sh_fail(SH_REFUSED, "no other device can coordinate: that needs the data, the "
                                    "weights, and permission (no shoal join --never-lead)");
-    if (i == coordinator->successor_count)
+    if (i == coordinator->successor_count && name[0] != '\0')
         return sh_fail(SH_REFUSED, "%.64s cannot coordinate the job, or is missing; %.250s could",
                        name, could);
-    sh_coordinator_find_route(coordinator, 0, coordinator->successors[i], &route);
+    if (i == coordinator->successor_count)
+        return sh_fail(SH_REFUSED, "%.250s cannot be reached", could);
     if (route.host[0] == '\0')
         return sh_fail(SH_REFUSED, "%.64s cannot be reached", name_of(coordinator, i));
     snprintf(receiver, SH_NAME_BYTES, "%s", name_of(coordinator, i));
@@ -231,6 +233,20 @@ sh_status sh_coordinator_hand_over_to(sh_coordinator *coordinator, const char *n
     snprintf(endpoint.host, sizeof endpoint.host, "%s", route.host);
     sh_coordinator_move(coordinator, &endpoint);
     return SH_OK;
+}
+
+void sh_coordinator_resign(sh_coordinator *coordinator)
+{
+    char receiver[SH_NAME_BYTES], text[SH_MESSAGE_BYTES];
+    if (coordinator->moved || coordinator->over ||
+        sh_coordinator_hand_over_to(coordinator, "", receiver) != SH_OK)
+        return;
+    sh_log(SH_LOG_WARN, "coordinator.resigned", "to=\"%s\"", receiver);
+    snprintf(text, sizeof text,
+             "the others waited for this device: %.64s coordinates the job now. Check what blocked "
+             "this process",
+             receiver);
+    sh_mailbox_post_text(coordinator->options.mailbox, SH_MAIL_NOTE, SH_OK, text);
 }
 
 void sh_coordinator_send_address(const sh_coordinator *coordinator, sh_channel *channel)

@@ -23,10 +23,13 @@ void sh_coordinator_add_endpoint(sh_coordinator *coordinator, const sh_endpoint 
  * devices; this one follows. */
 void sh_coordinator_move(sh_coordinator *coordinator, const sh_endpoint *endpoint);
 
-/* Hands the role to the successor `name`, or to the first successor if it is "". SH_REFUSED: as for
- * sh_coordinator_hand_over. */
+/* Hands the role to the successor `name`, or to the first one that can be reached if it is "".
+ * SH_REFUSED: as for sh_coordinator_hand_over. */
 sh_status sh_coordinator_hand_over_to(sh_coordinator *coordinator, const char *name,
                                       char receiver[SH_NAME_BYTES]) SHOAL_CHECKED;
+
+/* This device hangs: hands the role to the first successor that can be reached, if there is one. */
+void sh_coordinator_resign(sh_coordinator *coordinator);
 
 /* Answers a device that looks for the coordinator with the coordinator's current address. */
 void sh_coordinator_send_address(const sh_coordinator *coordinator, sh_channel *channel);

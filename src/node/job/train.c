@@ -514,6 +514,9 @@ static sh_status follow(training *t, const sh_endpoint *endpoint)
                                                                      .whole = t->moved_whole,
                                                                      .endpoint = *endpoint});
     t->session = NULL; /* handed over */
+    if (!result.took_part && status == SH_OK)
+        return sh_fail(SH_PEER_LOST, "another device ended the job before this one had its last "
+                                     "weights: they are in the run's folder there");
     if (!result.took_part)
         return status;
     summary->steps = result.steps;

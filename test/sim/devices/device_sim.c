@@ -2,12 +2,13 @@
 /*
  * Real devices in virtual time: device 0 runs sh_train, the others sh_join, each with its threads,
  * on a simulated network (virtual_network.h). The seed determines the strategy, the number of
- * devices, when they join, the speed of devices and links, faults, and thread switches. Invariants:
+ * devices, when they join, the speed of devices and links, faults, and thread switches. In half of
+ * the worlds device 0 may fail too, and others may replace it. Invariants:
  *
- *     end        the job ends in time
+ *     end        the job is completed in time, if device 0 or one that could replace it is left
  *     hash       weights, samples and steps equal those of one device
- *     once       each step is reported once, in order
- *     bound      at most BOUND_S without a step
+ *     once       a device that coordinates reports each step once, in order
+ *     bound      at most BOUND_S without a new step
  *     healthy    no device without a fault of its own or its links is expelled
  *
  *     device_sim --first SEED --seeds N        one process per seed; prints violations
@@ -45,26 +46,27 @@
 #define END_S 600
 #define SECOND (1000 * VIRTUAL_MS)
 
-typedef struct joiner {
+typedef struct machine {
     pthread_t thread;
+    uint32_t device; /* in virtual time */
     uint64_t comes_ns;
-    char name[SH_NAME_BYTES];
+    char name[SH_NAME_BYTES], run[32];
     sh_status status;
-    sh_join_result result;
+    sh_join_result result; /* not of device 0, which has `summary` */
     char message[256];
-    bool came, ended, touched, dead;
-} joiner;
+    uint64_t last_step, started_ns; /* started_ns: 0: it has not taken part */
+    bool came, ended, touched, dead, leads, has_led;
+} machine;
 
 static uint64_t seed;
 static float audit; /* per cent of the shares */
 static uint64_t grain_ns[VIRTUAL_DEVICES];
-static joiner joiners[JOINERS_MAX + 1]; /* by device, from 1 */
+static machine machines[JOINERS_MAX + 1]; /* 0: device 0 */
+static machine *const first = &machines[0];
 static uint32_t joiner_count;
-static char token[512];
-static pthread_t first_thread;
-static bool first_ended, first_full, restarted;
-static sh_status first_status;
-static char first_message[256];
+static char token[512], last_token[512]; /* device 0's, and the newest */
+static bool succeeds /* device 0 may fail */, first_full, restarted, down /* until it restarts */;
+static uint64_t first_touched_ns; /* 0: never */
 static sh_summary summary;
 static uint64_t last_step, last_step_ns, longest_ns;
 
@@ -96,34 +98,60 @@ sh_status __wrap_sh_execution_run(sh_execution *execution, sh_gradient_sink *sin
     return __real_sh_execution_run(execution, sink, context);
 }
 
-static void note_loss(const char *text)
+/* What a device with a fault of its own says of others does not count. */
+static void note_loss(const machine *own, const char *text)
 {
-    for (uint32_t i = 1; i <= joiner_count; i++) {
+    for (uint32_t i = 1; i <= joiner_count && !(succeeds && own->touched); i++) {
         char words[128];
-        snprintf(words, sizeof words, "device %s was lost", joiners[i].name);
-        if (strncmp(text, words, strlen(words)) == 0 && !joiners[i].touched)
-            violated("healthy", "%s", text);
+        snprintf(words, sizeof words, "device %s was lost", machines[i].name);
+        if (strncmp(text, words, strlen(words)) == 0 && !machines[i].touched)
+            violated("healthy", "%s says: %s", own->name, text);
     }
+}
+
+static void note_step(machine *own, uint64_t step)
+{
+    if (virtual_is_told)
+        fprintf(stderr, "%12.6f %s has step %llu\n", (double)virtual_now_ns() / 1e9, own->name,
+                (unsigned long long)step);
+    if (step <= own->last_step && own->leads) /* others may go back to a common step */
+        violated("once", "%s told step %llu after step %llu", own->name, (unsigned long long)step,
+                 (unsigned long long)own->last_step);
+    own->last_step = step;
+    if (step <= last_step)
+        return;
+    if (last_step > 0 && virtual_now_ns() - last_step_ns > longest_ns)
+        longest_ns = virtual_now_ns() - last_step_ns;
+    last_step = step;
+    last_step_ns = virtual_now_ns();
 }
 
 static void observe(void *context, const sh_event *event)
 {
-    (void)context;
+    machine *own = context;
     if (virtual_is_told && event->text != NULL)
-        fprintf(stderr, "%12.6f event: %s\n", (double)virtual_now_ns() / 1e9, event->text);
-    if (event->kind == SH_EVENT_TOKEN)
-        snprintf(token, sizeof token, "%s", event->text);
-    if (event->kind == SH_EVENT_NOTE)
-        note_loss(event->text);
-    if (event->kind != SH_EVENT_STEP)
-        return;
-    if (event->total_step <= last_step)
-        violated("once", "step %llu was told after step %llu",
-                 (unsigned long long)event->total_step, (unsigned long long)last_step);
-    if (last_step > 0 && virtual_now_ns() - last_step_ns > longest_ns)
-        longest_ns = virtual_now_ns() - last_step_ns;
-    last_step = event->total_step;
-    last_step_ns = virtual_now_ns();
+        fprintf(stderr, "%12.6f %s: %s\n", (double)virtual_now_ns() / 1e9, own->name, event->text);
+    switch (event->kind) {
+    case SH_EVENT_TOKEN:
+        snprintf(own == first && token[0] == '\0' ? token : last_token, sizeof token, "%s",
+                 event->text);
+        break;
+    case SH_EVENT_STARTED:
+        if (own->started_ns == 0)
+            own->started_ns = virtual_now_ns();
+        break;
+    case SH_EVENT_NOTE:
+        own->leads = (own->leads && strstr(event->text, "trying to rejoin") == NULL) ||
+                     strstr(event->text, "this device replaces it") != NULL;
+        own->has_led = own->has_led || own->leads;
+        note_loss(own, event->text);
+        break;
+    case SH_EVENT_STEP:
+        note_step(own, event->total_step);
+        break;
+    default:
+        break;
+    }
 }
 
 /* Jobs by seed. In a small one the model, buckets, pieces of a replica, rates and windows are a
@@ -205,30 +233,27 @@ static void *train(void *context)
     options.run = context == NULL ? RUN : NULL;
     options.resume = context;
     options.observer = observe;
-    first_status = sh_train(&options, &summary);
-    snprintf(first_message, sizeof first_message, "%s", first_status == SH_OK ? "" : sh_message());
+    options.context = first;
+    first->status = sh_train(&options, &summary);
+    snprintf(first->message, sizeof first->message, "%s",
+             first->status == SH_OK ? "" : sh_message());
     first_full = virtual_disk_was_full();
-    first_ended = true;
+    first->ended = true;
     return NULL;
-}
-
-static void tell(void *context, const sh_event *event)
-{
-    const joiner *own = context;
-    if (virtual_is_told && event->text != NULL)
-        fprintf(stderr, "%12.6f %s hears: %s\n", (double)virtual_now_ns() / 1e9, own->name,
-                event->text);
 }
 
 static void *join(void *context)
 {
-    joiner *own = context;
-    own->status = sh_join(&(sh_join_options){.token = token,
+    machine *own = context;
+    own->status = sh_join(&(sh_join_options){.token = last_token[0] != '\0' && own->device % 2 == 0
+                                                          ? last_token
+                                                          : token,
                                              .lanes = "1",
                                              .name = own->name,
+                                             .run = own->run,
                                              .reconnect_s = 60,
-                                             .never_lead = true,
-                                             .observer = tell,
+                                             .never_lead = !succeeds,
+                                             .observer = observe,
                                              .context = own},
                           &own->result);
     snprintf(own->message, sizeof own->message, "%s", own->status == SH_OK ? "" : sh_message());
@@ -260,10 +285,14 @@ typedef struct fault {
     int64_t jump_ns; /* of a clock */
     kind kind;
     uint32_t device, other;
+    pthread_t thread;   /* of a HANG */
+    uint32_t held;      /* of a FREEZE */
+    network_link *link; /* of a CUT */
     bool for_good, begun, over;
 } fault;
 
 static bool flips, spoils; /* a bit flips; in what a device gives */
+static uint32_t flipped;   /* the device */
 static fault faults[FAULTS_MAX];
 static uint32_t fault_count;
 
@@ -273,97 +302,125 @@ static void cut_off(uint32_t device)
         network_link_of(device, i)->cut = network_link_of(i, device)->cut = true;
 }
 
-static void start_thread(pthread_t *thread, uint32_t device, void *(*main)(void *), void *argument)
+static network_link *link_between(uint32_t from, uint32_t to)
 {
-    virtual_device(device);
-    if (pthread_create(thread, NULL, main, argument) != 0)
+    return network_link_of(machines[from].device, machines[to].device);
+}
+
+static void start_thread(machine *own, void *(*main)(void *), void *argument)
+{
+    virtual_device(own->device);
+    if (pthread_create(&own->thread, NULL, main, argument) != 0)
         abort();
     virtual_device(WORLD);
 }
 
+static void touch(machine *own)
+{
+    own->touched = true;
+    if (own == first && first_touched_ns == 0)
+        first_touched_ns = virtual_now_ns();
+}
+
+static void touch_all(void)
+{
+    for (uint32_t i = succeeds ? 0 : 1; i <= joiner_count; i++)
+        touch(&machines[i]);
+}
+
 static void kill_first(void)
 {
-    restarted = true;
-    virtual_hold(0, true);
-    network_reset(0, true);
-    last_step = 0; /* it goes on from its checkpoint */
+    restarted = down = true;
+    touch(first);
+    virtual_hold(first->device, true);
+    network_reset(first->device, true);
+    first->last_step = 0; /* it goes on from its checkpoint */
+    last_step = succeeds ? last_step : 0;
     network_take_over(VIRTUAL_AGAIN, 0);
+    first->device = VIRTUAL_AGAIN;
 }
 
 static void begin_fault(fault *it)
 {
-    joiner *own = &joiners[it->device];
+    machine *own = &machines[it->device];
+    const bool can_restart = !first->ended && !first->dead && !restarted;
     it->begun = true;
     if (it->kind == FULL || it->kind == SLOW) {
-        for (uint32_t i = 1; i <= joiner_count && it->kind == SLOW; i++)
-            joiners[i].touched = true; /* device 0 takes nothing from them meanwhile */
+        if (it->kind == SLOW) /* device 0 takes nothing from the others meanwhile */
+            touch_all();
         virtual_disk(it->kind == FULL, it->kind == SLOW);
         return;
     }
     if (it->kind == RESTART) {
-        it->over =
-            restarted || first_ended || access(RUN "/checkpoints/last.safetensors", F_OK) != 0;
+        it->over = !can_restart || access(RUN "/checkpoints/last.safetensors", F_OK) != 0;
         if (!it->over)
             kill_first();
         return;
     }
     it->over = it->kind == KILL || it->kind == UNPLUG || it->kind == RESET || it->kind == CLOCK;
-    if (own->dead || !own->came || own->ended) {
+    if (own->dead || !own->came || own->ended || (down && (own == first || it->other == 0))) {
         it->over = true;
         return;
     }
-    own->touched = own->touched || it->kind != CLOCK;
+    if (it->kind != CLOCK)
+        touch(own);
     if (virtual_is_told)
         fprintf(stderr, "%12.6f fault %d of device %u (other %u)\n", (double)virtual_now_ns() / 1e9,
                 it->kind, it->device, it->other);
     switch (it->kind) {
     case KILL:
         own->dead = true;
-        virtual_hold(it->device, true);
-        network_reset(it->device, true);
+        virtual_hold(own->device, true);
+        network_reset(own->device, true);
         break;
     case UNPLUG:
         own->dead = true;
-        virtual_hold(it->device, true);
-        cut_off(it->device);
+        virtual_hold(own->device, true);
+        cut_off(own->device);
         break;
     case CLOCK:
-        virtual_turn_clock(it->device, it->jump_ns);
-        virtual_turn_clock(0, -it->jump_ns / 2);
+        virtual_turn_clock(own->device, it->jump_ns);
+        virtual_turn_clock(first->device, -it->jump_ns / 2);
         break;
     case FREEZE:
-        virtual_hold(it->device, true);
+        it->held = own->device;
+        virtual_hold(it->held, true);
         break;
     case HANG:
+        it->thread = own->thread;
         virtual_hold_thread(own->thread, true);
         own->dead = it->over = it->for_good;
         break;
     case CUT:
-        joiners[it->other].touched = true;
-        network_link_of(it->device, it->other)->cut = true;
+        if (it->other != 0 || succeeds)
+            touch(&machines[it->other]);
+        it->link = link_between(it->device, it->other);
+        it->link->cut = true;
         break;
-    default:
-        for (uint32_t i = 1; i <= joiner_count; i++)
-            joiners[i].touched = true; /* the other ends */
-        network_reset(it->device, false);
+    default: /* the other ends too */
+        touch_all();
+        network_reset(own->device, false);
     }
 }
 
 static void end_fault(fault *it)
 {
+    machine *own = &machines[it->device];
     it->over = true;
-    if (it->kind == RESTART)
-        start_thread(&first_thread, VIRTUAL_AGAIN, train, (void *)RUN);
+    if (it->kind == RESTART) {
+        down = false;
+        start_thread(first, train, (void *)RUN);
+    }
     if (it->kind == FULL || it->kind == SLOW)
         virtual_disk(false, false);
-    if (joiners[it->device].dead || (it->kind == CUT && joiners[it->other].dead))
+    if (own->dead || (it->kind == CUT && machines[it->other].dead))
         return;
-    if (it->kind == FREEZE)
-        virtual_hold(it->device, false);
+    if (it->kind == FREEZE && it->held == own->device) /* else that process was killed */
+        virtual_hold(it->held, false);
     if (it->kind == HANG)
-        virtual_hold_thread(joiners[it->device].thread, false);
+        virtual_hold_thread(it->thread, false);
     if (it->kind == CUT)
-        network_link_of(it->device, it->other)->cut = false;
+        it->link->cut = false;
 }
 
 /* In one of four worlds in which devices train together, shares are audited. */
@@ -395,7 +452,8 @@ static void draw_flip(void)
         return;
     spoils = form == 2;
     setenv("SHOAL_TEST_FLIP", text, 1);
-    joiners[device].touched = true;
+    flipped = device;
+    machines[device].touched = true;
 }
 
 static void draw_world(void)
@@ -405,10 +463,14 @@ static void draw_world(void)
     for (uint32_t i = 0; i < VIRTUAL_DEVICES; i++)
         grain_ns[i] = (5 + virtual_draw(80)) * VIRTUAL_MS;
     joiner_count = 1 + (uint32_t)virtual_draw(JOINERS_MAX);
-    for (uint32_t i = 1; i <= joiner_count; i++) {
-        joiners[i].comes_ns = virtual_draw(3000) * VIRTUAL_MS;
-        snprintf(joiners[i].name, sizeof joiners[i].name, "d%u", i);
+    for (uint32_t i = 0; i <= joiner_count; i++) {
+        machine *own = &machines[i];
+        own->device = i;
+        own->comes_ns = i == 0 ? 0 : virtual_draw(3000) * VIRTUAL_MS;
+        snprintf(own->name, sizeof own->name, "d%u", i);
+        snprintf(own->run, sizeof own->run, "run-d%u", i);
     }
+    succeeds = seed / STRATEGIES / 3 % 2 == 1;
     draw_audit();
     draw_flip();
     fault_count = (uint32_t)virtual_draw(FAULTS_MAX + 1);
@@ -419,6 +481,8 @@ static void draw_world(void)
                             .device = 1 + (uint32_t)virtual_draw(joiner_count)};
         faults[i].for_good = virtual_draw(4) == 0;
         faults[i].until_ns = faults[i].at_ns + (50 + virtual_draw(9000)) * VIRTUAL_MS;
+        if (succeeds && virtual_draw(2) == 0)
+            faults[i].device = 0;
         do
             faults[i].other = (uint32_t)virtual_draw(joiner_count + 1);
         while (faults[i].other == faults[i].device);
@@ -430,9 +494,9 @@ static void turn_world(void)
 {
     const uint64_t now_ns = virtual_now_ns();
     for (uint32_t i = 1; i <= joiner_count; i++)
-        if (!joiners[i].came && now_ns >= joiners[i].comes_ns && token[0] != '\0') {
-            joiners[i].came = true;
-            start_thread(&joiners[i].thread, i, join, &joiners[i]);
+        if (!machines[i].came && now_ns >= machines[i].comes_ns && token[0] != '\0') {
+            machines[i].came = true;
+            start_thread(&machines[i], join, &machines[i]);
         }
     for (uint32_t i = 0; i < fault_count; i++) {
         if (!faults[i].begun && now_ns >= faults[i].at_ns)
@@ -448,8 +512,8 @@ static uint64_t until_turn_ns(void)
     const uint64_t now_ns = virtual_now_ns();
     uint64_t next_ns = now_ns + (token[0] == '\0' ? 10 : 200) * VIRTUAL_MS;
     for (uint32_t i = 1; i <= joiner_count; i++)
-        if (!joiners[i].came && joiners[i].comes_ns > now_ns && joiners[i].comes_ns < next_ns)
-            next_ns = joiners[i].comes_ns;
+        if (!machines[i].came && machines[i].comes_ns > now_ns && machines[i].comes_ns < next_ns)
+            next_ns = machines[i].comes_ns;
     for (uint32_t i = 0; i < fault_count; i++) {
         const uint64_t due_ns = faults[i].begun ? faults[i].until_ns : faults[i].at_ns;
         if (!faults[i].over && due_ns > now_ns && due_ns < next_ns)
@@ -460,38 +524,89 @@ static uint64_t until_turn_ns(void)
 
 static bool all_ended(void)
 {
-    bool all = first_ended;
-    for (uint32_t i = 1; i <= joiner_count; i++)
-        all = all && (joiners[i].ended || joiners[i].dead || !joiners[i].came);
+    bool all = true;
+    for (uint32_t i = 0; i <= joiner_count; i++)
+        all = all && (machines[i].ended || machines[i].dead || !machines[i].came);
     return all;
+}
+
+/* ---- judgement ------------------------------------------------------------------------------- */
+
+#define KNOWN_NS (2 * SECOND) /* until a device is known to be able to replace device 0 */
+
+/* The hash of a device that has all steps; NULL: it has not. */
+static const char *final_hash(const machine *own)
+{
+    if (!own->ended)
+        return NULL;
+    if (own == first && is_apart() && succeeds && own->touched)
+        return NULL; /* others may have completed the job before, unknown to it */
+    if (own == first)
+        return own->status == SH_OK && summary.weights_hash[0] != '\0' ? summary.weights_hash
+                                                                       : NULL;
+    return own->result.took_part && (own->result.complete || !succeeds) ? own->result.weights_hash
+                                                                        : NULL;
+}
+
+static bool any_said(const char *text)
+{
+    bool said = false;
+    for (uint32_t i = 0; i <= joiner_count; i++)
+        said = said || (machines[i].ended && strstr(machines[i].message, text) != NULL);
+    return said;
+}
+
+/* Whether a device without faults has taken part long enough to replace device 0. */
+static bool has_replacement(void)
+{
+    bool has = false;
+    for (uint32_t i = 1; i <= joiner_count && !is_apart(); i++)
+        has = has || (!machines[i].touched && machines[i].started_ns > 0 &&
+                      machines[i].started_ns + KNOWN_NS < first_touched_ns);
+    return has;
+}
+
+/* Whether it may have found no job: it had just ended, or nobody coordinated it. */
+static bool may_find_no_job(const machine *own)
+{
+    const bool lost = own->status == SH_PEER_LOST;
+    return own->status == SH_NETWORK || (restarted && lost) ||
+           (succeeds && first->touched && own->started_ns == 0);
 }
 
 static void judge(const sh_summary *alone)
 {
-    if (flips && first_status != SH_OK && strstr(first_message, "no majority shows") != NULL)
+    const char *hash = NULL;
+    if (flips && (any_said("no majority shows") || machines[flipped].has_led))
         return; /* nobody can know which is right */
-    if (first_full && first_status != SH_OK && strstr(first_message, strerror(ENOSPC)) != NULL)
+    if (first_full && first->status != SH_OK && strstr(first->message, strerror(ENOSPC)) != NULL)
         return; /* nothing could be saved */
-    if (first_status != SH_OK)
-        violated("end", "device 0: %s", first_message);
+    if (first->status != SH_OK && !(succeeds && first->touched))
+        violated("end", "device 0: %s", first->message);
+    for (uint32_t i = 0; i <= joiner_count && hash == NULL; i++)
+        hash = final_hash(&machines[i]);
+    if (hash == NULL && !has_replacement())
+        return; /* device 0 failed, and nobody could replace it */
+    if (hash == NULL)
+        violated("end", "no device has completed the job: device 0: %s", first->message);
     for (uint32_t i = 1; i <= joiner_count; i++)
-        if (joiners[i].came && !joiners[i].touched && joiners[i].status != SH_OK &&
-            joiners[i].status != SH_NETWORK && /* it came when the job had just ended */
-            !(restarted && joiners[i].status == SH_PEER_LOST)) /* or came back then */
-            violated("end", "%s: %s", joiners[i].name, joiners[i].message);
+        if (machines[i].came && !machines[i].touched && machines[i].status != SH_OK &&
+            !may_find_no_job(&machines[i]))
+            violated("end", "%s: %s", machines[i].name, machines[i].message);
     /* A replica that is spoiled just before the end is compared with no other. */
     for (uint32_t i = 1; i <= joiner_count && !spoils; i++)
-        if (joiners[i].ended && joiners[i].result.took_part &&
-            strcmp(joiners[i].result.weights_hash, summary.weights_hash) != 0)
-            violated("hash", "%s has the weights %.16s, device 0 %.16s", joiners[i].name,
-                     joiners[i].result.weights_hash, summary.weights_hash);
-    if (!is_apart() && strcmp(summary.weights_hash, alone->weights_hash) != 0)
-        violated("hash", "the weights are %.16s, those of one device alone %.16s",
-                 summary.weights_hash, alone->weights_hash);
-    if (summary.steps != alone->steps || (!restarted && summary.samples != alone->samples))
-        violated("hash", "%llu steps of %llu samples, alone %llu of %llu",
-                 (unsigned long long)summary.steps, (unsigned long long)summary.samples,
-                 (unsigned long long)alone->steps, (unsigned long long)alone->samples);
+        if (final_hash(&machines[i]) != NULL && strcmp(final_hash(&machines[i]), hash) != 0)
+            violated("hash", "%s has the weights %.16s, another device %.16s", machines[i].name,
+                     final_hash(&machines[i]), hash);
+    if (!is_apart() && strcmp(hash, alone->weights_hash) != 0)
+        violated("hash", "the weights are %.16s, those of one device alone %.16s", hash,
+                 alone->weights_hash);
+    if (final_hash(first) != NULL && summary.steps != alone->steps)
+        violated("hash", "%llu steps, alone %llu", (unsigned long long)summary.steps,
+                 (unsigned long long)alone->steps);
+    if (!restarted && !(succeeds && first->touched) && summary.samples != alone->samples)
+        violated("hash", "%llu samples, alone %llu", (unsigned long long)summary.samples,
+                 (unsigned long long)alone->samples);
     if (longest_ns > BOUND_S * SECOND)
         violated("bound", "%.1f s without a step", (double)longest_ns / 1e9);
 }
@@ -519,13 +634,16 @@ static void run_seed(const sh_summary *alone, int result)
 {
     virtual_begin(seed);
     draw_world();
-    start_thread(&first_thread, 0, train, NULL);
+    first->came = first->leads = true;
+    start_thread(first, train, NULL);
     while (!all_ended()) {
         turn_world();
         virtual_sleep(until_turn_ns());
+        if (virtual_now_ns() > END_S * SECOND && succeeds && first->touched && !has_replacement())
+            break; /* all wait for a device whose thread hangs */
         if (virtual_now_ns() > END_S * SECOND)
             violated("end", "after %d s: device 0 %s, step %llu", END_S,
-                     first_ended ? "has ended" : "has not ended", (unsigned long long)last_step);
+                     first->ended ? "has ended" : "has not ended", (unsigned long long)last_step);
     }
     judge(alone);
     const uint64_t hash = virtual_trace_hash();
@@ -625,7 +743,7 @@ static void pin(uint32_t number)
 
 int main(int argc, char **argv)
 {
-    uint64_t first = 1, count = 1, jobs = 1, wrong = 0;
+    uint64_t from = 1, count = 1, jobs = 1, wrong = 0;
     bool twice = false, until_wrong = false;
     struct timespec began, ended;
     clock_gettime(CLOCK_REALTIME, &began);
@@ -638,9 +756,9 @@ int main(int argc, char **argv)
         else if (strcmp(argv[i], "--tell") == 0)
             virtual_is_told = true;
         else if (strcmp(argv[i], "--random") == 0)
-            first = (uint64_t)began.tv_sec * 1000;
+            from = (uint64_t)began.tv_sec * 1000;
         else if (strcmp(argv[i], "--first") == 0)
-            first = strtoull(value, NULL, 10), i++;
+            from = strtoull(value, NULL, 10), i++;
         else if (strcmp(argv[i], "--seeds") == 0)
             count = strtoull(value, NULL, 10), i++;
         else if (strcmp(argv[i], "--jobs") == 0)
@@ -656,7 +774,7 @@ int main(int argc, char **argv)
         if (fork() == 0) {
             pin(k);
             const uint64_t found =
-                run_seeds(first + k, first + count, (uint32_t)jobs, twice, until_wrong);
+                run_seeds(from + k, from + count, (uint32_t)jobs, twice, until_wrong);
             _exit(found > 99 ? 99 : (int)found);
         }
     for (int status; wait(&status) > 0;)
@@ -664,8 +782,8 @@ int main(int argc, char **argv)
     clock_gettime(CLOCK_MONOTONIC, &ended);
     const double seconds =
         (double)(ended.tv_sec - began.tv_sec) + (double)(ended.tv_nsec - began.tv_nsec) * 1e-9;
-    printf("device_sim: seeds %llu to %llu, %llu wrong, %.1f a second\n", (unsigned long long)first,
-           (unsigned long long)(first + count - 1), (unsigned long long)wrong,
+    printf("device_sim: seeds %llu to %llu, %llu wrong, %.1f a second\n", (unsigned long long)from,
+           (unsigned long long)(from + count - 1), (unsigned long long)wrong,
            (double)count / seconds);
     return wrong > 0;
 }

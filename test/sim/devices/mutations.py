@@ -21,7 +21,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 FOUND = re.compile(r"(?m)^seed \d+: (end|hash|once|bound|healthy): .*$")
 
-# name, file below src, what stands there, what stands there instead
+# name, file below src, what stands there, what stands there instead; the first seed, if many before find nothing
 MUTATIONS = [
     ("stages are not told to those that join", "node/member/donations.c",
      "            sh_replica_sender_passed(each->sender, outcome);", "            (void)outcome;"),
@@ -52,8 +52,15 @@ MUTATIONS = [
      "directive->planned ? same :",
      "directive->planned ? true :"),
     ("who hangs is never missed", "cluster/membership_watch.c",
-     "still_ms < limit_ms || one->device == 0",
-     "still_ms < limit_ms || true"),
+     "    if (still_ms < limit_ms)\n        return false;\n    if (one->device == 0) {",
+     "    if (true)\n        return false;\n    if (one->device == 0) {"),
+    ("a coordinator that hangs stays", "cluster/membership_watch.c",
+     "    sh_membership_act(membership, SH_MEMBERSHIP_RESIGN, 0, \"%s\", \"\");", "", 960),
+    ("nobody is told who could replace the coordinator", "node/coordinator/coordinator_successors.c",
+     "    body.n_successors = coordinator->successor_count;", "    body.n_successors = 0;"),
+    ("a silent coordinator is never missed", "node/member/member.c",
+     "    if (member->channel == NULL || !member->proved || silent_ms < limit_ms)",
+     "    if (member->channel == NULL || !member->proved || silent_ms < limit_ms + 1000000)"),
     ("a link that paused is not read again", "reduce/links.c",
      "    sh_links_resume((sh_links *)round);",
      "    (void)round;"),
@@ -98,7 +105,7 @@ def link_command(build):
 
 def build_mutant(build, compile_of, link, folder, mutation):
     """The path of a simulator with this edit."""
-    name, file, before, after = mutation
+    name, file, before, after = mutation[:4]
     source = ROOT / "src" / file
     text = source.read_text(encoding="utf-8")
     if text.count(before) != 1:
@@ -130,7 +137,8 @@ def main():
     def judge(mutation):
         with tempfile.TemporaryDirectory() as folder:
             program = build_mutant(options.build, compile_of, link, folder, mutation)
-            said = subprocess.run([program, "--first", "1", "--seeds", str(options.seeds), "--until-wrong"],
+            first = str(mutation[4]) if len(mutation) > 4 else "1"
+            said = subprocess.run([program, "--first", first, "--seeds", str(options.seeds), "--until-wrong"],
                                   check=False, capture_output=True, text=True)
         found = FOUND.search(said.stdout)
         print("%-60s %s" % (mutation[0], found.group()[:120] if found else "SURVIVED: " + said.stdout[-200:]), flush=True)
