@@ -36,7 +36,8 @@ typedef struct sh_join_options {
     uint32_t wait_s;  /* how long to wait at first for an unreachable coordinator; 0: not at all,
                          SH_JOIN_WAIT_EVER: no limit */
     bool never_lead;  /* never become the coordinator */
-    const char *run;  /* run folder as coordinator; NULL: a new one, named like train's */
+    const char *run;  /* run folder as coordinator, if again with -2, -3 ... behind it; NULL: a new
+                         one, named like train's */
     uint16_t port;    /* for other devices; 0: any free one */
     const char *save; /* file for the last weights: ONNX or NumPy for .onnx or .npz, else
                          safetensors; NULL: none */

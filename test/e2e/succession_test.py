@@ -295,6 +295,19 @@ class HandedOver(Succession):
         with open(training.json, encoding="utf-8") as file:
             self.assertEqual(json.load(file)["weights_hash"], alone)
 
+    def test_one_leads_twice(self):
+        """Each time in a folder of its own."""
+        training = self.begin(1500, "one", "two")
+        training.process.signal(signal.SIGKILL)
+        self.leads("one")
+        self.has_heirs("one", 1)
+        self.shoal("hand-over", self.path("one"))
+        self.leads("two")
+        self.has_heirs("two", 1)
+        self.joined["two"].signal(signal.SIGKILL)
+        self.finish("one")
+        self.assertEqual(self.summary_of("one-2")["ending"], "complete")
+
     def test_what_cannot_be_is_said(self):
         training = self.begin(1000000, "one", options=("--never-lead",))
         refused = self.shoal("hand-over", training.run, status=1)

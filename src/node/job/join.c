@@ -22,6 +22,7 @@
 #include "node/job/model_file.h"
 #include "node/job/training_loop.h"
 #include "node/member/discovery.h"
+#include "store/file.h"
 #include "train/job_options.h"
 #include "train/strategy.h"
 
@@ -403,12 +404,23 @@ static sh_succession_choice choose(const joining *self, uint64_t lost_ms, sh_end
     return choice;
 }
 
+/* The folder of the user's choice; it has one run, so another one follows if this device leads
+ * again. */
+static const char *run_folder(joining *self, char path[SH_PATH_BYTES])
+{
+    const char *chosen = self->options->run;
+    if (self->times_led++ == 0 || chosen == NULL)
+        return chosen;
+    snprintf(path, SH_PATH_BYTES, "%s-%u", chosen, self->times_led);
+    return path;
+}
+
 /* Another device may succeed it later. */
 static sh_status lead(joining *self, bool handed_over)
 {
     sh_summary summary = {0};
     sh_join_result *result = &self->result;
-    char text[SH_MESSAGE_BYTES], message[SH_MESSAGE_BYTES];
+    char text[SH_MESSAGE_BYTES], message[SH_MESSAGE_BYTES], run[SH_PATH_BYTES];
     close_member(self);
     sh_hang_guard_stop(self->guard); /* a training has its own */
     self->guard = NULL;
@@ -424,10 +436,12 @@ static sh_status lead(joining *self, bool handed_over)
                                                         .session = self->session,
                                                         .name = self->name,
                                                         .device = self->options,
+                                                        .run = run_folder(self, run),
                                                         .at_end = save,
                                                         .context = self});
     snprintf(message, sizeof message, "%s", sh_message());
     self->lost = self->moved.port != 0;
+    self->moved.device = 0; /* a number in this device's job, where it has itself the number 0 */
     self->over = true;
     if (status == SH_OK || status == SH_STOPPED) {
         *result = (sh_join_result){

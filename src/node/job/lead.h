@@ -22,7 +22,8 @@ typedef struct sh_lead_options {
     const sh_failover_state *failover;
     sh_session *session;           /* started; its replica is whole */
     const char *name;              /* of this device */
-    const sh_join_options *device; /* its run, lanes, memory, stop, observer */
+    const sh_join_options *device; /* its lanes, memory, stop, observer */
+    const char *run;               /* folder; NULL: a new one, named like train's */
     /* Called when the job is complete and the session has the last weights. The call returns its
      * failure. */
     sh_status (*at_end)(void *context);

@@ -478,7 +478,7 @@ sh_status sh_lead(sh_summary *summary, sh_endpoint *moved, bool *whole,
     asked.devices_used = used;
     asked.audit = failover->audit;
     asked.listen = listen;
-    asked.run = device->run;
+    asked.run = options->run;
     asked.lanes = device->lanes;
     asked.memory = device->memory;
     asked.stop = device->stop;
