@@ -596,8 +596,10 @@ static void judge(const sh_summary *alone)
         if (machines[i].came && !machines[i].touched && machines[i].status != SH_OK &&
             !may_find_no_job(&machines[i]))
             violated("end", "%s: %s", machines[i].name, machines[i].message);
-    /* A replica that is spoiled just before the end is compared with no other. */
-    for (uint32_t i = 1; i <= joiner_count && !spoils; i++)
+    /* A replica that is spoiled just before the end is compared with no other. Devices that train
+     * apart may have continued in two halves. */
+    const bool halves = is_apart() && succeeds && first->touched;
+    for (uint32_t i = 1; i <= joiner_count && !spoils && !halves; i++)
         if (final_hash(&machines[i]) != NULL && strcmp(final_hash(&machines[i]), hash) != 0)
             violated("hash", "%s has the weights %.16s, another device %.16s", machines[i].name,
                      final_hash(&machines[i]), hash);
