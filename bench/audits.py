@@ -28,7 +28,7 @@ import standby
 PART = 2
 HIGHEST_COST = 0.025
 MLP = ("mlp:784-32-10", "digits:2000/10", "--batch-size", "48", "--grain", "8")
-EVICTED = re.compile(r"device (\S+) is evicted: it computes wrongly or lies: in the audit of step (\d+) ")
+EVICTED = re.compile(r"device (\S+) is evicted: it computes wrongly or lies: .*?of step (\d+)")
 RIGHT = re.compile(r"audit: (\d+) shares of (\d+) steps were computed again and found right, (\d+) devices were evicted")
 
 

@@ -15,11 +15,13 @@
 #define FOLLOW_TIMES 4
 #define STUCK_MS SH_STALL_LEAST_MS /* longest time without progress of a link */
 #define HEARD_MS 1000 /* the activity of a device that has been silent longer is unknown */
+#define READS_MS 1000 /* a device that waits has read by then what came before */
 #define FEW_SEATS 3   /* no ring of this size avoids a link between two of its devices */
 #define RESIGN_AGAIN_MS 1000
 
 void sh_membership_watch_begin(const sh_membership *membership, sh_roster_entry *one)
 {
+    one->waits_ms = membership->clock_ms;
     for (size_t i = 0; i < SH_ACTIVITY_COUNT; i++)
         sh_stall_begin(&one->work[i], membership->clock_ms);
 }
@@ -27,6 +29,8 @@ void sh_membership_watch_begin(const sh_membership *membership, sh_roster_entry 
 void sh_membership_watch_notice(const sh_membership *membership, sh_roster_entry *one,
                                 const sh_doing *doing)
 {
+    if (one->notice.doing.activity != SH_ACTIVITY_WAITS)
+        one->waits_ms = membership->clock_ms;
     one->notice.doing = *doing;
     for (size_t i = SH_ACTIVITY_WAITS + 1; i < SH_ACTIVITY_COUNT; i++)
         sh_stall_note(&one->work[i], doing->progress, doing->activity == i, membership->clock_ms);
@@ -208,6 +212,7 @@ static bool is_stuck(const sh_membership *membership, const sh_roster_entry *one
     return here->stuck_ms >= STUCK_MS && peer->seated && peer != one &&
            membership->clock_ms - membership->watched.since_ms >= STUCK_MS &&
            there->activity == SH_ACTIVITY_WAITS &&
+           membership->clock_ms - peer->waits_ms >= READS_MS &&
            sh_silence_ms(&peer->silence, membership->clock_ms) < HEARD_MS &&
            (there->stuck_ms < STUCK_MS || there->stuck_peer == one->device);
 }

@@ -331,6 +331,24 @@ static void of_a_stuck_link_the_later_end_is_put_out(void **state)
     assert_non_null(strstr(refusal, "from device d2 to device d1 for 4.0 s"));
 }
 
+/* Device 1 reads nothing while it hangs, and then waits for the rest of the data. */
+static void a_link_whose_reader_hung_is_not_stuck(void **state)
+{
+    (void)state;
+    compute_with(3);
+    pass_time(3700);
+    is_stuck(2, 1, 4000);
+    says(1, SH_ACTIVITY_WAITS);
+    pass_time(800);
+    assert_int_equal(refused, 0);
+    is_stuck(2, 1, 0); /* it has read */
+    pass_time(5000);
+    assert_int_equal(refused, 0);
+    is_stuck(2, 1, 4000);
+    pass_time(100);
+    assert_int_equal(refused, 2);
+}
+
 /* Device 1 is often late, so its silence counts as a loss only after 8 s. */
 static void a_silent_device_is_not_known_to_wait(void **state)
 {
@@ -369,7 +387,7 @@ static void links_to_those_that_cannot_take_are_not_stuck(void **state)
     assert_int_equal(refused, 0);
     says(1, SH_ACTIVITY_WAITS);
     is_stuck(1, 2, 3000);
-    pass_time(100);
+    pass_time(1000);
     assert_int_equal(refused, 1); /* now it is this link's */
 }
 
@@ -466,6 +484,7 @@ int main(void)
         cmocka_unit_test(two_that_do_not_follow_are_put_out_together),
         cmocka_unit_test(one_that_follows_slowly_stays),
         cmocka_unit_test(of_a_stuck_link_the_later_end_is_put_out),
+        cmocka_unit_test(a_link_whose_reader_hung_is_not_stuck),
         cmocka_unit_test(a_silent_device_is_not_known_to_wait),
         cmocka_unit_test(links_to_those_that_cannot_take_are_not_stuck),
         cmocka_unit_test(the_last_of_a_chain_of_stuck_links_is_meant),

@@ -42,6 +42,7 @@ typedef struct sh_roster_entry {
     sh_stall work[SH_ACTIVITY_COUNT];
     sh_awaited_answer awaited;
     bool named;          /* the user was told that the others wait for it */
+    uint64_t waits_ms;   /* since when it waits, while it does */
     sh_position entered; /* start of the view that it entered unproven */
     bool on_standby;     /* on standby, or will be after this view */
     bool considered;     /* its expected benefit decided about standby */

@@ -55,7 +55,7 @@ typedef struct machine {
     sh_join_result result; /* not of device 0, which has `summary` */
     char message[256];
     uint64_t last_step, started_ns; /* started_ns: 0: it has not taken part */
-    bool came, ended, touched, dead, leads;
+    bool came, ended, touched, dead, leads, has_led;
 } machine;
 
 static uint64_t seed;
@@ -142,7 +142,7 @@ static void observe(void *context, const sh_event *event)
         break;
     case SH_EVENT_NOTE:
         if (strstr(event->text, "this device replaces it") != NULL) {
-            own->leads = true;
+            own->leads = own->has_led = true;
             own->last_step = 0; /* it may have made the next step before all halted */
         } else if (strstr(event->text, "trying to rejoin") != NULL) {
             own->leads = false;
@@ -573,8 +573,11 @@ static bool has_replacement(void)
 static bool may_find_no_job(const machine *own)
 {
     const bool lost = own->status == SH_PEER_LOST;
+    bool successor = false; /* one has failed too: the first may be found no more */
+    for (uint32_t i = 1; i <= joiner_count; i++)
+        successor = successor || (machines[i].has_led && machines[i].touched);
     return own->status == SH_NETWORK || (restarted && lost) ||
-           (succeeds && first->touched && own->started_ns == 0);
+           (succeeds && first->touched && (own->started_ns == 0 || (successor && lost)));
 }
 
 static void judge(const sh_summary *alone)
