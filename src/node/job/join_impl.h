@@ -29,9 +29,9 @@ typedef struct joining {
     sh_endpoint moved;          /* the coordinator's address; port 0: unknown */
     bool whole;                 /* the replica is whole, while not taking part */
     uint32_t times_led;
-    sh_network *network;        /* of an imported model, else NULL; kept like the session */
-    sh_session *session;        /* kept when the coordinator is lost */
-    sh_delivery *delivery;      /* of the session's data; NULL: the data are local */
+    sh_network *network;   /* of an imported model, else NULL; kept like the session */
+    sh_session *session;   /* kept when the coordinator is lost */
+    sh_delivery *delivery; /* of the session's data; NULL: the data are local */
     char first_grain[SH_DIGEST_TEXT];
     bool said_leave, started;
     bool known;      /* it was welcomed: the job exists */

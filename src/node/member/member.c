@@ -26,7 +26,7 @@ struct sh_member {
     sh_delivery *delivery; /* fetches the data; NULL: not needed */
     unsigned char data_key[SH_KEY_BYTES];
     unsigned char token_key[SH_KEY_BYTES]; /* for devices that look for the coordinator */
-    bool closing, proved /* that it is the coordinator */, welcomed;
+    bool closing, connected, proved /* that it is the coordinator */, welcomed;
     uint64_t job;
     sh_failover_state failover;
     sh_silence silence;          /* of the coordinator */
@@ -81,8 +81,8 @@ static void watch_coordinator(sh_member *member)
     member->clock_ms += passed_ms < TICK_MS ? passed_ms : TICK_MS;
     const uint64_t silent_ms = sh_silence_ms(&member->silence, member->clock_ms);
     const uint64_t limit_ms = member->welcomed ? sh_silence_limit_ms(&member->silence, false)
-                                               : SH_CHANNEL_PATIENCE_MS; /* for the welcome */
-    if (member->channel == NULL || !member->proved || silent_ms < limit_ms)
+                                               : SH_CHANNEL_PATIENCE_MS; /* until the welcome */
+    if (member->channel == NULL || !member->connected || silent_ms < limit_ms)
         return;
     snprintf(reason, sizeof reason, "nothing was heard from the coordinator for %.1f s",
              (double)silent_ms / 1000);
@@ -188,6 +188,8 @@ static void on_open(void *context, sh_channel *channel)
     sh_endpoint *own = &member->failover.own;
     char host[SH_ADDRESS_TEXT];
     unsigned char key[SH_KEY_BYTES];
+    member->connected = true;
+    sh_silence_begin(&member->silence, member->clock_ms);
     sh_channel_local_address(channel, host);
     if (sh_leader_public(key, member->options.key) != SH_OK || open_door(member, host) != SH_OK) {
         end(member, SH_NETWORK, sh_message());

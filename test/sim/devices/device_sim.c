@@ -68,7 +68,7 @@ static char token[512], last_token[512]; /* device 0's, and the newest */
 static bool succeeds /* device 0 may fail */, first_full, restarted, down /* until it restarts */;
 static uint64_t first_touched_ns; /* 0: never */
 static sh_summary summary;
-static uint64_t last_step, last_step_ns, longest_ns;
+static uint64_t last_step, last_step_ns, longest_ns, led_ns; /* led_ns: a device began to lead */
 
 /* ---- violations ------------------------------------------------------------------------------ */
 
@@ -143,6 +143,7 @@ static void observe(void *context, const sh_event *event)
     case SH_EVENT_NOTE:
         if (strstr(event->text, "this device replaces it") != NULL) {
             own->leads = own->has_led = true;
+            led_ns = virtual_now_ns();
             own->last_step = 0; /* it may have made the next step before all halted */
         } else if (strstr(event->text, "trying to rejoin") != NULL) {
             own->leads = false;
@@ -573,7 +574,8 @@ static bool has_replacement(void)
 static bool may_find_no_job(const machine *own)
 {
     const bool lost = own->status == SH_PEER_LOST;
-    bool successor = false; /* one has failed too: the first may be found no more */
+    /* Another one has failed too, or completed the job at once: it may not have been found. */
+    bool successor = led_ns > 0 && last_step_ns - led_ns < KNOWN_NS;
     for (uint32_t i = 1; i <= joiner_count; i++)
         successor = successor || (machines[i].has_led && machines[i].touched);
     return own->status == SH_NETWORK || (restarted && lost) ||
