@@ -37,6 +37,7 @@ def add_options(parser):
     parser.add_argument("--devices", type=int, default=8, help="emulated ones of `cost` (8)")
     parser.add_argument("--turns", type=int, default=3, help="of `cost` (3)")
     parser.add_argument("--models", default="LeNet-1024,ResNet-20", help="of `cost`")
+    parser.add_argument("--scale", type=float, default=4.0, help="of the steps of `cost` (4)")
     parser.add_argument("--seeds", type=int, default=20, help="jobs of `names` (20)")
     parser.add_argument("--every", type=int, default=20, help="steps between two lies (20)")
     parser.add_argument("--steps", type=int, default=10000, help="of `quiet` (10000)")
@@ -53,7 +54,7 @@ def cost(options, result):
             for _ in range(options.turns):
                 speeds = []
                 for audit in ("", " --audit %d" % PART):
-                    speed, weights, _ = standby.run(options, work, job + audit, many, devices, "1Gbit", "all")
+                    speed, weights, _ = standby.run(options, work, job + audit, int(many * options.scale), devices, "1Gbit", "all")
                     speeds.append(speed)
                     hashes.add(weights)
                 ratios.append(1 - speeds[1] / speeds[0])
