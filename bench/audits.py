@@ -8,7 +8,8 @@
              Arm under qemu): nobody is named, and the weights are those of one device
 
 The cost needs root, for the lab. Each lie is seen with the probability of an audit of its share, so with --audit 2 a
-liar is named after 50 lies in the mean, and after 150 in 95 of 100 jobs.
+liar is named after 50 lies in the mean, and after 150 in 95 of 100 jobs. One that has no grains at that moment is named
+in an audit of any share, so the mean is somewhat lower where shares change.
 """
 
 import math

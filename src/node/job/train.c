@@ -514,11 +514,11 @@ static sh_status follow(training *t, const sh_endpoint *endpoint)
                                                                      .whole = t->moved_whole,
                                                                      .endpoint = *endpoint});
     t->session = NULL; /* handed over */
-    if (!result.took_part && status == SH_OK)
-        return sh_fail(SH_PEER_LOST, "another device ended the job before this one had its last "
-                                     "weights: they are in the run's folder there");
     if (!result.took_part)
-        return status;
+        return status != SH_OK
+                   ? status
+                   : sh_fail(SH_PEER_LOST, "another device ended the job before this one had its "
+                                           "last weights: they are in the run's folder there");
     summary->steps = result.steps;
     summary->epochs = result.epochs;
     summary->train_loss = result.train_loss;
