@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/succession.h"
 
-/* The best coordinator that answered: highest term, then most steps. Only the lost coordinator
- * itself may have the lost term. */
+/* The best coordinator that answered: highest term, then most steps. Only the lost coordinator,
+ * which may have another address now, has the lost term. */
 static bool find_leader(uint32_t *whom, const sh_succession *succession,
                         const sh_successor_answer *answers)
 {
     bool found = false;
-    for (uint32_t i = 0; i <= succession->successors; i++) {
+    for (uint32_t i = 0; i <= succession->successors + succession->others; i++) {
         const sh_successor_answer *one = &answers[i];
-        const bool former = i == succession->successors && one->term == succession->term;
+        const bool former = i >= succession->successors && one->term == succession->term;
         if (i == succession->own && i < succession->successors)
             continue;
         if (one->word != SH_SUCCESSOR_LEADS || (one->term <= succession->term && !former))
@@ -34,7 +34,7 @@ static bool has_coordinator(const sh_successor_answer *one)
 static bool find_follower(uint32_t *whom, const sh_succession *succession,
                           const sh_successor_answer *answers)
 {
-    for (uint32_t i = 0; i <= succession->successors; i++) {
+    for (uint32_t i = 0; i <= succession->successors + succession->others; i++) {
         if ((i == succession->own && i < succession->successors) || !has_coordinator(&answers[i]) ||
             answers[i].term <= succession->term)
             continue;

@@ -42,6 +42,7 @@ typedef struct sh_successor_answer {
 typedef struct sh_succession {
     uint32_t term;       /* of the coordinator that was lost */
     uint32_t successors; /* their number */
+    uint32_t others;     /* number of other addresses where a device of the job may listen */
     uint32_t
         own; /* this device's place among them; `successors`: not a successor, or cannot lead */
     uint32_t devices; /* of the last view, including the lost one */
@@ -55,8 +56,9 @@ typedef enum sh_succession_choice {
     SH_SUCCESSION_LEAD,   /* become the coordinator, of the next term */
 } sh_succession_choice;
 
-/* `answers`: of each successor, by its place, then of the coordinator's own address: successors + 1
- * in all. This device's own entry is ignored. *whom, an index of `answers`, is set for FOLLOW. */
+/* `answers`: of each successor, by its place, then of the coordinator's own address, then of other
+ * addresses: successors + 1 + others in all. This device's own entry is ignored. *whom, an index of
+ * `answers`, is set for FOLLOW. */
 sh_succession_choice sh_succession_choose(uint32_t *whom, const sh_succession *succession,
                                           const sh_successor_answer *answers, uint64_t now_ms);
 

@@ -116,6 +116,32 @@ static void each_case_is_decided(void **state)
     }
 }
 
+/* Other addresses: a coordinator that is back there, or a device that knows a later one. */
+static void other_addresses_count(void **state)
+{
+    (void)state;
+    static const struct {
+        const sh_successor_answer *answers[2];
+        sh_succession_choice choice;
+        uint32_t whom;
+    } others[] = {
+        {{&silent, &silent}, LEAD, 0},
+        {{&silent, &lived_on}, FOLLOW, SUCCESSORS + 2},
+        {{&from_before, &leads}, FOLLOW, SUCCESSORS + 2},
+        {{&follows_next, &silent}, FOLLOW, SUCCESSORS + 1},
+        {{&follows, &lost}, LEAD, 0},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        const sh_successor_answer answers[SUCCESSORS + 3] = {
+            lost, lost, silent, silent, *others[i].answers[0], *others[i].answers[1]};
+        const sh_succession succession = {
+            .term = TERM, .successors = SUCCESSORS, .others = 2, .devices = SUCCESSORS + 1};
+        uint32_t whom = 0;
+        assert_int_equal(sh_succession_choose(&whom, &succession, answers, 0), others[i].choice);
+        assert_int_equal(whom, others[i].whom);
+    }
+}
+
 /* Three of four or five continue; three of six or one of two do not. */
 static void some_strategies_want_a_majority(void **state)
 {
@@ -144,6 +170,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_case_is_decided),
+        cmocka_unit_test(other_addresses_count),
         cmocka_unit_test(some_strategies_want_a_majority),
         cmocka_unit_test(of_two_coordinators_one_follows),
     };

@@ -69,7 +69,7 @@ struct sh_channel {
     size_t found_count, tried;
     int connect_error;                /* errno of the last address tried */
     char not_found[SH_MESSAGE_BYTES]; /* why no address was found */
-    char target[SH_TOKEN_TEXT];       /* "HOST:PORT" as given */
+    char target[SH_TOKEN_HOST + 16];  /* "HOST:PORT" as given */
     char identity[SH_IDENTITY_TEXT];
     unsigned char key[SH_KEY_BYTES];
 };

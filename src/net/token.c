@@ -10,12 +10,14 @@
 
 #define SCHEME "shoal://"
 #define SCHEME_BYTES (sizeof SCHEME - 1)
-#define PLACE_TEXT (SH_TOKEN_HOST + 8) /* brackets, colon, five digits */
+#define ADDRESS_TEXT (SH_TOKEN_HOST + 9) /* comma, brackets, colon, five digits */
+#define ADDRESSES_TEXT (SH_TOKEN_ADDRESSES * ADDRESS_TEXT)
 #define CHECK_BYTES 4
 #define TOLD_BYTES (SH_TOKEN_SECRET_BYTES + SH_LEADER_FINGERPRINT_BYTES)
 #define PACKED_BYTES (TOLD_BYTES + CHECK_BYTES)
 #define CODED_BYTES (PACKED_BYTES * 8 / 6) /* 6 bits a character */
 #define FORMER_CODED_BYTES 27              /* of older tokens without a fingerprint */
+_Static_assert(SCHEME_BYTES + ADDRESSES_TEXT + CODED_BYTES < SH_TOKEN_TEXT, "a token fits");
 _Static_assert(PACKED_BYTES % 3 == 0, "no character has bits to spare: a token has one text");
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-"
@@ -34,19 +36,30 @@ static bool is_host(const char *host, size_t bytes)
     return true;
 }
 
-/* Prints "HOST:PORT", with brackets around IPv6; returns the length. */
-static size_t print_place(char place[PLACE_TEXT], const sh_token *token)
+static bool is_address(const sh_token_address *address)
 {
-    const bool v6 = strchr(token->host, ':') != NULL;
-    return (size_t)snprintf(place, PLACE_TEXT, v6 ? "[%s]:%u" : "%s:%u", token->host,
-                            (unsigned)token->port);
+    return is_host(address->host, strnlen(address->host, sizeof address->host)) &&
+           address->port != 0;
+}
+
+/* Prints the addresses, with brackets around IPv6; returns the length. */
+static size_t print_addresses(char text[ADDRESSES_TEXT], const sh_token *token)
+{
+    size_t used = 0;
+    for (uint32_t i = 0; i < token->address_count; i++) {
+        const sh_token_address *address = &token->addresses[i];
+        const bool v6 = strchr(address->host, ':') != NULL;
+        used += (size_t)snprintf(text + used, ADDRESSES_TEXT - used, v6 ? "%s[%s]:%u" : "%s%s:%u",
+                                 i > 0 ? "," : "", address->host, (unsigned)address->port);
+    }
+    return used;
 }
 
 static sh_status find_check(unsigned char check[CHECK_BYTES], const sh_token *token)
 {
-    char checked[PLACE_TEXT + TOLD_BYTES];
+    char checked[ADDRESSES_TEXT + TOLD_BYTES];
     uint8_t hash[SH_DIGEST_BYTES];
-    const size_t count = print_place(checked, token);
+    const size_t count = print_addresses(checked, token);
     memcpy(checked + count, token->secret, SH_TOKEN_SECRET_BYTES);
     memcpy(checked + count + SH_TOKEN_SECRET_BYTES, token->leader, SH_LEADER_FINGERPRINT_BYTES);
     const sh_status status = sh_digest_block(hash, checked, count + TOLD_BYTES);
@@ -56,16 +69,26 @@ static sh_status find_check(unsigned char check[CHECK_BYTES], const sh_token *to
     return SH_OK;
 }
 
-sh_status sh_token_make(sh_token *token, const char *host, uint16_t port,
-                        const unsigned char leader[SH_LEADER_FINGERPRINT_BYTES])
+sh_status sh_token_add(sh_token *token, const char *host, uint16_t port)
 {
-    sh_token fresh = {.port = port};
     const size_t bytes = strlen(host);
     if (!is_host(host, bytes))
         return sh_fail(SH_INVALID, "a join token needs a host name or address, not '%.64s'", host);
     if (port == 0)
         return sh_fail(SH_INVALID, "a join token needs a port other than 0");
-    memcpy(fresh.host, host, bytes);
+    if (token->address_count == SH_TOKEN_ADDRESSES)
+        return sh_fail(SH_LIMIT, "a join token has at most %d addresses", SH_TOKEN_ADDRESSES);
+    sh_token_address *address = &token->addresses[token->address_count++];
+    *address = (sh_token_address){.port = port};
+    memcpy(address->host, host, bytes);
+    return SH_OK;
+}
+
+sh_status sh_token_make(sh_token *token, const char *host, uint16_t port,
+                        const unsigned char leader[SH_LEADER_FINGERPRINT_BYTES])
+{
+    sh_token fresh = {0};
+    SH_TRY(sh_token_add(&fresh, host, port));
     memcpy(fresh.leader, leader, sizeof fresh.leader);
     SH_TRY(sh_key_random(fresh.secret, sizeof fresh.secret));
     *token = fresh;
@@ -73,10 +96,21 @@ sh_status sh_token_make(sh_token *token, const char *host, uint16_t port,
     return SH_OK;
 }
 
+void sh_token_redirect(sh_token *token, const char *host, uint16_t port)
+{
+    memset(token->addresses, 0, sizeof token->addresses);
+    snprintf(token->addresses[0].host, sizeof token->addresses[0].host, "%s", host);
+    token->addresses[0].port = port;
+    token->address_count = 1;
+}
+
 sh_status sh_token_print(char text[SH_TOKEN_TEXT], const sh_token *token)
 {
-    if (!is_host(token->host, strnlen(token->host, sizeof token->host)) || token->port == 0)
-        return sh_fail(SH_INVALID, "a join token needs a host and a port");
+    if (token->address_count == 0)
+        return sh_fail(SH_INVALID, "a join token needs an address");
+    for (uint32_t i = 0; i < token->address_count; i++)
+        if (!is_address(&token->addresses[i]))
+            return sh_fail(SH_INVALID, "a join token needs a host and a port");
     unsigned char packed[PACKED_BYTES];
     memcpy(packed, token->secret, SH_TOKEN_SECRET_BYTES);
     memcpy(packed + SH_TOKEN_SECRET_BYTES, token->leader, SH_LEADER_FINGERPRINT_BYTES);
@@ -90,7 +124,7 @@ sh_status sh_token_print(char text[SH_TOKEN_TEXT], const sh_token *token)
     }
     coded[CODED_BYTES] = '\0';
     memcpy(text, SCHEME, SCHEME_BYTES);
-    const size_t used = SCHEME_BYTES + print_place(text + SCHEME_BYTES, token);
+    const size_t used = SCHEME_BYTES + print_addresses(text + SCHEME_BYTES, token);
     snprintf(text + used, SH_TOKEN_TEXT - used, "/%s", coded);
     sh_key_wipe(packed, sizeof packed);
     sh_key_wipe(coded, sizeof coded);
@@ -108,7 +142,7 @@ static sh_status altered(void)
 }
 
 /* Parses "HOST:PORT" or "[HOST]:PORT". A port has no leading zeros. */
-static sh_status read_place(sh_token *token, const char *place, size_t bytes)
+static sh_status read_address(sh_token_address *address, const char *place, size_t bytes)
 {
     size_t colon = bytes; /* the last one */
     while (colon > 0 && place[colon - 1] != ':')
@@ -124,7 +158,7 @@ static sh_status read_place(sh_token *token, const char *place, size_t bytes)
     }
     if (!is_host(host, host_bytes) || bracketed != (memchr(host, ':', host_bytes) != NULL))
         return altered();
-    memcpy(token->host, host, host_bytes);
+    memcpy(address->host, host, host_bytes);
     const char *digits = place + colon;
     const size_t count = bytes - colon;
     const bool is_number =
@@ -134,8 +168,24 @@ static sh_status read_place(sh_token *token, const char *place, size_t bytes)
         return sh_fail(
             SH_FORMAT,
             "the join token's port is not a number from 1 to 65535: copy all of it again");
-    token->port = (uint16_t)port;
+    address->port = (uint16_t)port;
     return SH_OK;
+}
+
+/* Parses the addresses, which commas separate. */
+static sh_status read_addresses(sh_token *token, const char *text, size_t bytes)
+{
+    for (;;) {
+        const char *comma = memchr(text, ',', bytes);
+        const size_t length = comma == NULL ? bytes : (size_t)(comma - text);
+        if (token->address_count == SH_TOKEN_ADDRESSES)
+            return altered();
+        SH_TRY(read_address(&token->addresses[token->address_count++], text, length));
+        if (comma == NULL)
+            return SH_OK;
+        text += length + 1;
+        bytes -= length + 1;
+    }
 }
 
 sh_status sh_token_parse(sh_token *token, const char *text, size_t bytes)
@@ -161,7 +211,7 @@ sh_status sh_token_parse(sh_token *token, const char *text, size_t bytes)
     sh_token fresh = {0};
     unsigned char packed[PACKED_BYTES] = {0}, check[CHECK_BYTES];
     sh_status status;
-    SH_TRY_DONE(read_place(&fresh, text, (size_t)(slash - text)));
+    SH_TRY_DONE(read_addresses(&fresh, text, (size_t)(slash - text)));
     unsigned bits = 0;
     for (size_t i = 0, used = 0; i < CODED_BYTES; i++) {
         const char *place = memchr(alphabet, slash[1 + i], sizeof alphabet - 1);

@@ -38,8 +38,9 @@ static void a_token_comes_back_as_it_was(void **state)
         assert_memory_equal(text, places[i].begins, strlen(places[i].begins));
         assert_int_equal(strlen(text), strlen(places[i].begins) + 48);
         assert_ok(sh_token_parse(&read, text, strlen(text)));
-        assert_string_equal(read.host, places[i].host);
-        assert_int_equal(read.port, places[i].port);
+        assert_int_equal(read.address_count, 1);
+        assert_string_equal(read.addresses[0].host, places[i].host);
+        assert_int_equal(read.addresses[0].port, places[i].port);
         assert_memory_equal(read.secret, made.secret, sizeof made.secret);
         assert_memory_equal(read.leader, leader, sizeof leader);
     }
@@ -55,17 +56,49 @@ static void the_longest_host_fits(void **state)
     assert_ok(make(&token, host, 65535));
     assert_ok(sh_token_print(text, &token));
     assert_ok(sh_token_parse(&read, text, strlen(text)));
-    assert_string_equal(read.host, host);
+    assert_string_equal(read.addresses[0].host, host);
+    while (token.address_count < SH_TOKEN_ADDRESSES)
+        assert_ok(sh_token_add(&token, host, 65535));
+    assert_ok(sh_token_print(text, &token));
+    assert_ok(sh_token_parse(&read, text, strlen(text)));
+    assert_memory_equal(&read, &token, sizeof token);
     host[SH_TOKEN_HOST - 1] = 'a';
     host[SH_TOKEN_HOST] = '\0';
     assert_fails(make(&token, host, 1), SH_INVALID, "needs a host name or address");
+}
+
+static void a_token_may_have_several_addresses(void **state)
+{
+    (void)state;
+    sh_token made, read;
+    char text[SH_TOKEN_TEXT];
+    static const char begins[] = "shoal://192.168.1.20:7077,[fd00::5]:7078,pi.local:1/";
+    assert_ok(make(&made, "192.168.1.20", 7077));
+    assert_ok(sh_token_add(&made, "fd00::5", 7078));
+    assert_ok(sh_token_add(&made, "pi.local", 1));
+    assert_ok(sh_token_print(text, &made));
+    assert_memory_equal(text, begins, sizeof begins - 1);
+    assert_ok(sh_token_parse(&read, text, strlen(text)));
+    assert_memory_equal(&read, &made, sizeof made);
+    text[strlen("shoal://192.168.1.2")] = '1'; /* the check covers each address */
+    assert_fails(sh_token_parse(&read, text, strlen(text)), SH_FORMAT, altered);
+
+    assert_fails(sh_token_add(&made, "a b", 1), SH_INVALID, "needs a host");
+    assert_fails(sh_token_add(&made, "pi", 0), SH_INVALID, "port other than 0");
+    assert_ok(sh_token_add(&made, "pi", 2));
+    assert_fails(sh_token_add(&made, "pi", 3), SH_LIMIT, "at most 4 addresses");
+    sh_token_redirect(&made, "10.0.0.9", 9);
+    assert_ok(sh_token_print(text, &made));
+    assert_memory_equal(text, "shoal://10.0.0.9:9/", strlen("shoal://10.0.0.9:9/"));
+    assert_ok(sh_token_parse(&read, text, strlen(text)));
+    assert_memory_equal(&read, &made, sizeof made);
 }
 
 /* A token of known bytes. The format is fixed, because tokens are stored in chats and scripts. */
 static void the_text_is_what_it_was(void **state)
 {
     (void)state;
-    sh_token token = {.host = "10.0.0.1", .port = 7077};
+    sh_token token = {.addresses = {{"10.0.0.1", 7077}}, .address_count = 1};
     for (unsigned char i = 0; i < SH_TOKEN_SECRET_BYTES; i++)
         token.secret[i] = i;
     for (unsigned char i = 0; i < SH_LEADER_FINGERPRINT_BYTES; i++)
@@ -157,13 +190,16 @@ static const struct {
     {"shoal://10.0.0.1:7077/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8fXiC+", altered},
     {"shoal://10.0.0.1:7077//AECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8fXiCq", altered},
     {"shoal://10.0.0.2:7077/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8fXiCq", altered},
+    {"shoal://10.0.0.1:7077,/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8fXiCq", altered},
+    {"shoal://,10.0.0.1:7077/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8fXiCq", altered},
+    {"shoal://a:1,b:1,c:1,d:1,e:1/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8fXiCq", altered},
     {"shoal://user@10.0.0.1:7077/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8fXiCq", altered},
 };
 
 static void what_is_no_token_is_refused_with_a_reason(void **state)
 {
     (void)state;
-    sh_token token = {.port = 9}, before = token;
+    sh_token token = {.address_count = 9}, before = token;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_fails(sh_token_parse(&token, wrong[i].text, strlen(wrong[i].text)), SH_FORMAT,
                      wrong[i].message);
@@ -187,7 +223,7 @@ static void secrets_and_keys_differ(void **state)
     assert_ok(sh_token_key(key_a, &a));
     assert_ok(sh_token_key(key_b, &b));
     assert_memory_not_equal(key_a, key_b, sizeof key_a);
-    const sh_token zero = {.port = 0};
+    const sh_token zero = {0};
     sh_token_wipe(&a);
     assert_memory_equal(&a, &zero, sizeof a);
 }
@@ -197,6 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_token_comes_back_as_it_was),
         cmocka_unit_test(the_longest_host_fits),
+        cmocka_unit_test(a_token_may_have_several_addresses),
         cmocka_unit_test(the_text_is_what_it_was),
         cmocka_unit_test(an_altered_character_is_noticed_at_every_position),
         cmocka_unit_test(a_cut_token_is_noticed_at_every_length),

@@ -35,11 +35,11 @@
 #define SH_RUN_WEIGHTS "model.safetensors" /* the same (node/job/final_model.h) */
 #define SH_RUN_DATABASE "run.db" /* store/schema.h; with "-wal" and "-shm" while it is open */
 #define SH_RUN_LOCK "lock"
-#define SH_RUN_TOKEN "token"         /* the join token while the job runs; owner-only */
-#define SH_RUN_TOKEN_KEY "token.key" /* the key that proves who coordinates the job */
-#define SH_RUN_ENDPOINTS "doors"     /* where its devices listen (node/coordinator/endpoints.h) */
-#define SH_RUN_REQUEST "hand-over"   /* asks for a successor (node/job/handover_request.h) */
-#define SH_RUN_ANSWER "hand-over.answer"     /* the result of the request */
+#define SH_RUN_TOKEN "token"             /* the join token while the job runs; owner-only */
+#define SH_RUN_TOKEN_KEY "token.key"     /* the key that proves who coordinates the job */
+#define SH_RUN_ENDPOINTS "doors"         /* where its devices listen (node/member/endpoints.h) */
+#define SH_RUN_REQUEST "hand-over"       /* asks for a successor (node/job/handover_request.h) */
+#define SH_RUN_ANSWER "hand-over.answer" /* the result of the request */
 #define SH_RUN_NETWORK "model.skeleton.onnx" /* of an imported model (onnx/network.h) */
 #define SH_RUN_CHECKPOINTS "checkpoints"
 

@@ -18,6 +18,7 @@ that skips all its tests exits 77, which CTest reports as skipped.
 """
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import json
@@ -194,25 +195,25 @@ class Token:
     """
 
     def __init__(self, text):
-        place, coded = re.fullmatch(r"shoal://(\S+)/([A-Za-z0-9_-]{48})", text).groups()
-        self.host, port = place.rsplit(":", 1)
+        self.addresses, coded = re.fullmatch(r"shoal://(\S+)/([A-Za-z0-9_-]{48})", text).groups()
+        self.host, port = self.addresses.split(",")[0].rsplit(":", 1)
         self.port = int(port)
         packed = base64.urlsafe_b64decode(coded)
         self.secret, self.leader = packed[:16], packed[16:32]
 
-    def but(self, host=None, port=None, secret=None):
+    def but(self, host=None, port=None, secret=None, addresses=None):
         """The same with other parts, made as the program would: its check is right."""
         other = Token(self.text)
         other.host, other.port = host or self.host, port or self.port
+        other.addresses = addresses or "%s:%d" % (other.host, other.port)
         other.secret = secret or self.secret
         return other
 
     @property
     def text(self):
-        place = "%s:%d" % (self.host, self.port)
         told = self.secret + self.leader
-        coded = base64.urlsafe_b64encode(told + hashlib.sha256(place.encode() + told).digest()[:4]).decode()
-        return "shoal://%s/%s" % (place, coded)
+        check = hashlib.sha256(self.addresses.encode() + told).digest()[:4]
+        return "shoal://%s/%s" % (self.addresses, base64.urlsafe_b64encode(told + check).decode())
 
     @property
     def key(self):
@@ -286,6 +287,13 @@ class Peer:
                 stream.close()
             except BrokenPipeError:
                 pass
+
+
+@contextlib.contextmanager
+def silent_port():
+    """A port of the loopback that takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
 
 
 class Impostor(Peer):

@@ -68,6 +68,31 @@ class Result(harness.Case):
         self.assertTrue(os.path.exists(self.path("guest.onnx")))
 
 
+class Addresses(harness.Case):
+    """A token with several addresses: those at which nobody answers cost nothing."""
+
+    def test_the_one_that_answers_is_found(self):
+        train = self.start("train", *JOB, "--listen", "127.0.0.1:0", "--min-devices", "2", "--run", "run")
+        token = harness.Token(train.wait_for_token())
+        with harness.silent_port() as silent:
+            several = token.but(addresses="127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:1" % (silent, token.port))
+            listed = self.shoal("devices", several.text)
+            self.assertEqual(listed.status, 0, str(listed))
+            joined = self.start("join", several.text, "--name", "guest", "--lanes", "1")
+            self.assertEqual(train.wait().status, 0, str(train.so_far()))
+            result = joined.wait()
+        self.assertEqual(result.status, 0, str(result))
+        self.assertIn("the job has ended: complete at step 20\n", result.err)
+
+    def test_nobody_answers(self):
+        token = harness.Token("shoal://127.0.0.1:1/" + 48 * "A").but(addresses="127.0.0.1:1,127.0.0.1:2")
+        joined = self.start("join", token.text, "--wait", "60")
+        joined.wait_for("waiting for a coordinator at 127.0.0.1, port 1; 127.0.0.1, port 2; stop with Ctrl-C",
+                        stream="err")
+        joined.signal(signal.SIGINT)
+        self.assertEqual(joined.wait(20).status, 130)
+
+
 class Wait(harness.Case):
     def test_a_device_may_come_before_the_coordinator(self):
         first = self.start("train", *JOB, "--listen", "127.0.0.1:0", "--min-devices", "2", "--run", "run")

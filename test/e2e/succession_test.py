@@ -135,6 +135,7 @@ class Killed(Succession):
         again = self.start("train", "--resume", training.run, "--listen", "127.0.0.1:0", "--json", "again.json")
         again.wait_for("^another device has continued this job: this one joins it", stream="err")
         self.has_heirs("one", 2)
+        again.wait_for("^training on [23] devices", stream="err")
         self.end("one", "two")
         result = again.wait(20)
         self.assertEqual(result.status, 0, str(result))
@@ -155,6 +156,7 @@ class Killed(Succession):
         for name in ("one", "two"):
             self.joined[name].signal(signal.SIGCONT)
         self.has_heirs("one", 2)
+        again.wait_for("^training on [23] devices", stream="err")
         self.end("one", "two")
         result = again.wait(20)
         self.assertEqual(result.status, 0, str(result))
@@ -327,6 +329,24 @@ class Nobody(Succession):
             self.assertEqual(result.status, 1, str(result))
             self.assertIn("trying to rejoin for 2 s", result.err)
         self.assertEqual(glob.glob(self.path("*", "run.db")), [os.path.join(training.run, "run.db")])
+
+    def test_the_coordinator_comes_back_at_another_address(self):
+        """It calls the devices that wait for it: nothing else could tell them where it is."""
+        training = self.begin(1000000, "one", "two", options=("--never-lead",))
+        training.advance(1)
+        training.process.signal(signal.SIGKILL)
+        training.process.wait()
+        again = self.start("train", "--resume", training.run, "--listen", "127.0.0.2:0", "--json", "again.json")
+        for name in ("one", "two"):
+            again.wait_for("^device %s joined" % name, stream="err")
+        again.signal(signal.SIGINT)
+        self.assertEqual(again.wait(20).status, 130, str(again.so_far()))
+        summary = self.summary(self.path("again.json"))
+        self.steps = summary["steps"]
+        self.assertEqual(summary["weights_hash"], self.weights_alone())
+        for name in ("one", "two"):
+            self.assertEqual(self.joined[name].wait(20).status, 0, str(self.joined[name].so_far()))
+
 
 
 def samples_of(first, last):

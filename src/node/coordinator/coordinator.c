@@ -527,10 +527,13 @@ static sh_status ask(sh_coordinator *coordinator, sh_loop_task *task, request *a
  * another coordinator. */
 static void inherit(sh_coordinator *coordinator, const sh_failover_state *failover)
 {
-    sh_endpoint former = {.port = failover->token.port};
-    snprintf(former.host, sizeof former.host, "%s", failover->token.host);
+    const sh_token_address *address = &failover->token.addresses[0];
+    sh_endpoint former = {.port = address->port};
+    snprintf(former.host, sizeof former.host, "%s", address->host);
     sh_invitation_inherit(&coordinator->invitation, &failover->token, failover->key,
                           &failover->chain, failover->term + 1);
+    for (uint32_t i = 0; i < failover->known.count; i++)
+        sh_coordinator_add_endpoint(coordinator, &failover->known.items[i]);
     sh_coordinator_add_endpoint(coordinator, &former);
     for (uint32_t i = 0; i < failover->successor_count; i++)
         if (failover->successors[i].device != failover->device && failover->successors[i].port != 0)

@@ -15,9 +15,9 @@
 #define SHOAL_NODE_COORDINATOR_H
 
 #include "cluster/serving.h"
-#include "node/coordinator/endpoints.h"
 #include "node/coordinator/invitation.h"
 #include "node/member/agent.h"
+#include "node/member/endpoints.h"
 #include "node/member/failover_state.h"
 #include "node/protocol/mailbox.h"
 #include "node/record/run_journal.h"

@@ -19,10 +19,10 @@
 #include "cluster/membership.h"
 #include "node/coordinator/coordinator.h"
 #include "node/coordinator/device_reports.h"
-#include "node/coordinator/endpoints.h"
 #include "node/coordinator/pending_clients.h"
 #include "node/delivery/supply.h"
 #include "node/member/discovery.h"
+#include "node/member/endpoints.h"
 #include "node/record/rate_limiter.h"
 
 #define NO_DEVICE UINT32_MAX
@@ -80,6 +80,7 @@ struct sh_coordinator {
     uint32_t entered;                  /* the view that device 0 works in */
     sh_endpoints endpoints;            /* of current and past devices */
     _Atomic uint32_t endpoint_changes; /* total */
+    uint32_t changes_told;             /* of the endpoints, to the devices */
     sh_endpoints asked;                /* the endpoints that the discovery asks */
     sh_discovery *discovery;           /* running or done; NULL: none */
     bool answered;                     /* the discovery is done */

@@ -7,6 +7,7 @@
  */
 #include "node/coordinator/coordinator_successors.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,21 +66,47 @@ static bool list_successors(sh_coordinator *coordinator)
     return true;
 }
 
+static void init_endpoint(Shoal__Successor *item, uint32_t device, char *host, uint32_t port)
+{
+    shoal__successor__init(item);
+    item->device = device;
+    item->host = host;
+    item->port = port;
+}
+
+/* Endpoints, the newest last, and the own addresses. */
+static void list_known(sh_endpoints *known, const sh_coordinator *coordinator)
+{
+    const sh_token *token = &coordinator->invitation.token;
+    *known = coordinator->endpoints;
+    for (uint32_t i = 0; i < token->address_count; i++) {
+        sh_endpoint own = {.port = token->addresses[i].port};
+        snprintf(own.host, sizeof own.host, "%s", token->addresses[i].host);
+        sh_endpoints_add(known, &own);
+    }
+}
+
 static void tell_successors(client *to)
 {
     const sh_coordinator *coordinator = to->of;
     Shoal__Successors body = SHOAL__SUCCESSORS__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(SUCCESSORS, successors, &body);
     Shoal__Successor items[SH_SUCCESSORS_MAX], *list[SH_SUCCESSORS_MAX];
+    Shoal__Successor known_items[SH_ENDPOINTS_MAX], *known_list[SH_ENDPOINTS_MAX];
     sh_route routes[SH_SUCCESSORS_MAX];
+    sh_endpoints known;
     for (uint32_t i = 0; i < coordinator->successor_count; i++) {
         sh_coordinator_find_route(coordinator, to->device, coordinator->successors[i], &routes[i]);
-        shoal__successor__init(&items[i]);
-        items[i].device = coordinator->successors[i];
-        items[i].host = routes[i].host;
-        items[i].port = routes[i].port;
+        init_endpoint(&items[i], coordinator->successors[i], routes[i].host, routes[i].port);
         list[i] = &items[i];
     }
+    list_known(&known, coordinator);
+    for (uint32_t i = 0; i < known.count; i++) {
+        init_endpoint(&known_items[i], 0, known.items[i].host, known.items[i].port);
+        known_list[i] = &known_items[i];
+    }
+    body.n_known = known.count;
+    body.known = known_list;
     body.devices = coordinator->seats;
     body.used = coordinator->options.used;
     body.audit = (float)(100 * coordinator->options.audit);
@@ -158,13 +185,18 @@ static void look_for_others(sh_coordinator *coordinator)
             asked->items[i].port = 0; /* no need to ask */
         any = any || asked->items[i].port != 0;
     }
-    if (any && sh_discovery_start(&coordinator->discovery,
-                                  &(sh_discovery_options){.loop = coordinator->options.loop,
-                                                          .token = &coordinator->invitation.token,
-                                                          .endpoints = asked->items,
-                                                          .count = asked->count,
-                                                          .on_done = on_answers,
-                                                          .context = coordinator}) != SH_OK)
+    sh_discovery_options options = {.loop = coordinator->options.loop,
+                                    .token = &coordinator->invitation.token,
+                                    .endpoints = asked->items,
+                                    .count = asked->count,
+                                    .leads_at.port = sh_listener_port(coordinator->listener),
+                                    .term = coordinator->invitation.term,
+                                    .on_done = on_answers,
+                                    .context = coordinator};
+    if (!sh_invitation_is_everywhere(&coordinator->invitation))
+        snprintf(options.leads_at.host, sizeof options.leads_at.host, "%s",
+                 coordinator->invitation.host);
+    if (any && sh_discovery_start(&coordinator->discovery, &options) != SH_OK)
         coordinator->discovery = NULL;
 }
 
@@ -272,7 +304,9 @@ void sh_coordinator_update_successors(sh_coordinator *coordinator)
     if (coordinator->over || coordinator->moved)
         return;
     const bool changed = list_successors(coordinator);
-    coordinator->successors_told += changed;
+    coordinator->successors_told +=
+        changed || coordinator->endpoint_changes != coordinator->changes_told;
+    coordinator->changes_told = coordinator->endpoint_changes;
     for (client *each = coordinator->clients; each != NULL; each = each->next) {
         if (each->device == NO_DEVICE)
             continue;

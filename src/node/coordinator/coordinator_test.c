@@ -125,7 +125,7 @@ static void connect_to(sh_channel **channel, const sh_channel_events *events, vo
 {
     const sh_token *token = &sh_coordinator_invitation(scene.coordinator)->token;
     const sh_channel_target target = {.host = "127.0.0.1",
-                                      .port = token->port,
+                                      .port = token->addresses[0].port,
                                       .identity = SH_TOKEN_IDENTITY,
                                       .key = scene.key,
                                       .patience_ms = 60000};

@@ -39,42 +39,53 @@ sh_status sh_invitation_read(sh_invitation *invitation, const char *listen)
     return SH_OK;
 }
 
+bool sh_invitation_is_everywhere(const sh_invitation *invitation)
+{
+    const char *host = invitation->host;
+    return host[0] == '\0' || strcmp(host, "::") == 0 || strcmp(host, "0.0.0.0") == 0;
+}
+
 static bool is_loopback(const char *host)
 {
     return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
            strcmp(host, "localhost") == 0;
 }
 
-/* Writes the remark on the token's address. `chosen`: interfaces with usable addresses, the best
- * first; empty if --listen names the address. */
-static void advise(sh_invitation *invitation, bool everywhere, const sh_reach *chosen, size_t count)
+/* Writes the remark on the token's address. */
+static void advise(sh_invitation *invitation, bool everywhere)
 {
-    char *text = invitation->advice;
-    const size_t room = sizeof invitation->advice;
-    const char *host = invitation->token.host;
-    text[0] = '\0';
-    if (is_loopback(host)) {
-        snprintf(
-            text, room, "the token names %s, so only devices on this machine can join: %s", host,
-            everywhere ? "no network interface is up" : "--listen :PORT opens the job to others");
-        return;
+    const char *host = invitation->token.addresses[0].host;
+    invitation->advice[0] = '\0';
+    if (is_loopback(host))
+        snprintf(invitation->advice, sizeof invitation->advice,
+                 "the token names %s, so only devices on this machine can join: %s", host,
+                 everywhere ? "no network interface is up"
+                            : "--listen :PORT opens the job to others");
+}
+
+static bool is_first_of_interface(const sh_reach *list, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (strcmp(list[i].name, list[at].name) == 0)
+            return false;
+    return true;
+}
+
+/* Makes a token with the best address of each interface, the best first. */
+static sh_status make_token(sh_token *token, uint16_t port, const sh_reach *chosen, size_t count,
+                            const unsigned char leader[SH_LEADER_FINGERPRINT_BYTES])
+{
+    char host[SH_ADDRESS_TEXT] = "127.0.0.1";
+    if (count > 0)
+        sh_address_print_host(host, &chosen[0].address);
+    SH_TRY(sh_token_make(token, host, port, leader));
+    for (size_t i = 1; i < count && token->address_count < SH_TOKEN_ADDRESSES; i++) {
+        if (!is_first_of_interface(chosen, i))
+            continue;
+        sh_address_print_host(host, &chosen[i].address);
+        SH_TRY(sh_token_add(token, host, port));
     }
-    if (!everywhere || count < 2)
-        return;
-    size_t used = (size_t)snprintf(text, room, "the token names %s (%s); this device also has",
-                                   host, chosen[0].name);
-    for (size_t i = 1; i < count; i++) {
-        char other[SH_ADDRESS_TEXT];
-        sh_address_print_host(other, &chosen[i].address);
-        const int more = snprintf(text + used, room - used, "%s %s (%s)", i > 1 ? "," : "", other,
-                                  chosen[i].name);
-        if (used + (size_t)more + 64 > room) { /* space for the end */
-            text[used] = '\0';
-            break;
-        }
-        used += (size_t)more;
-    }
-    snprintf(text + used, room - used, ": choose another with --listen ADDRESS:PORT");
+    return SH_OK;
 }
 
 sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port, const sh_reach *interfaces,
@@ -82,9 +93,8 @@ sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port, const sh
 {
     const bool any_v6 = strcmp(invitation->host, "::") == 0,
                any_v4 = strcmp(invitation->host, "0.0.0.0") == 0;
-    const bool everywhere = invitation->host[0] == '\0' || any_v6 || any_v4;
+    const bool everywhere = sh_invitation_is_everywhere(invitation);
     sh_reach chosen[SH_REACH_MAX];
-    char outward[SH_ADDRESS_TEXT] = "127.0.0.1";
     sh_token fresh;
     unsigned char leader[SH_LEADER_FINGERPRINT_BYTES];
     memcpy(leader, invitation->token.leader, sizeof leader);
@@ -96,18 +106,19 @@ sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port, const sh
     if (count > 0) /* else the list may be NULL */
         memcpy(chosen, interfaces, count * sizeof *chosen);
     count = sh_reach_choose(chosen, count, any_v4);
-    if (count > 0)
-        sh_address_print_host(outward, &chosen[0].address);
-    SH_TRY(sh_token_make(&fresh, everywhere ? outward : invitation->host, port, leader));
+    if (everywhere)
+        SH_TRY(make_token(&fresh, port, chosen, count, leader));
+    else
+        SH_TRY(sh_token_make(&fresh, invitation->host, port, leader));
     if (invitation->renewed)
         memcpy(fresh.secret, invitation->token.secret, sizeof fresh.secret);
     invitation->token = fresh;
     sh_token_wipe(&fresh);
-    advise(invitation, everywhere, chosen, count);
+    advise(invitation, everywhere);
     SH_TRY(sh_token_print(invitation->text, &invitation->token));
     sh_token local = invitation->token;
     if (everywhere)
-        snprintf(local.host, sizeof local.host, "%s", any_v6 ? "::1" : "127.0.0.1");
+        sh_token_redirect(&local, any_v6 ? "::1" : "127.0.0.1", port);
     const sh_status status = sh_token_print(invitation->local_text, &local);
     sh_token_wipe(&local);
     return status;
@@ -204,7 +215,7 @@ sh_status sh_invitation_recall(sh_invitation *invitation, const char *path)
     invitation->token = former;
     invitation->renewed = true;
     if (invitation->port == 0)
-        invitation->port = former.port;
+        invitation->port = former.addresses[0].port;
     sh_token_wipe(&former);
 done:
     sh_key_wipe(text, strlen(text));

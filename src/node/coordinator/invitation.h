@@ -19,7 +19,7 @@
 #include "net/reach.h"
 #include "net/token.h"
 
-#define SH_INVITATION_ADVICE 512
+#define SH_INVITATION_ADVICE 384
 
 typedef struct sh_invitation {
     char host[SH_TOKEN_HOST];        /* to listen on; "": all */
@@ -37,8 +37,12 @@ typedef struct sh_invitation {
 /* Reads --listen: "[ADDRESS]:PORT"; NULL: a free port of the loopback. */
 sh_status sh_invitation_read(sh_invitation *invitation, const char *listen) SHOAL_CHECKED;
 
-/* Makes the tokens for the bound port, with the address that other machines most likely reach.
- * `interfaces` (net/reach.h): in any order; NULL if `count` is 0. */
+/* Whether the coordinator listens at all addresses of this device. */
+bool sh_invitation_is_everywhere(const sh_invitation *invitation);
+
+/* Makes the tokens for the bound port. If --listen names no address, the token has one of each
+ * network interface, beginning with the one that other machines most likely reach. `interfaces`
+ * (net/reach.h): in any order; NULL if `count` is 0. */
 sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port, const sh_reach *interfaces,
                               size_t count) SHOAL_CHECKED;
 

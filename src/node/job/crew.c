@@ -20,6 +20,7 @@
 #define CHILD_PATIENCE_MS 5000
 #define GATHER_MS 1000           /* a successor's wait for the remaining devices */
 #define RESTART_PATIENCE_MS 3000 /* for answers of the devices before a restart */
+#define ASK_AGAIN_MS 100         /* if one of them is about to coordinate the job */
 
 typedef struct sh_crew {
     sh_device_group group; /* first */
@@ -66,29 +67,56 @@ static void observe(const sh_crew *crew, const sh_event *event)
         options->observer(options->context, event);
 }
 
-/* A restarted coordinator finds out whether another device has continued its job. */
+/* Asks the known devices once. *moved: the device that coordinates the job now; port 0: none does.
+ * Returns whether one of them is about to. */
+static bool ask_known(sh_endpoint *moved, const sh_crew *crew, const sh_token *token)
+{
+    const sh_endpoints *known = &crew->known;
+    sh_discovery_answers answers;
+    bool soon = false;
+    sh_discovery_ask(&answers, &(sh_discovery_options){.loop = crew->loop,
+                                                       .token = token,
+                                                       .endpoints = known->items,
+                                                       .count = known->count,
+                                                       .patience_ms = RESTART_PATIENCE_MS});
+    for (uint32_t i = 0; i < answers.count && moved->port == 0; i++) {
+        const sh_successor_answer *answer = &answers.words[i];
+        if (answer->word == SH_SUCCESSOR_LEADS)
+            *moved = known->items[i];
+        else if (answer->word == SH_SUCCESSOR_FOLLOWS)
+            *moved = answers.address[i];
+        soon = soon || (answer->word == SH_SUCCESSOR_LOST && answer->able);
+    }
+    return soon;
+}
+
+/* A restarted coordinator finds out whether another device has continued its job, or is about to.
+ */
 static sh_status look_for_successor(sh_crew *crew)
 {
     sh_device_group *group = &crew->group;
-    const sh_endpoints *known = &crew->known;
-    sh_discovery_answers answers;
+    const uint64_t begun_ns = sh_clock_now_ns(sh_clock_system());
+    sh_mail mail;
     char *text;
-    if (known->count == 0 ||
+    bool soon = true;
+    if (crew->known.count == 0 ||
         sh_file_read_own(&text, NULL, crew->token_file, SH_TOKEN_TEXT) != SH_OK)
         return SH_OK; /* there were no other devices, or they could not return */
     const sh_status parsed = sh_token_parse(&group->token, text, strlen(text));
     sh_key_free(text, strlen(text));
     if (parsed != SH_OK)
         return SH_OK; /* the coordinator reports it when it opens */
-    sh_discovery_ask(&answers, &(sh_discovery_options){.loop = crew->loop,
-                                                       .token = &group->token,
-                                                       .endpoints = known->items,
-                                                       .count = known->count,
-                                                       .patience_ms = RESTART_PATIENCE_MS});
-    for (uint32_t i = 0; i < answers.count && group->moved.port == 0; i++) {
-        const sh_successor_state word = answers.words[i].word;
-        if (word == SH_SUCCESSOR_LEADS || word == SH_SUCCESSOR_FOLLOWS)
-            group->moved = word == SH_SUCCESSOR_LEADS ? known->items[i] : answers.address[i];
+    while (soon) {
+        const uint64_t passed_ns = sh_clock_now_ns(sh_clock_system()) - begun_ns;
+        soon = ask_known(&group->moved, crew, &group->token) && group->moved.port == 0 &&
+               passed_ns / 1000000 < RESTART_PATIENCE_MS;
+        const sh_status waited =
+            soon ? sh_mailbox_wait(crew->mailbox, &mail, group->options->stop, ASK_AGAIN_MS)
+                 : SH_LIMIT;
+        if (waited == SH_OK)
+            sh_mail_drop(&mail);
+        else if (waited != SH_LIMIT)
+            return waited;
     }
     if (group->moved.port == 0)
         return SH_OK;

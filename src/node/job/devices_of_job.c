@@ -20,7 +20,7 @@
 typedef struct survey {
     sh_loop *loop;
     sh_mailbox *mailbox;
-    sh_token token; /* with the address of the visit */
+    sh_token token; /* during a visit, with its address alone */
     sh_channel *channel;
     bool proved; /* the other side coordinates the job */
     bool done;
@@ -128,8 +128,8 @@ static void do_begin(void *context)
     self->done = self->proved = false;
     self->next.port = 0;
     self->status = sh_token_key(key, &self->token);
-    const sh_channel_target target = {.host = self->token.host,
-                                      .port = self->token.port,
+    const sh_channel_target target = {.host = self->token.addresses[0].host,
+                                      .port = self->token.addresses[0].port,
                                       .identity = SH_TOKEN_IDENTITY,
                                       .key = key,
                                       .patience_ms = PATIENCE_MS};
@@ -157,8 +157,9 @@ static sh_status visit(survey *self)
     const sh_status waited = sh_mailbox_wait(self->mailbox, &mail, NULL, PATIENCE_MS);
     sh_loop_call(self->loop, do_end, self);
     if (waited == SH_LIMIT)
-        return sh_fail(SH_NETWORK, "%s, port %u: no answer within %d s", self->token.host,
-                       (unsigned)self->token.port, PATIENCE_MS / 1000);
+        return sh_fail(SH_NETWORK, "%s, port %u: no answer within %d s",
+                       self->token.addresses[0].host, (unsigned)self->token.addresses[0].port,
+                       PATIENCE_MS / 1000);
     SH_TRY(waited);
     const sh_status status = mail.status;
     if (status != SH_OK)
@@ -169,12 +170,14 @@ static sh_status visit(survey *self)
 
 static sh_status ask(survey *self)
 {
+    sh_endpoint at;
+    sh_discovery_find(&at, self->loop, &self->token);
     for (uint32_t i = 0; i < MOVES_MAX; i++) {
+        sh_token_redirect(&self->token, at.host, at.port);
         SH_TRY(visit(self));
         if (self->next.port == 0)
             return SH_OK;
-        snprintf(self->token.host, sizeof self->token.host, "%s", self->next.host);
-        self->token.port = self->next.port;
+        at = self->next;
     }
     return sh_fail(SH_NETWORK, "the devices of the job do not agree on who coordinates it; try "
                                "again soon");

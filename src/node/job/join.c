@@ -28,6 +28,7 @@
 
 #define RETRY_MS 500    /* between attempts to return without successors to ask */
 #define ASK_AGAIN_MS 50 /* between inquiries */
+#define ALONE_MS 3000   /* for answers, if no device may succeed the coordinator */
 #define MOVES_MAX 8     /* redirections per attempt */
 
 static bool may_lead(const joining *self)
@@ -295,8 +296,7 @@ static sh_status connect_and_live(joining *self, const sh_endpoint *endpoint)
     sh_status status = SH_OK;
     sh_endpoint next = *endpoint;
     for (uint32_t i = 0; i < MOVES_MAX && next.port != 0; i++) {
-        snprintf(token.host, sizeof token.host, "%s", next.host);
-        token.port = next.port;
+        sh_token_redirect(&token, next.host, next.port);
         status = live_at(self, &token);
         next = self->moved;
         if (self->welcomed) /* the caller decides what follows */
@@ -317,11 +317,25 @@ static sh_status pause_for(joining *self, uint32_t delay_ms)
     return SH_OK;
 }
 
-static sh_endpoint endpoint_of(const sh_token *token)
+static sh_endpoint endpoint_of(const sh_token_address *address)
 {
-    sh_endpoint endpoint = {.port = token->port};
-    snprintf(endpoint.host, sizeof endpoint.host, "%s", token->host);
+    sh_endpoint endpoint = {.port = address->port};
+    snprintf(endpoint.host, sizeof endpoint.host, "%s", address->host);
     return endpoint;
+}
+
+static void say_waiting(const joining *self)
+{
+    const sh_token *token = &self->token;
+    char text[SH_MESSAGE_BYTES];
+    size_t used = 0;
+    for (uint32_t i = 0; i < token->address_count && used < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%.200s, port %u",
+                                 i == 0 ? "waiting for a coordinator at " : "; ",
+                                 token->addresses[i].host, (unsigned)token->addresses[i].port);
+    if (used < sizeof text)
+        snprintf(text + used, sizeof text - used, "; stop with Ctrl-C");
+    sh_joining_observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
 }
 
 /* Tries until a device answers or the user's waiting time is over. */
@@ -329,20 +343,18 @@ static sh_status wait_and_live(joining *self)
 {
     sh_backoff backoff;
     uint32_t delay_ms;
-    char text[SH_MESSAGE_BYTES];
     bool said = false;
-    const sh_endpoint endpoint = endpoint_of(&self->token);
+    sh_endpoint endpoint;
     sh_backoff_start(&backoff, sh_clock_now_ns(sh_clock_system()), self->options->wait_s);
     for (;;) {
+        sh_discovery_find(&endpoint, self->loop, &self->token);
         const sh_status status = connect_and_live(self, &endpoint);
         if (status != SH_NETWORK || !self->lost || self->known ||
             !sh_backoff_next(&delay_ms, &backoff, sh_clock_now_ns(sh_clock_system())))
             return status;
         sh_log(SH_LOG_INFO, "join.waits", "delay_ms=%u reason=\"%s\"", delay_ms, sh_message());
-        snprintf(text, sizeof text, "waiting for a coordinator at %s, port %u; stop with Ctrl-C",
-                 self->token.host, (unsigned)self->token.port);
         if (!said)
-            sh_joining_observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+            say_waiting(self);
         said = true;
         const sh_status paused = pause_for(self, delay_ms);
         if (paused != SH_LIMIT)
@@ -370,17 +382,55 @@ static uint32_t own_place(const joining *self)
     return failover->successor_count;
 }
 
-/* Asks all and decides. *endpoint: the device to follow. */
-static sh_succession_choice choose(const joining *self, uint64_t lost_ms, sh_endpoint *endpoint)
+/* Adds an endpoint to ask, unless it is there. */
+static uint32_t add_asked(sh_endpoint endpoints[SH_DISCOVERY_ENDPOINTS_MAX], uint32_t count,
+                          const sh_endpoint *endpoint)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (sh_endpoint_equals(&endpoints[i], endpoint))
+            return count;
+    endpoints[count] = *endpoint;
+    return count + 1;
+}
+
+/* Lists whom to ask: the successors, by their places, the coordinator's address, and then other
+ * addresses of the job. Returns their number. */
+static uint32_t list_asked(sh_endpoint endpoints[SH_DISCOVERY_ENDPOINTS_MAX], const joining *self)
+{
+    const sh_failover_state *failover = &self->failover;
+    uint32_t count = failover->successor_count;
+    memcpy(endpoints, failover->successors, count * sizeof *endpoints);
+    endpoints[count++] = endpoint_of(&failover->token.addresses[0]);
+    for (uint32_t i = 0; i < failover->known.count; i++)
+        count = add_asked(endpoints, count, &failover->known.items[i]);
+    for (uint32_t i = 0; i < self->token.address_count; i++) {
+        const sh_endpoint endpoint = endpoint_of(&self->token.addresses[i]);
+        count = add_asked(endpoints, count, &endpoint);
+    }
+    for (uint32_t i = 0; i < failover->successor_count; i++)
+        if (endpoints[i].device == failover->device)
+            endpoints[i].port = 0; /* not itself */
+    return count;
+}
+
+/* Asks all and decides. *endpoint: the device to follow. Without successors there is nobody to
+ * decide before, so a coordinator has more time to answer. */
+static sh_succession_choice choose(joining *self, uint64_t lost_ms, sh_endpoint *endpoint)
 {
     const sh_failover_state *failover = &self->failover;
     sh_strategy strategy;
     sh_discovery_answers answers;
     sh_endpoint endpoints[SH_DISCOVERY_ENDPOINTS_MAX];
+    sh_endpoint heard;
     uint32_t whom;
+    if (self->member != NULL && sh_member_caller(self->member, &heard))
+        sh_endpoints_add(&self->failover.known, &heard);
+    const bool alone = failover->successor_count == 0;
+    const uint32_t count = list_asked(endpoints, self);
     sh_succession state = {
         .term = failover->term,
         .successors = failover->successor_count,
+        .others = count - failover->successor_count - 1,
         .own = own_place(self),
         .devices = failover->devices,
         .lost_ms = lost_ms,
@@ -388,19 +438,20 @@ static sh_succession_choice choose(const joining *self, uint64_t lost_ms, sh_end
     state.majority = self->session != NULL &&
                      sh_strategy_parse(&strategy, self->session->job.strategy) == SH_OK &&
                      strategy.row->apart;
-    memcpy(endpoints, failover->successors, failover->successor_count * sizeof *endpoints);
-    endpoints[failover->successor_count] = endpoint_of(&failover->token);
-    for (uint32_t i = 0; i < failover->successor_count; i++)
-        if (endpoints[i].device == failover->device)
-            endpoints[i].port = 0; /* not itself */
     sh_discovery_ask(&answers, &(sh_discovery_options){.loop = self->loop,
                                                        .token = &self->token,
                                                        .endpoints = endpoints,
-                                                       .count = failover->successor_count + 1});
+                                                       .count = count,
+                                                       .patience_ms = alone ? ALONE_MS : 0,
+                                                       .first = alone});
     const sh_succession_choice choice =
         sh_succession_choose(&whom, &state, answers.words, now_ms());
     if (choice == SH_SUCCESSION_FOLLOW)
         *endpoint = endpoints[whom];
+    for (uint32_t i = 0; i < answers.count; i++) /* asked next time */
+        if (answers.words[i].word == SH_SUCCESSOR_FOLLOWS &&
+            answers.words[i].term >= failover->term)
+            sh_endpoints_add(&self->failover.known, &answers.address[i]);
     return choice;
 }
 
@@ -486,22 +537,19 @@ static sh_status come_back(joining *self, const char *reason, bool *tried)
     sh_status status = SH_PEER_LOST;
     *tried = false;
     while (!*tried && now_ms() - lost_ms < patience_ms) {
-        sh_endpoint endpoint = endpoint_of(&self->failover.token);
+        sh_endpoint endpoint;
         sh_succession_choice choice = SH_SUCCESSION_FOLLOW;
-        uint32_t delay_ms = ASK_AGAIN_MS;
+        const uint32_t delay_ms = self->failover.successor_count > 0 ? ASK_AGAIN_MS : RETRY_MS;
         if (self->moved.port != 0) {
             const bool own = self->moved.device != 0 &&
                              self->moved.device == self->failover.device &&
                              own_place(self) < self->failover.successor_count;
             choice = own ? SH_SUCCESSION_LEAD : choice;
             endpoint = self->moved;
-            snprintf(self->failover.token.host, sizeof endpoint.host, "%s", endpoint.host);
-            self->failover.token.port = endpoint.port;
+            sh_token_redirect(&self->failover.token, endpoint.host, endpoint.port);
             self->moved.port = 0;
-        } else if (self->failover.successor_count > 0) {
-            choice = choose(self, lost_ms, &endpoint);
         } else {
-            delay_ms = RETRY_MS;
+            choice = choose(self, lost_ms, &endpoint);
         }
         if (choice != SH_SUCCESSION_ASK) {
             status = go_on(self, choice, &endpoint, tried);
@@ -581,15 +629,16 @@ sh_status sh_join(const sh_join_options *options, sh_join_result *result)
 
 sh_status sh_follow(sh_join_result *result, const sh_follow_options *options)
 {
-    joining self = {.options = options->device,
-                    .token = *options->token,
-                    .failover = {.token = *options->token, .own = {.port = options->token->port}},
-                    .session = options->session,
-                    .whole = options->whole,
-                    .moved = options->endpoint,
-                    .known = true,
-                    .lost = true,
-                    .result = no_result};
+    joining self = {
+        .options = options->device,
+        .token = *options->token,
+        .failover = {.token = *options->token, .own = {.port = options->token->addresses[0].port}},
+        .session = options->session,
+        .whole = options->whole,
+        .moved = options->endpoint,
+        .known = true,
+        .lost = true,
+        .result = no_result};
     snprintf(self.name, sizeof self.name, "%s", options->name);
     sh_status status = sh_trainer_first_grain(self.session->trainer, self.first_grain);
     if (status == SH_OK)

@@ -65,16 +65,17 @@ static void do_open(void *context)
     host *here = context;
     sh_invitation *invitation = &here->invitation;
     unsigned char key[SH_KEY_BYTES];
-    here->status = sh_listener_open(&here->listener, here->loop,
-                                    &(sh_listener_options){.host = "127.0.0.1",
-                                                           .port = invitation->token.port,
-                                                           .on_accept = on_accept,
-                                                           .context = here});
+    here->status =
+        sh_listener_open(&here->listener, here->loop,
+                         &(sh_listener_options){.host = "127.0.0.1",
+                                                .port = invitation->token.addresses[0].port,
+                                                .on_accept = on_accept,
+                                                .context = here});
     if (here->status != SH_OK)
         return;
-    if (invitation->token.port == 0)
+    if (invitation->token.addresses[0].port == 0)
         here->status = sh_invitation_read(invitation, NULL);
-    if (here->status == SH_OK && invitation->token.port == 0)
+    if (here->status == SH_OK && invitation->token.addresses[0].port == 0)
         here->status = sh_invitation_issue(invitation, sh_listener_port(here->listener), NULL, 0);
     if (here->status == SH_OK)
         here->status = sh_token_key(key, &invitation->token);
@@ -155,7 +156,7 @@ static void waits_for_a_coordinator_that_comes_later(void **state)
     assert_int_equal(here.notes, 1);
     snprintf(expected, sizeof expected,
              "waiting for a coordinator at 127.0.0.1, port %u; stop with Ctrl-C",
-             here.invitation.token.port);
+             here.invitation.token.addresses[0].port);
     assert_string_equal(here.note, expected);
     close_host(&here);
 }
@@ -187,7 +188,7 @@ static void another_key_ends_the_wait(void **state)
     sh_invitation other;
     open_host(&here);
     assert_ok(sh_invitation_read(&other, NULL));
-    assert_ok(sh_invitation_issue(&other, here.invitation.token.port, NULL, 0));
+    assert_ok(sh_invitation_issue(&other, here.invitation.token.addresses[0].port, NULL, 0));
     assert_fails(sh_join(&(sh_join_options){.token = other.text,
                                             .wait_s = SH_JOIN_WAIT_EVER,
                                             .observer = open_when_awaited,

@@ -45,9 +45,19 @@ static void finish(void *context)
     discovery->options.on_done(discovery->options.context, &discovery->answers);
 }
 
+static bool is_enough(const sh_discovery *discovery)
+{
+    if (discovery->open == 0)
+        return true;
+    for (uint32_t i = 0; discovery->options.first && i < discovery->answers.count; i++)
+        if (discovery->answers.words[i].word == SH_SUCCESSOR_LEADS)
+            return true;
+    return false;
+}
+
 static void finish_soon(sh_discovery *discovery)
 {
-    if (discovery->open == 0 && !discovery->done && sh_timer_start(discovery->limit, 0, 0) != SH_OK)
+    if (!discovery->done && is_enough(discovery) && sh_timer_start(discovery->limit, 0, 0) != SH_OK)
         finish(discovery);
 }
 
@@ -71,6 +81,21 @@ static void take_whereabouts(visit *one, const Shoal__Whereabouts *body)
         .heard_ms = body->heard_ms,
         .able = body->able,
     };
+}
+
+/* A coordinator says where it listens. */
+static void on_open(void *context, sh_channel *channel)
+{
+    sh_discovery_options *options = &((visit *)context)->of->options;
+    Shoal__Whereabouts body = SHOAL__WHEREABOUTS__INIT;
+    const Shoal__Message message = SH_MESSAGE_INIT(WHEREABOUTS, whereabouts, &body);
+    body.term = options->term;
+    body.host = options->leads_at.host;
+    body.port = options->leads_at.port;
+    if (body.port != 0) {
+        const sh_status sent = sh_message_send(channel, &message);
+        (void)sent; /* a hint: the answer counts */
+    }
 }
 
 static void on_control(void *context, sh_channel *channel, const uint8_t *body, size_t bytes)
@@ -103,7 +128,8 @@ static void on_close(void *context, sh_channel *channel, sh_status why, const ch
     finish_soon(one->of);
 }
 
-static const sh_channel_events visit_events = {.on_control = on_control, .on_close = on_close};
+static const sh_channel_events visit_events = {
+    .on_open = on_open, .on_control = on_control, .on_close = on_close};
 
 sh_status sh_discovery_start(sh_discovery **discovery, const sh_discovery_options *options)
 {
@@ -202,4 +228,32 @@ void sh_discovery_ask(sh_discovery_answers *answers, const sh_discovery_options 
         sh_mail_drop(&mail);
     sh_loop_call(options->loop, do_stop, &asked);
     sh_mailbox_free(asked.mailbox);
+}
+
+#define FIND_PATIENCE_MS 3000
+
+void sh_discovery_find(sh_endpoint *endpoint, sh_loop *loop, const sh_token *token)
+{
+    sh_endpoint endpoints[SH_TOKEN_ADDRESSES] = {0};
+    sh_discovery_answers answers = {0};
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < token->address_count; i++) {
+        snprintf(endpoints[i].host, sizeof endpoints[i].host, "%s", token->addresses[i].host);
+        endpoints[i].port = token->addresses[i].port;
+    }
+    if (token->address_count > 1)
+        sh_discovery_ask(&answers, &(sh_discovery_options){.loop = loop,
+                                                           .token = token,
+                                                           .endpoints = endpoints,
+                                                           .count = token->address_count,
+                                                           .patience_ms = FIND_PATIENCE_MS,
+                                                           .first = true});
+    static const int rank[] = {[SH_SUCCESSOR_SILENT] = 0,
+                               [SH_SUCCESSOR_LOST] = 1,
+                               [SH_SUCCESSOR_FOLLOWS] = 2,
+                               [SH_SUCCESSOR_LEADS] = 3};
+    for (uint32_t i = 1; i < answers.count; i++)
+        if (rank[answers.words[i].word] > rank[answers.words[found].word])
+            found = i;
+    *endpoint = endpoints[found];
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Asks devices which one coordinates the job, all at once and for a limited time. A coordinator
- * answers with its proof, another device with the coordinator's address.
+ * answers with its proof, another device with the coordinator's address. A coordinator that asks
+ * says so: a device that has lost its coordinator may connect to it.
  *
  *     SH_TRY(sh_discovery_start(&discovery, &options));
  *     ... on_done(context, answers), once ...
@@ -16,7 +17,7 @@
 #include "node/member/failover_state.h"
 #include "node/protocol/claims.h"
 
-#define SH_DISCOVERY_ENDPOINTS_MAX (SH_SUCCESSORS_MAX + 1)
+#define SH_DISCOVERY_ENDPOINTS_MAX (SH_SUCCESSORS_MAX + 1 + SH_ENDPOINTS_MAX + SH_TOKEN_ADDRESSES)
 #define SH_DISCOVERY_PATIENCE_MS 400
 
 typedef struct sh_discovery sh_discovery;
@@ -35,6 +36,11 @@ typedef struct sh_discovery_options {
     const sh_endpoint *endpoints; /* copied; an endpoint without a port counts as silent */
     uint32_t count;               /* at most SH_DISCOVERY_ENDPOINTS_MAX */
     uint32_t patience_ms;         /* for the answers; 0: SH_DISCOVERY_PATIENCE_MS */
+    bool first;                   /* done as soon as one leads */
+    /* If the caller coordinates the job: where it listens (host "": at all its addresses) and its
+     * term. Port 0: it does not. */
+    sh_endpoint leads_at;
+    uint32_t term;
     /* All have answered or time is up. `answers` is borrowed until on_done returns. */
     void (*on_done)(void *context, const sh_discovery_answers *answers);
     void *context;
@@ -53,5 +59,10 @@ void sh_discovery_stop(sh_discovery *discovery);
 /* Asks and waits for the answers. After a failure, all endpoints count as silent. Any thread except
  * the loop's. */
 void sh_discovery_ask(sh_discovery_answers *answers, const sh_discovery_options *options);
+
+/* Chooses among the addresses of a token by asking all at once: *endpoint is one at which the
+ * coordinator answers, else one at which another device does, else the first. Takes at most
+ * seconds. Any thread except the loop's. */
+void sh_discovery_find(sh_endpoint *endpoint, sh_loop *loop, const sh_token *token);
 
 #endif

@@ -15,16 +15,10 @@
 #include "cluster/succession.h"
 #include "net/leader.h"
 #include "net/token.h"
-
-/* Where a device listens. */
-typedef struct sh_endpoint {
-    uint32_t device;
-    char host[SH_TOKEN_HOST];
-    uint16_t port;
-} sh_endpoint;
+#include "node/member/endpoints.h"
 
 typedef struct sh_failover_state {
-    sh_token token; /* of the job, with the coordinator's address */
+    sh_token token; /* of the job, with the coordinator's address alone */
     uint32_t term;  /* of the coordinator */
     uint32_t device;
     uint32_t devices; /* in the last view, including the coordinator */
@@ -32,6 +26,7 @@ typedef struct sh_failover_state {
     float audit;      /* per cent of their shares: --audit */
     uint32_t successor_count;
     sh_endpoint successors[SH_SUCCESSORS_MAX];
+    sh_endpoints known;              /* of other devices of the job, now or before */
     sh_endpoint own;                 /* this device's endpoint; port 0: none */
     unsigned char key[SH_KEY_BYTES]; /* this device's secret key */
     sh_leader_chain chain;           /* its warrants; empty: it may not lead */

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "cluster/silence.h"
 #include "cluster/standby.h"
+#include "node/member/callers.h"
 #include "node/protocol/claims.h"
 #include "shoal/about.h"
 #include "train/job_json.h"
@@ -22,6 +23,7 @@ struct sh_member {
     sh_channel *channel; /* to the coordinator; NULL: closed */
     sh_agent *agent;
     sh_listener *listener;
+    sh_callers callers;
     sh_supply *supply;     /* serves the data, or NULL */
     sh_delivery *delivery; /* fetches the data; NULL: not needed */
     unsigned char data_key[SH_KEY_BYTES];
@@ -101,34 +103,27 @@ static bool is_able(const sh_member *member)
            sh_agent_is_whole(member->agent);
 }
 
-static const sh_channel_events caller_events = {.on_close = NULL};
-
 /* A device looks for the coordinator: it has an old token, or lost its connection. */
-static void tell_whereabouts(const sh_member *member, sh_channel *channel)
+static void tell_whereabouts(sh_member *member, sh_channel *channel)
 {
     char host[SH_ADDRESS_TEXT] = "";
     Shoal__Whereabouts body = SHOAL__WHEREABOUTS__INIT;
-    Shoal__Message message = SH_MESSAGE_INIT(WHEREABOUTS, whereabouts, &body);
     body.term = member->failover.term;
     body.lost = member->channel == NULL || !member->welcomed;
     body.able = is_able(member);
     body.heard_ms = (uint32_t)sh_silence_ms(&member->silence, member->clock_ms);
     if (!body.lost) {
         sh_channel_peer_host(member->channel, host);
-        body.port = member->failover.token.port;
+        body.port = member->failover.token.addresses[0].port;
     }
     body.host = host;
-    sh_channel_own(channel, &caller_events, NULL);
-    if (sh_message_send(channel, &message) == SH_OK)
-        sh_channel_flush_close(channel);
-    else
-        sh_channel_close(channel);
+    sh_callers_answer(&member->callers, channel, &body);
 }
 
 /* Accepts a ring link, a receiver of the replica or of data, or a device with the token. */
 static void on_accept(void *context, sh_channel *channel, const char *identity)
 {
-    const sh_member *member = context;
+    sh_member *member = context;
     if (strcmp(identity, SH_TOKEN_IDENTITY) == 0) {
         tell_whereabouts(member, channel);
         return;
@@ -266,10 +261,21 @@ static void take_warrants(sh_member *member, const Shoal__Welcome *body)
         chain->count = 0;
 }
 
+static sh_status take_endpoint(sh_endpoint *endpoint, const Shoal__Successor *one)
+{
+    *endpoint = (sh_endpoint){.device = one->device};
+    if (strlen(one->host) >= sizeof endpoint->host || one->port > UINT16_MAX)
+        return sh_fail(SH_FORMAT, "a device with an invalid address");
+    snprintf(endpoint->host, sizeof endpoint->host, "%s", one->host);
+    endpoint->port = endpoint->host[0] == '\0' ? 0 : (uint16_t)one->port;
+    return SH_OK;
+}
+
 static sh_status take_successors(sh_member *member, const Shoal__Successors *body)
 {
     sh_failover_state *failover = &member->failover;
-    if (body->n_successors > SH_SUCCESSORS_MAX || body->devices > SH_DEVICES_MAX ||
+    if (body->n_successors > SH_SUCCESSORS_MAX || body->n_known > SH_ENDPOINTS_MAX ||
+        body->devices > SH_DEVICES_MAX ||
         (body->used > SH_DEVICES_MAX && body->used != SH_STANDBY_AUTO) ||
         !(body->audit >= 0 && body->audit <= 100))
         return sh_fail(SH_FORMAT, "too many successors");
@@ -277,14 +283,15 @@ static sh_status take_successors(sh_member *member, const Shoal__Successors *bod
     failover->used = body->used;
     failover->audit = body->audit;
     failover->successor_count = 0;
-    for (size_t i = 0; i < body->n_successors; i++) {
-        const Shoal__Successor *one = body->successors[i];
-        sh_endpoint *endpoint = &failover->successors[failover->successor_count++];
-        *endpoint = (sh_endpoint){.device = one->device};
-        if (strlen(one->host) >= sizeof endpoint->host || one->port > UINT16_MAX)
-            return sh_fail(SH_FORMAT, "a successor with an invalid address");
-        snprintf(endpoint->host, sizeof endpoint->host, "%s", one->host);
-        endpoint->port = endpoint->host[0] == '\0' ? 0 : (uint16_t)one->port;
+    for (size_t i = 0; i < body->n_successors; i++)
+        SH_TRY(
+            take_endpoint(&failover->successors[failover->successor_count++], body->successors[i]));
+    failover->known.count = 0;
+    for (size_t i = 0; i < body->n_known; i++) {
+        sh_endpoint known;
+        SH_TRY(take_endpoint(&known, body->known[i]));
+        if (known.port != 0 && !sh_endpoint_equals(&known, &failover->own))
+            sh_endpoints_add(&failover->known, &known);
     }
     return SH_OK;
 }
@@ -464,6 +471,7 @@ typedef struct request {
     sh_supply *supply;
     sh_telemetry *telemetry;
     sh_failover_state *failover;
+    sh_endpoint caller;
     sh_status status;
     char text[SH_MESSAGE_BYTES];
 } request;
@@ -478,8 +486,8 @@ static void do_connect(void *context)
     asked->status = sh_token_key(member->token_key, token);
     if (asked->status == SH_OK)
         asked->status = sh_channel_connect(&member->channel, member->options.loop,
-                                           &(sh_channel_target){.host = token->host,
-                                                                .port = token->port,
+                                           &(sh_channel_target){.host = token->addresses[0].host,
+                                                                .port = token->addresses[0].port,
                                                                 .identity = SH_TOKEN_IDENTITY,
                                                                 .key = member->token_key},
                                            &coordinator_events, member);
@@ -588,6 +596,21 @@ static void do_copy(void *context)
     *asked->failover = asked->member->failover;
 }
 
+static void do_see_caller(void *context)
+{
+    request *asked = context;
+    asked->caller = asked->member->callers.coordinator;
+}
+
+bool sh_member_caller(sh_member *member, sh_endpoint *endpoint)
+{
+    request asked = {.member = member};
+    sh_loop_call(member->options.loop, do_see_caller, &asked);
+    if (asked.caller.port != 0)
+        *endpoint = asked.caller;
+    return asked.caller.port != 0;
+}
+
 void sh_member_failover_state(sh_member *member, sh_failover_state *failover)
 {
     sh_loop_call(member->options.loop, do_copy, &(request){.member = member, .failover = failover});
@@ -604,6 +627,7 @@ static void do_part(void *context)
 {
     sh_member *member = context;
     sh_agent_set_listener(member->agent, NULL);
+    sh_callers_close(&member->callers);
     sh_listener_close(member->listener);
     member->listener = NULL;
     if (member->welcomed)

@@ -23,7 +23,7 @@
 typedef struct sh_member_options {
     sh_loop *loop;
     sh_mailbox *mailbox;
-    const sh_token *token; /* borrowed for sh_member_connect */
+    const sh_token *token; /* with one address; borrowed for sh_member_connect */
     const char *name;
     const unsigned char
         *origin; /* SH_MESSAGE_ORIGIN_BYTES: identifies this process; borrowed until close */
@@ -66,6 +66,10 @@ sh_agent *sh_member_agent(const sh_member *member);
 
 /* What this device needs if the coordinator is lost; the caller wipes it. */
 void sh_member_failover_state(sh_member *member, sh_failover_state *failover);
+
+/* Where a coordinator listens that looked for other coordinators here. It has not proved its role.
+ * False: none did; `*endpoint` is unchanged. */
+bool sh_member_caller(sh_member *member, sh_endpoint *endpoint);
 
 /* Sends what is queued, closes all connections and frees the member. NULL is allowed. */
 void sh_member_close(sh_member *member);

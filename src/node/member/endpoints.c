@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "node/coordinator/endpoints.h"
+#include "node/member/endpoints.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +9,17 @@
 
 #define LINE_BYTES (SH_TOKEN_HOST + 8)
 
+bool sh_endpoint_equals(const sh_endpoint *a, const sh_endpoint *b)
+{
+    return a->port == b->port && strcmp(a->host, b->host) == 0;
+}
+
 void sh_endpoints_add(sh_endpoints *endpoints, const sh_endpoint *endpoint)
 {
     uint32_t at = 0;
-    while (at < endpoints->count && (strcmp(endpoints->items[at].host, endpoint->host) != 0 ||
-                                     endpoints->items[at].port != endpoint->port))
+    while (at < endpoints->count && !sh_endpoint_equals(&endpoints->items[at], endpoint))
         at++;
-    if (at == SH_DISCOVERY_ENDPOINTS_MAX)
+    if (at == SH_ENDPOINTS_MAX)
         at = 0;
     if (at < endpoints->count)
         memmove(&endpoints->items[at], &endpoints->items[at + 1],
@@ -27,7 +31,7 @@ void sh_endpoints_add(sh_endpoints *endpoints, const sh_endpoint *endpoint)
 
 sh_status sh_endpoints_write(const sh_endpoints *endpoints, const char *path)
 {
-    char text[SH_DISCOVERY_ENDPOINTS_MAX * LINE_BYTES];
+    char text[SH_ENDPOINTS_MAX * LINE_BYTES];
     size_t bytes = 0;
     for (uint32_t i = 0; i < endpoints->count; i++)
         bytes += (size_t)snprintf(text + bytes, sizeof text - bytes, "%s %u\n",
@@ -54,7 +58,7 @@ void sh_endpoints_read(sh_endpoints *endpoints, const char *path)
     char *text, *rest = NULL;
     sh_endpoint endpoint;
     *endpoints = (sh_endpoints){0};
-    if (sh_file_read_own(&text, NULL, path, SH_DISCOVERY_ENDPOINTS_MAX * LINE_BYTES) != SH_OK)
+    if (sh_file_read_own(&text, NULL, path, SH_ENDPOINTS_MAX * LINE_BYTES) != SH_OK)
         return;
     for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
         if (read_line(&endpoint, line))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "node/coordinator/endpoints.h"
+#include "node/member/endpoints.h"
 
 #include <stdio.h>
 
@@ -38,11 +38,11 @@ static void the_oldest_gives_way(void **state)
 {
     (void)state;
     sh_endpoints endpoints = {0};
-    for (unsigned i = 1; i <= SH_DISCOVERY_ENDPOINTS_MAX + 2; i++)
+    for (unsigned i = 1; i <= SH_ENDPOINTS_MAX + 2; i++)
         add(&endpoints, "10.0.0.1", i);
-    assert_int_equal(endpoints.count, SH_DISCOVERY_ENDPOINTS_MAX);
+    assert_int_equal(endpoints.count, SH_ENDPOINTS_MAX);
     assert_int_equal(endpoints.items[0].port, 3);
-    assert_int_equal(endpoints.items[endpoints.count - 1].port, SH_DISCOVERY_ENDPOINTS_MAX + 2);
+    assert_int_equal(endpoints.items[endpoints.count - 1].port, SH_ENDPOINTS_MAX + 2);
 }
 
 static void a_file_has_them(void **state)

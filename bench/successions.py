@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The coordinator is lost again and again in one run, in five ways in turn; then rarer cases, once each.
+
+Five devices train LeNet on MNIST in network namespaces, each with a share of one core. As soon as all take part, the one that
+coordinates is killed, frozen, its computing thread is stopped, its cable is out, or its network address changes. Another device
+goes on, and the lost one comes back: a killed one by `shoal join` with the addresses of the others in its token, at the old
+address or a new one. At the end all must have the weights of one device alone, and each step must have been made. Needs root.
+
+The cases: a partition that outlasts a checkpoint; a coordinator that comes back after its successor's successor; two losses at
+once; a device that joins with a token from before three successions.
+"""
+
+import json
+import os
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+import measure
+
+for folder in ("test/e2e", "lab"):
+    sys.path.insert(0, os.path.join(measure.ROOT, folder))
+import groups  # noqa: E402
+import harness  # noqa: E402
+import janitor  # noqa: E402
+import network  # noqa: E402
+import threads  # noqa: E402
+
+KINDS = ("kill", "freeze", "hang", "unplug", "address")
+BOUNDS_S = {"kill": 1.0}  # the others: the bound of a hang
+BOUND_S = 10.0
+DEVICES = 5
+PORT = 7700
+GOES_ON = re.compile(r"this device replaces it from step (\d+)")
+JOB = ("--batch-size", "64", "--grain", "16", "--seed", "1")
+# An exact emulation of fused multiply-adds: many times slower, the same bits. So a lost coordinator does not end the job alone.
+SLOW = {"SHOAL_VARIANT": "plain"}
+
+
+class Device:
+    def __init__(self, name, address, group):
+        self.name, self.address, self.group = name, address, group
+        self.process, self.starts, self.read, self.rest = None, 0, 0, b""
+        self.steps_path, self.led = None, 0
+
+    def times_led(self):
+        return sum(bool(GOES_ON.search(line)) for line in self.process.lines["err"])
+
+
+class Job(harness.Case):
+    """One job with its devices; a test case for its files and processes alone."""
+
+    def runTest(self):
+        pass
+
+    def begin(self, data, cpu, end, devices=DEVICES):
+        self.lab_name = janitor.own_name()
+        self.groups = groups.Groups.found(self.lab_name)
+        keeper = janitor.Janitor(self.lab_name, self.groups.folders())
+        self.addCleanup(keeper.finish)
+        names = ["d%d" % i for i in range(devices)]
+        self.network = network.Network(self.lab_name)
+        self.addCleanup(self.network.close)
+        self.network.make(names, {name: network.Link() for name in names})
+        self.devices = []
+        for name in names:
+            group = self.groups.make(name)
+            group.limit_cpu(cpu)
+            self.devices.append(Device(name, self.network.address(name), group))
+        self.seen, self.last, self.view, self.last_at, self.next_address = set(), 0, 0, time.monotonic(), 100
+        self.leader = first = self.devices[0]
+        self.launch(first, "train", "lenet", data, *JOB, *end, "--listen", ":%d" % PORT, "--lanes", "1", "--run",
+                    self.path("run"), "--devices-used", "all", "--min-devices", str(DEVICES))
+        self.token = harness.Token(first.process.wait_for_token(60))
+        for device in self.devices[1:DEVICES]:
+            self.join(device)
+        self.until_all(120)
+
+    def launch(self, device, *argv):
+        self.look()
+        device.starts += 1
+        device.steps_path = self.path("%s-%d.steps" % (device.name, device.starts))
+        device.read, device.rest, device.led = 0, b"", 0
+        device.process = self.start(
+            argv=["ip", "netns", "exec", self.network.namespace(device.name), harness.SHOAL, *argv, "--events",
+                  device.steps_path],
+            env={**SLOW, "XDG_CACHE_HOME": self.path("cache-" + device.name)})
+        device.group.enter(device.process.child.pid)
+
+    def join(self, device, token=None):
+        others = [each for each in self.devices[:DEVICES] if each is not device]
+        places = ",".join("%s:%d" % (each.address, PORT) for each in others[:4])
+        self.launch(device, "join", (token or self.token.but(addresses=places)).text, "--name", device.name, "--lanes", "1",
+                    "--port", str(PORT), "--reconnect", "300", "--wait", "60", "--run",
+                    self.path("%s-%d" % (device.name, device.starts + 1)))
+
+    def look(self, but=()):
+        """Reads new steps; whether one is further than all before, from a device that is not in `but`."""
+        further = False
+        for device in self.devices:
+            try:
+                with open(device.steps_path, "rb") as file:
+                    file.seek(device.read)
+                    news = file.read()
+            except (FileNotFoundError, TypeError):
+                continue
+            device.read += len(news)
+            lines = (device.rest + news).split(b"\n")
+            device.rest = lines.pop()
+            for line in lines:
+                event = json.loads(line)
+                if event["event"] != "step":
+                    continue
+                number = (event["epoch"] - 1) * self.epoch_steps + event["step"]
+                self.seen.add(number)
+                if device not in but and number > self.last:
+                    self.last, self.view, further = number, event["devices"], True
+                    self.last_at = time.monotonic()
+        return further
+
+    def is_over(self):
+        return self.last >= self.last_step
+
+    def wait(self, what, condition, patience=60, but=()):
+        """Until the condition holds, or the job is over."""
+        deadline = time.monotonic() + patience
+        while True:
+            self.look(but)
+            if condition() or self.is_over():
+                return
+            if time.monotonic() > deadline:
+                raise measure.Failure("%s: not within %d s, at step %d with %d devices\n%s" % (
+                    what, patience, self.last, self.view, self.dump()))
+            time.sleep(0.005)
+
+    def until_all(self, patience=60):
+        """All take part, and have made two steps together."""
+        self.wait("all devices", lambda: self.view == DEVICES, patience)
+        goal = self.last + 2
+        self.wait("two steps", lambda: self.last >= goal and self.view == DEVICES, patience)
+
+    def dump(self):
+        words = []
+        for device in self.devices:
+            if device.process:
+                lines = [line for line in device.process.lines["err"] if not line.startswith("epoch")]
+                words.append("%s %s %s, exit %s\n%s" % (device.name, device.address, "leads" if device is self.leader else "",
+                                                        device.process.child.poll(), "".join(lines[-15:])))
+        return "\n".join(words)
+
+    def successor(self, lost, patience=40):
+        """Waits for a device that goes on; the time without a step, as the others saw it."""
+        before = {device: device.led for device in self.devices}
+        last_at, last = self.last_at, self.last
+        found = []
+
+        def has_led():
+            for device in self.devices:
+                if device.process and device not in lost and device.times_led() > before[device]:
+                    found.append(device)
+            return bool(found) and self.last > last
+        self.wait("a successor", has_led, patience, but=lost)
+        for device in self.devices:
+            device.led = device.times_led() if device.process else 0
+        if found:
+            self.leader = found[-1]
+        return self.last_at - last_at
+
+    # ---- what befalls the coordinator; each returns what undoes it ----
+
+    def kill(self, device):
+        device.process.kill()
+        return lambda: self.join(device)
+
+    def freeze(self, device):
+        os.killpg(device.process.child.pid, signal.SIGSTOP)
+        return lambda: os.killpg(device.process.child.pid, signal.SIGCONT)
+
+    def hang(self, device):
+        return threads.stopped(device.process.child.pid).release
+
+    def unplug(self, device):
+        self.network.plug(device.name, False)
+        return lambda: self.network.plug(device.name, True)
+
+    def move(self, device):
+        """Its network gives it another address, as a lease that ends does."""
+        old, self.next_address = device.address, self.next_address + 1
+        device.address = network.SUBNET + str(self.next_address)
+        space = self.network.namespace(device.name)
+        subprocess.run(["ip", "-n", space, "address", "add", device.address + "/24", "dev", "eth0"], check=True)
+        subprocess.run(["ip", "-n", space, "address", "delete", old + "/24", "dev", "eth0"], check=True)
+        return lambda: None
+
+    def strike(self, kind):
+        """The time without a step."""
+        self.look()
+        lost = self.leader
+        undo = {"kill": self.kill, "freeze": self.freeze, "hang": self.hang, "unplug": self.unplug,
+                "address": self.move}[kind](lost)
+        pause = self.successor([lost])
+        undo()
+        return pause
+
+    def finish(self):
+        """Whether all devices have the same weights at the end: those."""
+        hashes = set()
+        for device in self.devices:
+            if device.process is None:
+                continue
+            result = device.process.wait(300)
+            hashes.update(re.findall(r"(?m)^weights +([0-9a-f]{64})", result.out + result.err))
+        self.look()
+        return hashes
+
+
+def alone(data, end):
+    """The weights of one device, and the steps of an epoch and of the whole."""
+    job = Job()
+    job.setUp()
+    try:
+        summary = job.train("lenet", data, *JOB, *end, "--quiet", timeout=600).summary
+        return summary["weights_hash"], summary["steps"]
+    finally:
+        job.doCleanups()
+
+
+def many(options, data, end, result):
+    weights, steps = alone(data, end)
+    job = Job()
+    job.setUp()
+    job.epoch_steps, job.last_step = steps // options.epochs, steps
+    pauses, usual = {kind: [] for kind in KINDS}, []
+    try:
+        job.begin(data, options.cpu, end)
+        for i in range(options.successions):
+            began, first = time.monotonic(), job.last
+            job.until_all()
+            usual.append((time.monotonic() - began) / max(1, job.last - first))
+            if job.is_over():
+                break
+            kind = KINDS[i % len(KINDS)]
+            pause = job.strike(kind)
+            pauses[kind].append(pause)
+            print("%3d  step %4d  %-8s %5.2f s, now %s leads" % (i + 1, job.last, kind, pause, job.leader.name), flush=True)
+        hashes = job.finish()
+    finally:
+        job.doCleanups()
+    step = statistics.median(usual)
+    for kind in KINDS:
+        if pauses[kind]:
+            bound = max(BOUNDS_S.get(kind, BOUND_S), step)
+            result.row("%s, %d times: longest time without a step" % (kind, len(pauses[kind])),
+                       "%.2f s (median %.2f)" % (max(pauses[kind]), statistics.median(pauses[kind])), target="%.1f s" % bound,
+                       met=max(pauses[kind]) <= bound)
+    count = sum(map(len, pauses.values()))
+    result.row("successions in one run of %d epochs, %d steps" % (options.epochs, steps), str(count),
+               target=str(options.successions), met=count >= options.successions)
+    missing = set(range(1, steps + 1)) - job.seen
+    result.row("steps that nobody made", str(len(missing)), target="0", met=not missing)
+    result.row("weights of one device alone", "yes" if hashes == {weights} else "no: %s" % sorted(hashes), target="yes",
+               met=hashes == {weights})
+
+
+# ---- rarer cases ----------------------------------------------------------------------------------------------
+
+
+def outlasts_a_checkpoint(job):
+    """The coordinator and another device on one side, three on the other; both sides go on."""
+    one = job.leader
+    two = next(device for device in job.devices[:DEVICES] if device is not one)
+    rest = [device for device in job.devices[:DEVICES] if device not in (one, two)]
+    for here in (one, two):
+        for there in rest:
+            job.network.partition(here.name, there.name, True)
+    job.successor([one, two])
+    goal = job.last + job.epoch_steps  # a checkpoint is written after each epoch
+    job.wait("an epoch", lambda: job.last >= goal, 120, but=[one, two])
+    for here in (one, two):
+        for there in rest:
+            job.network.partition(here.name, there.name, False)
+
+
+def after_its_successors_successor(job):
+    one = job.leader
+    thaw = job.freeze(one)
+    job.successor([one])
+    two = job.leader
+    again = job.kill(two)
+    job.successor([one, two])
+    thaw()
+    again()
+
+
+def two_at_once(job):
+    one = job.leader
+    two = next(device for device in job.devices[:DEVICES] if device is not one)
+    undo = [job.kill(one), job.kill(two)]
+    job.successor([one, two])
+    for each in undo:
+        each()
+
+
+def old_token(job):
+    """The first coordinator lives on as a device, so its address knows the one that leads now."""
+    late = job.devices[DEVICES]
+    for _ in range(3):
+        job.strike("freeze")
+        job.until_all()
+    job.join(late, job.token)
+    late.process.wait_for("^training on 6 devices", 60, "err")
+
+
+CASES = [
+    ("a token from before three successions", old_token),
+    ("a partition that outlasts a checkpoint", outlasts_a_checkpoint),
+    ("a coordinator that comes back after its successor's successor", after_its_successors_successor),
+    ("two losses at once", two_at_once),
+]
+
+
+def cases(options, result):
+    """In one job of short epochs."""
+    data, end = "digits:640/64", ("--epochs", "1000", "--steps", "500")
+    weights, steps = alone(data, end)
+    for name, case in CASES:
+        job = Job()
+        job.setUp()
+        job.epoch_steps, job.last_step = 10, steps
+        try:
+            job.begin(data, options.cpu, end, DEVICES + (case is old_token))
+            case(job)
+            job.wait("all devices", lambda: job.view == DEVICES + (case is old_token), 60)
+            hashes = job.finish()
+        finally:
+            job.doCleanups()
+        right = hashes == {weights} and job.seen >= set(range(1, steps + 1))
+        result.row(name, "all go on, the weights of one device" if right else "WRONG: %s" % sorted(hashes), target="same",
+                   met=right)
+
+
+def add_options(parser):
+    parser.add_argument("--successions", type=int, default=100)
+    parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--cpu", type=float, default=0.1, help="share of a core of each device (0.1)")
+    parser.add_argument("--only", choices=("many", "cases"))
+
+
+def benchmark(options, result):
+    if os.geteuid() != 0:
+        raise measure.Skip("network namespaces need root")
+    harness.SHOAL = os.path.abspath(options.shoal)
+    if options.only != "cases":
+        many(options, "mnist:" + measure.need_mnist(options), ("--epochs", str(options.epochs)), result)
+    if options.only != "many":
+        cases(options, result)
+
+
+if __name__ == "__main__":
+    measure.main(__doc__, benchmark, add_options)
