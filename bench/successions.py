@@ -35,7 +35,8 @@ BOUND_S = 10.0
 DEVICES = 5
 PORT = 7700
 GOES_ON = re.compile(r"this device replaces it from step (\d+)")
-JOB = ("--batch-size", "64", "--grain", "16", "--seed", "1")
+LOSES = re.compile(r"trying to rejoin")
+JOB = ("--batch-size", "64", "--grain", "8", "--seed", "1")
 # An exact emulation of fused multiply-adds: many times slower, the same bits. So a lost coordinator does not end the job alone.
 SLOW = {"SHOAL_VARIANT": "plain"}
 
@@ -48,6 +49,13 @@ class Device:
 
     def times_led(self):
         return sum(bool(GOES_ON.search(line)) for line in self.process.lines["err"])
+
+    def leads(self):
+        """By what it said last. The first one begins as the coordinator."""
+        state = self.starts == 1 and self.name == "d0"
+        for line in self.process.lines["err"] if self.process else []:
+            state = bool(GOES_ON.search(line)) or (state and not LOSES.search(line))
+        return state
 
 
 class Job(harness.Case):
@@ -70,6 +78,7 @@ class Job(harness.Case):
             group = self.groups.make(name)
             group.limit_cpu(cpu)
             self.devices.append(Device(name, self.network.address(name), group))
+        self.usual = []  # times of steps that all made together
         self.seen, self.last, self.view, self.last_at, self.next_address = set(), 0, 0, time.monotonic(), 100
         self.leader = first = self.devices[0]
         self.launch(first, "train", "lenet", data, *JOB, *end, "--listen", ":%d" % PORT, "--lanes", "1", "--run",
@@ -117,8 +126,10 @@ class Job(harness.Case):
                 number = (event["epoch"] - 1) * self.epoch_steps + event["step"]
                 self.seen.add(number)
                 if device not in but and number > self.last:
-                    self.last, self.view, further = number, event["devices"], True
-                    self.last_at = time.monotonic()
+                    now = time.monotonic()
+                    if self.view == event["devices"] == DEVICES and not but:
+                        self.usual.append((now - self.last_at) / (number - self.last))
+                    self.last, self.view, self.last_at, further = number, event["devices"], now, True
         return further
 
     def is_over(self):
@@ -141,13 +152,17 @@ class Job(harness.Case):
         self.wait("all devices", lambda: self.view == DEVICES, patience)
         goal = self.last + 2
         self.wait("two steps", lambda: self.last >= goal and self.view == DEVICES, patience)
+        leaders = [device for device in self.devices if device.leads()]
+        if len(leaders) != 1 and not self.is_over():
+            raise measure.Failure("%d devices coordinate\n%s" % (len(leaders), self.dump()))
+        self.leader = leaders[0]
 
     def dump(self):
         words = []
         for device in self.devices:
             if device.process:
                 lines = [line for line in device.process.lines["err"] if not line.startswith("epoch")]
-                words.append("%s %s %s, exit %s\n%s" % (device.name, device.address, "leads" if device is self.leader else "",
+                words.append("%s %s %s, exit %s\n%s" % (device.name, device.address, "leads" if device.leads() else "",
                                                         device.process.child.poll(), "".join(lines[-15:])))
         return "\n".join(words)
 
@@ -165,7 +180,7 @@ class Job(harness.Case):
         self.wait("a successor", has_led, patience, but=lost)
         for device in self.devices:
             device.led = device.times_led() if device.process else 0
-        if found:
+        if found:  # there may be two for a moment
             self.leader = found[-1]
         return self.last_at - last_at
 
@@ -191,8 +206,8 @@ class Job(harness.Case):
         old, self.next_address = device.address, self.next_address + 1
         device.address = network.SUBNET + str(self.next_address)
         space = self.network.namespace(device.name)
-        subprocess.run(["ip", "-n", space, "address", "add", device.address + "/24", "dev", "eth0"], check=True)
-        subprocess.run(["ip", "-n", space, "address", "delete", old + "/24", "dev", "eth0"], check=True)
+        for change in (["delete", old], ["add", device.address]):
+            subprocess.run(["ip", "-n", space, "address", change[0], change[1] + "/24", "dev", "eth0"], check=True)
         return lambda: None
 
     def strike(self, kind):
@@ -233,29 +248,29 @@ def many(options, data, end, result):
     job = Job()
     job.setUp()
     job.epoch_steps, job.last_step = steps // options.epochs, steps
-    pauses, usual = {kind: [] for kind in KINDS}, []
+    pauses = {kind: [] for kind in KINDS}
     try:
         job.begin(data, options.cpu, end)
         for i in range(options.successions):
-            began, first = time.monotonic(), job.last
             job.until_all()
-            usual.append((time.monotonic() - began) / max(1, job.last - first))
             if job.is_over():
                 break
-            kind = KINDS[i % len(KINDS)]
+            kind = options.kinds[i % len(options.kinds)]
             pause = job.strike(kind)
             pauses[kind].append(pause)
             print("%3d  step %4d  %-8s %5.2f s, now %s leads" % (i + 1, job.last, kind, pause, job.leader.name), flush=True)
         hashes = job.finish()
     finally:
         job.doCleanups()
-    step = statistics.median(usual)
+    step = statistics.median(job.usual)
+    result.row("a usual step of five devices", "%.2f s" % step)
     for kind in KINDS:
         if pauses[kind]:
-            bound = max(BOUNDS_S.get(kind, BOUND_S), step)
-            result.row("%s, %d times: longest time without a step" % (kind, len(pauses[kind])),
-                       "%.2f s (median %.2f)" % (max(pauses[kind]), statistics.median(pauses[kind])), target="%.1f s" % bound,
-                       met=max(pauses[kind]) <= bound)
+            # The step in which it is lost is made again, so one usual step of the pause is not lost time.
+            bound, lost = max(BOUNDS_S.get(kind, BOUND_S), step), [pause - step for pause in pauses[kind]]
+            result.row("%s, %d times: longest time without a step, less a usual one" % (kind, len(lost)),
+                       "%.2f s (median %.2f)" % (max(lost), statistics.median(lost)), target="%.1f s" % bound,
+                       met=max(lost) <= bound)
     count = sum(map(len, pauses.values()))
     result.row("successions in one run of %d epochs, %d steps" % (options.epochs, steps), str(count),
                target=str(options.successions), met=count >= options.successions)
@@ -345,6 +360,7 @@ def cases(options, result):
 def add_options(parser):
     parser.add_argument("--successions", type=int, default=100)
     parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--kinds", type=lambda text: text.split(","), default=KINDS, help="some of " + ",".join(KINDS))
     parser.add_argument("--cpu", type=float, default=0.1, help="share of a core of each device (0.1)")
     parser.add_argument("--only", choices=("many", "cases"))
 

@@ -129,7 +129,7 @@ stage_unit() { build_and_test ci ${but:+--but "$but"}; }
 # Without what is about the tools around the program, Open MPI, what computes more of what others do, and long tests
 # of several devices that the thread sanitizer runs too.
 stage_asan() {
-    build_and_test asan --but '^e2e\.(course|harness|lab|mpi|pretrained|async|audit|chaos|devices|journal|local|reading|standby)$'
+    build_and_test asan --but '^e2e\.(course|harness|lab|mpi|pretrained|async|audit|chaos|devices|journal|local|reading|standby|succession)$'
 }
 # Without what has the threads of a test that is there. (Tests with one thread are skipped by themselves.)
 stage_tsan() { build_and_test tsan --but '^sim\.|^train\.golden|^e2e\.(cli|export|harness|lab|plan|pretrained)$'; }

@@ -77,6 +77,7 @@ class Async(harness.Case):
     def test_a_device_that_dies_and_one_that_joins(self):
         self.come_and_go(*ASYNC)
 
+    @harness.not_for_threads("only the bound differs")
     def test_the_same_with_a_bound(self):
         self.come_and_go(*BOUNDED)
 

@@ -120,6 +120,7 @@ class Join(Elastic):
             self.assertEqual(process.wait(20).status, 0, str(process.so_far()))
         self.check(job, training.summary(), exact=True)
 
+    @harness.not_for_sanitizers("these trainings differ in arithmetic alone")
     def test_models_with_state(self):
         """Batch norm's running statistics and augmentation, and dropout, with joins, a leave and a death."""
         for job, lanes in ((RESNET, 1), (RESNET, 2), (MOBILENET, 1), (MOBILENET, 2)):
@@ -192,6 +193,7 @@ class Death(Elastic):
         for process, _ in named:
             process.child.wait()
 
+    @harness.not_for_sanitizers("e2e.chaos kills devices there")
     def test_in_mid_step_again_and_again(self):
         for lanes in (2,) if harness.SANITIZED else (1, 2):
             with self.subTest(lanes=lanes):
@@ -219,6 +221,7 @@ class Death(Elastic):
         training.advance(1)
         self.finish(LENET, training, exact=False)
 
+    @harness.not_for_sanitizers("e2e.chaos kills devices there")
     def test_while_one_is_lost_the_next_one_is(self):
         training = self.begin(LENET)
         names = ["one", "two", "three"]
@@ -257,6 +260,7 @@ class Death(Elastic):
             self.assertEqual(len(harness.children_of(training.process.child.pid)), left)
         self.finish(LENET, training, exact=False)
 
+    @harness.not_for_sanitizers("e2e.chaos kills devices there")
     def test_one_that_gives_its_replica(self):
         """A donor dies while a device joins from it."""
         training = self.begin(LENET)
@@ -300,6 +304,7 @@ class Servers(Elastic):
         self.assert_calm(training)
         self.finish(LENET, training, (stays,))
 
+    @harness.not_for_sanitizers("e2e.chaos kills devices there")
     def test_chosen_ones_are_lost(self):
         """All serve for want of them, and the user hears of it."""
         training = self.begin(LENET, *self.PS, "--servers", "1,3")
@@ -342,6 +347,7 @@ class Silence(Elastic):
             worked = dict(database.execute("SELECT name, sum(grains) FROM work JOIN devices USING (device) GROUP BY device"))
             self.assertGreater(worked["sleeps"], 0)
 
+    @harness.not_for_sanitizers("it mostly waits")
     def test_frozen_while_it_prepares(self):
         """A device that was welcomed and is not ready yet is lost as others are, and comes back as others do."""
         training = self.begin(SLOW_TO_BEGIN)
@@ -355,6 +361,7 @@ class Silence(Elastic):
         training.wait_for_joined("late")
         self.finish(SLOW_TO_BEGIN, training, (late,), exact=False)
 
+    @harness.not_for_sanitizers("it mostly waits")
     def test_coordinator_frozen(self):
         """While it was not there itself, nobody was silent."""
         training = self.begin(LENET)
@@ -369,6 +376,7 @@ class Silence(Elastic):
 
 
 class Coordinator(Elastic):
+    @harness.not_for_sanitizers("e2e.succession loses coordinators there")
     def test_killed_and_resumed(self):
         """Members that never lead wait, come back by themselves, and the course is the same."""
         training = self.begin(LENET)
@@ -475,6 +483,7 @@ class Refused(Elastic):
         summary = self.finish(LENET, training, (joined,))
         self.assertEqual([device["name"] for device in summary["devices"]][1:], ["one"])
 
+    @harness.not_for_sanitizers("these trainings differ in arithmetic alone")
     def test_devices_of_every_variant(self):
         """One hash, whatever the processors of those who train together can do."""
         training = self.begin(LENET)

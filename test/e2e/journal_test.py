@@ -57,6 +57,7 @@ class Journal(harness.Case):
 
 
 class Records(Journal):
+    @harness.not_for_threads("its records are those of test_views_have_reasons")
     def test_by_one_device_and_by_three(self):
         for devices in (1, 3):
             with self.subTest(devices=devices):
@@ -127,6 +128,7 @@ class Records(Journal):
         at = self.one(run, "SELECT at FROM steps WHERE step = %d" % step)
         return {row[0] for row in self.ask(run, "SELECT step FROM steps WHERE at > %f - 2.5 AND step <= %d" % (at, step))}
 
+    @harness.not_for_threads("its records are those of test_views_have_reasons")
     def test_a_coordinator_is_killed_and_comes_back(self):
         training = harness.Training(self, *JOB, "--epochs", "1000000", "--lanes", "1")
         stays = training.join("stays", "--reconnect", "60", "--never-lead")
@@ -153,6 +155,7 @@ class Records(Journal):
 
 
 class Trouble(Journal):
+    @harness.not_for_threads("its records are those of test_views_have_reasons")
     def test_a_damaged_one_is_moved_aside(self):
         for damage, words in ((b"not a database", "is not a database"), (b"", None)):
             with self.subTest(damage=damage):
@@ -169,6 +172,7 @@ class Trouble(Journal):
                         self.assertEqual(file.read(), damage)
                 self.assertEqual(self.ask("run", "SELECT min(step), max(step) FROM steps"), [(STEPS + 1, 2 * STEPS)])
 
+    @harness.not_for_threads("its records are those of test_views_have_reasons")
     def test_another_version_is_left_alone(self):
         whole = self.train(*JOB, "--epochs", "2", "--run", "whole", "--quiet").summary
         self.train(*JOB, "--epochs", "1", "--run", "run", "--quiet")

@@ -194,6 +194,7 @@ class Reading(harness.Case):
         summary = self.check_everywhere("mlp", "npy:arrays", "--lr", "0.05", epochs=10)
         self.assertGreater(summary["val_accuracy"], 0.8)
 
+    @harness.not_for_sanitizers("it reads as the other tests do; the rest is arithmetic")
     def test_a_series(self):
         for label, period in (("slow", 40), ("fast", 9)):
             for take in range(6):
@@ -205,6 +206,7 @@ class Reading(harness.Case):
         summary = self.check_everywhere("cnn1d", "series:series", "--window", "64", "--lr", "0.02", epochs=6)
         self.assertGreater(summary["val_accuracy"], 0.8)
 
+    @harness.not_for_sanitizers("it reads as the other tests do; the rest is arithmetic")
     def test_reconstruction(self):
         self.photos()
         summary = self.check_everywhere("autoencoder", "photos:photos", "--resize", "28", "--task", "reconstruction",
@@ -222,6 +224,7 @@ class Reading(harness.Case):
         self.assertGreater(mixed["train_loss"], plain["train_loss"])  # mixed samples are harder
         self.assertGreater(mixed["val_accuracy"], 0.5)
 
+    @harness.not_for_sanitizers("it reads as the other tests do; the rest is arithmetic")
     def test_mixed_tables(self):
         """Numbers and labels are mixed as targets; no task refuses."""
         rows = [["%.3f" % self.draw.gauss(0, 1) for _ in range(3)] + [str(self.draw.randrange(2)) for _ in range(2)]
@@ -237,6 +240,7 @@ class Reading(harness.Case):
                 self.assertEqual(self.train(*job, "--devices", "3").summary["weights_hash"], alone["weights_hash"])
                 self.assertTrue(math.isfinite(alone["val_loss"]))
 
+    @harness.not_for_sanitizers("it reads as the other tests do; the rest is arithmetic")
     def test_balanced_sampling(self):
         """Small classes are repeated; a joiner fetches the classes of all samples before it is ready."""
         rows = []
@@ -261,6 +265,7 @@ class Reading(harness.Case):
         refused = self.shoal("train", "lenet", "digits", "--sampling", "often", status=2)
         self.assertIn("--sampling often: must be shuffle or balanced", refused.err)
 
+    @harness.not_for_sanitizers("it reads as the other tests do; the rest is arithmetic")
     def test_balanced_classes(self):
         self.photos()
         job = ("lenet", "photos:photos", "--resize", "28", "--batch-size", "16", "--epochs", "2", "--class-weights",

@@ -162,6 +162,7 @@ class Killed(Succession):
         self.assertEqual(result.status, 0, str(result))
         self.assertEqual(self.summary(self.path("again.json"))["weights_hash"], self.weights_alone())
 
+    @harness.not_for_sanitizers("the threads are those of the other tests")
     def test_each_strategy(self):
         for strategy in (("ps-sync",), ("local:3", "--workers", "2")):
             with self.subTest(strategy[0]):
@@ -183,6 +184,7 @@ class Killed(Succession):
         self.assertEqual(self.summary_of("one")["samples"], samples_of(first, self.steps))
         self.assertEqual(self.summary_of("one")["devices"], 2)
 
+    @harness.not_for_sanitizers("the threads are those of the other tests")
     def test_few_devices_wait_where_weights_depend_on_them(self):
         training = self.begin(1000000, "one", strategy=("ps-async",))
         self.joined["one"].wait_for("^training on 2 devices", stream="err")
@@ -216,6 +218,7 @@ class Killed(Succession):
         self.assertEqual(self.one_that_leads(["two", "late"]), "two")
         self.finish("two", "late")
 
+    @harness.not_for_sanitizers("the threads are those of the other tests")
     def test_the_run_of_a_successor_resumes(self):
         training = self.begin(1000000, "one", "two")
         training.process.signal(signal.SIGKILL)

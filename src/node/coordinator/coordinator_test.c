@@ -2,6 +2,7 @@
 /* Untrusted clients with the token connect to a real coordinator on the loopback. */
 #include "node/coordinator/coordinator.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "net/message.h"
 #include "node/coordinator/pending_clients.h"
 #include "shoal/about.h"
+#include "shoal/device_info.h"
 
 #define SILENT 512 /* more than a coordinator admits */
 
@@ -247,6 +249,41 @@ static void all_that_are_connected_hear_of_the_end(void **state)
     wait_for(&scene.ended, 2);
 }
 
+/* A client with the token asks for them; the device that has said hello prepares. */
+static void the_job_lists_its_devices(void **state)
+{
+    (void)state;
+    const sh_invitation *invitation = sh_coordinator_invitation(scene.coordinator);
+    sh_device_list list;
+    wait_for_talker();
+    assert_ok(sh_devices_of_job(&list, invitation->text));
+    assert_string_equal(list.model, "mlp:h8");
+    assert_string_equal(list.data, "digits:30/10");
+    assert_int_equal(list.count, 2);
+    assert_string_equal(list.devices[0].name, "zero");
+    assert_string_equal(list.devices[1].name, "talker");
+    for (size_t i = 0; i < list.count; i++) {
+        assert_int_equal(list.devices[i].state, SH_DEVICE_PREPARES);
+        assert_int_equal(list.devices[i].grains, 0);
+        assert_true(isnan(list.devices[i].samples_per_second));
+    }
+    sh_device_list_release(&list);
+
+    sh_token stranger = invitation->token;
+    char text[SH_TOKEN_TEXT];
+    stranger.secret[0] ^= 1;
+    assert_ok(sh_token_print(text, &stranger));
+    assert_fails(sh_devices_of_job(&list, text), SH_REFUSED, "the job did not accept the token");
+    stranger = invitation->token;
+    stranger.leader[0] ^= 1;
+    assert_ok(sh_token_print(text, &stranger));
+    assert_fails(sh_devices_of_job(&list, text), SH_REFUSED,
+                 "it did not prove that it may coordinate");
+    sh_token_wipe(&stranger);
+    sh_coordinator_fail(scene.coordinator, "that is all");
+    assert_fails(sh_devices_of_job(&list, invitation->text), SH_NOT_FOUND, "the job has ended");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +291,7 @@ int main(void)
                                         close_scene),
         cmocka_unit_test_setup_teardown(all_that_are_connected_hear_of_the_end, open_scene,
                                         close_scene),
+        cmocka_unit_test_setup_teardown(the_job_lists_its_devices, open_scene, close_scene),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

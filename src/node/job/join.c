@@ -438,12 +438,14 @@ static sh_succession_choice choose(joining *self, uint64_t lost_ms, sh_endpoint 
     state.majority = self->session != NULL &&
                      sh_strategy_parse(&strategy, self->session->job.strategy) == SH_OK &&
                      strategy.row->apart;
-    sh_discovery_ask(&answers, &(sh_discovery_options){.loop = self->loop,
-                                                       .token = &self->token,
-                                                       .endpoints = endpoints,
-                                                       .count = count,
-                                                       .patience_ms = alone ? ALONE_MS : 0,
-                                                       .first = alone});
+    sh_discovery_ask(&answers,
+                     &(sh_discovery_options){.loop = self->loop,
+                                             .token = &self->token,
+                                             .endpoints = endpoints,
+                                             .count = count,
+                                             .patience_ms = alone ? ALONE_MS : 0,
+                                             .awaited = alone ? 0 : failover->successor_count + 1,
+                                             .first = alone});
     const sh_succession_choice choice =
         sh_succession_choose(&whom, &state, answers.words, now_ms());
     if (choice == SH_SUCCESSION_FOLLOW)

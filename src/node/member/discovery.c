@@ -18,6 +18,7 @@ struct sh_discovery {
     unsigned char leader[SH_LEADER_FINGERPRINT_BYTES];
     sh_timer *limit;
     uint32_t open; /* visits that are not over */
+    bool hurried;  /* those that count have answered */
     bool done;
     sh_discovery_answers answers;
     visit visits[SH_DISCOVERY_ENDPOINTS_MAX];
@@ -55,9 +56,27 @@ static bool is_enough(const sh_discovery *discovery)
     return false;
 }
 
+/* Whether those that count have answered, for the first time. */
+static bool sees_awaited(sh_discovery *discovery)
+{
+    const uint32_t awaited = discovery->options.awaited;
+    if (awaited == 0 || discovery->hurried)
+        return false;
+    for (uint32_t i = 0; i < awaited; i++)
+        if (discovery->visits[i].channel != NULL)
+            return false;
+    discovery->hurried = true;
+    return true;
+}
+
 static void finish_soon(sh_discovery *discovery)
 {
-    if (!discovery->done && is_enough(discovery) && sh_timer_start(discovery->limit, 0, 0) != SH_OK)
+    if (discovery->done)
+        return;
+    const bool enough = is_enough(discovery);
+    const uint32_t left_ms = enough ? 0 : SH_DISCOVERY_OTHERS_MS;
+    if ((enough || sees_awaited(discovery)) &&
+        sh_timer_start(discovery->limit, left_ms, 0) != SH_OK)
         finish(discovery);
 }
 

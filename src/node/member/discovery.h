@@ -19,6 +19,7 @@
 
 #define SH_DISCOVERY_ENDPOINTS_MAX (SH_SUCCESSORS_MAX + 1 + SH_ENDPOINTS_MAX + SH_TOKEN_ADDRESSES)
 #define SH_DISCOVERY_PATIENCE_MS 400
+#define SH_DISCOVERY_OTHERS_MS 100
 
 typedef struct sh_discovery sh_discovery;
 
@@ -37,6 +38,8 @@ typedef struct sh_discovery_options {
     uint32_t count;               /* at most SH_DISCOVERY_ENDPOINTS_MAX */
     uint32_t patience_ms;         /* for the answers; 0: SH_DISCOVERY_PATIENCE_MS */
     bool first;                   /* done as soon as one leads */
+    uint32_t awaited; /* only these first ones have all the time. Once they have answered,
+                       * the others have SH_DISCOVERY_OTHERS_MS. 0: all have it */
     /* If the caller coordinates the job: where it listens (host "": at all its addresses) and its
      * term. Port 0: it does not. */
     sh_endpoint leads_at;
