@@ -2,7 +2,7 @@
 /*
  * Devices that connect to this one with the token because they look for the coordinator. Each gets
  * an answer. If the caller is a coordinator itself, it says so (node/member/discovery.h): it may
- * have come back at another address.
+ * be back at another address.
  *
  *     sh_callers_answer(&callers, channel, &whereabouts);
  *     ... callers.coordinator.port != 0: a coordinator called from there ...
