@@ -527,9 +527,7 @@ static sh_status ask(sh_coordinator *coordinator, sh_loop_task *task, request *a
  * another coordinator. */
 static void inherit(sh_coordinator *coordinator, const sh_failover_state *failover)
 {
-    const sh_token_address *address = &failover->token.addresses[0];
-    sh_endpoint former = {.port = address->port};
-    snprintf(former.host, sizeof former.host, "%s", address->host);
+    const sh_endpoint former = sh_endpoint_of(&failover->token.addresses[0]);
     sh_invitation_inherit(&coordinator->invitation, &failover->token, failover->key,
                           &failover->chain, failover->term + 1);
     for (uint32_t i = 0; i < failover->known.count; i++)

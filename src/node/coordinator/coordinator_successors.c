@@ -80,8 +80,7 @@ static void list_known(sh_endpoints *known, const sh_coordinator *coordinator)
     const sh_token *token = &coordinator->invitation.token;
     *known = coordinator->endpoints;
     for (uint32_t i = 0; i < token->address_count; i++) {
-        sh_endpoint own = {.port = token->addresses[i].port};
-        snprintf(own.host, sizeof own.host, "%s", token->addresses[i].host);
+        const sh_endpoint own = sh_endpoint_of(&token->addresses[i]);
         sh_endpoints_add(known, &own);
     }
 }

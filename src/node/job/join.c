@@ -317,13 +317,6 @@ static sh_status pause_for(joining *self, uint32_t delay_ms)
     return SH_OK;
 }
 
-static sh_endpoint endpoint_of(const sh_token_address *address)
-{
-    sh_endpoint endpoint = {.port = address->port};
-    snprintf(endpoint.host, sizeof endpoint.host, "%s", address->host);
-    return endpoint;
-}
-
 static void say_waiting(const joining *self)
 {
     const sh_token *token = &self->token;
@@ -400,11 +393,11 @@ static uint32_t list_asked(sh_endpoint endpoints[SH_DISCOVERY_ENDPOINTS_MAX], co
     const sh_failover_state *failover = &self->failover;
     uint32_t count = failover->successor_count;
     memcpy(endpoints, failover->successors, count * sizeof *endpoints);
-    endpoints[count++] = endpoint_of(&failover->token.addresses[0]);
+    endpoints[count++] = sh_endpoint_of(&failover->token.addresses[0]);
     for (uint32_t i = 0; i < failover->known.count; i++)
         count = add_asked(endpoints, count, &failover->known.items[i]);
     for (uint32_t i = 0; i < self->token.address_count; i++) {
-        const sh_endpoint endpoint = endpoint_of(&self->token.addresses[i]);
+        const sh_endpoint endpoint = sh_endpoint_of(&self->token.addresses[i]);
         count = add_asked(endpoints, count, &endpoint);
     }
     for (uint32_t i = 0; i < failover->successor_count; i++)

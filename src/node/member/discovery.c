@@ -256,10 +256,8 @@ void sh_discovery_find(sh_endpoint *endpoint, sh_loop *loop, const sh_token *tok
     sh_endpoint endpoints[SH_TOKEN_ADDRESSES] = {0};
     sh_discovery_answers answers = {0};
     uint32_t found = 0;
-    for (uint32_t i = 0; i < token->address_count; i++) {
-        snprintf(endpoints[i].host, sizeof endpoints[i].host, "%s", token->addresses[i].host);
-        endpoints[i].port = token->addresses[i].port;
-    }
+    for (uint32_t i = 0; i < token->address_count; i++)
+        endpoints[i] = sh_endpoint_of(&token->addresses[i]);
     if (token->address_count > 1)
         sh_discovery_ask(&answers, &(sh_discovery_options){.loop = loop,
                                                            .token = token,

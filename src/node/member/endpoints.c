@@ -9,6 +9,13 @@
 
 #define LINE_BYTES (SH_TOKEN_HOST + 8)
 
+sh_endpoint sh_endpoint_of(const sh_token_address *address)
+{
+    sh_endpoint endpoint = {.port = address->port};
+    memcpy(endpoint.host, address->host, sizeof endpoint.host);
+    return endpoint;
+}
+
 bool sh_endpoint_equals(const sh_endpoint *a, const sh_endpoint *b)
 {
     return a->port == b->port && strcmp(a->host, b->host) == 0;

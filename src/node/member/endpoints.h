@@ -35,6 +35,9 @@ typedef struct sh_endpoints {
     sh_endpoint items[SH_ENDPOINTS_MAX]; /* the newest last */
 } sh_endpoints;
 
+/* The endpoint at an address of a token, of no device in particular. */
+sh_endpoint sh_endpoint_of(const sh_token_address *address);
+
 /* Whether both are the same address, of any device. */
 bool sh_endpoint_equals(const sh_endpoint *a, const sh_endpoint *b);
 
