@@ -90,15 +90,15 @@ static bool ask_known(sh_endpoint *moved, const sh_crew *crew, const sh_token *t
     return soon;
 }
 
-/* A restarted coordinator finds out whether another device has continued its job, or is about to.
- */
+/* A restarted coordinator finds out whether another device has continued its job, or is about
+ * to. */
 static sh_status look_for_successor(sh_crew *crew)
 {
     sh_device_group *group = &crew->group;
-    const uint64_t begun_ns = sh_clock_now_ns(sh_clock_system());
+    const uint64_t until_ns =
+        sh_clock_now_ns(sh_clock_system()) + RESTART_PATIENCE_MS * UINT64_C(1000000);
     sh_mail mail;
     char *text;
-    bool soon = true;
     if (crew->known.count == 0 ||
         sh_file_read_own(&text, NULL, crew->token_file, SH_TOKEN_TEXT) != SH_OK)
         return SH_OK; /* there were no other devices, or they could not return */
@@ -106,13 +106,10 @@ static sh_status look_for_successor(sh_crew *crew)
     sh_key_free(text, strlen(text));
     if (parsed != SH_OK)
         return SH_OK; /* the coordinator reports it when it opens */
-    while (soon) {
-        const uint64_t passed_ns = sh_clock_now_ns(sh_clock_system()) - begun_ns;
-        soon = ask_known(&group->moved, crew, &group->token) && group->moved.port == 0 &&
-               passed_ns / 1000000 < RESTART_PATIENCE_MS;
+    while (ask_known(&group->moved, crew, &group->token) && group->moved.port == 0 &&
+           sh_clock_now_ns(sh_clock_system()) < until_ns) {
         const sh_status waited =
-            soon ? sh_mailbox_wait(crew->mailbox, &mail, group->options->stop, ASK_AGAIN_MS)
-                 : SH_LIMIT;
+            sh_mailbox_wait(crew->mailbox, &mail, group->options->stop, ASK_AGAIN_MS);
         if (waited == SH_OK)
             sh_mail_drop(&mail);
         else if (waited != SH_LIMIT)
