@@ -155,7 +155,7 @@ class Records(Journal):
 
 
 class Trouble(Journal):
-    @harness.not_for_threads("its records are those of test_views_have_reasons")
+    @harness.not_for_threads("what it finds in files needs one thread")
     def test_a_damaged_one_is_moved_aside(self):
         for damage, words in ((b"not a database", "is not a database"), (b"", None)):
             with self.subTest(damage=damage):
@@ -172,7 +172,7 @@ class Trouble(Journal):
                         self.assertEqual(file.read(), damage)
                 self.assertEqual(self.ask("run", "SELECT min(step), max(step) FROM steps"), [(STEPS + 1, 2 * STEPS)])
 
-    @harness.not_for_threads("its records are those of test_views_have_reasons")
+    @harness.not_for_threads("what it finds in files needs one thread")
     def test_another_version_is_left_alone(self):
         whole = self.train(*JOB, "--epochs", "2", "--run", "whole", "--quiet").summary
         self.train(*JOB, "--epochs", "1", "--run", "run", "--quiet")
