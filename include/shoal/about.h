@@ -38,7 +38,7 @@ SHOAL_API sh_status sh_part_list(size_t index, const char **name, int *present) 
 /* A built-in model; texts are static. The figures are for `example`. */
 typedef struct sh_model_info {
     const char *name, *usage, *summary, *example;
-    size_t channels, height, width, classes; /* of the data of the example */
+    size_t channels, height, width, classes; /* of the example's data */
     uint64_t parameters;
     uint64_t multiply_adds; /* of a sample's forward pass: convolutions and dense layers */
 } sh_model_info;

@@ -23,7 +23,7 @@ extern "C" {
 
 typedef struct sh_bench_options {
     const char *models;    /* names or specs, separated by commas; NULL: all examples */
-    uint32_t resize;       /* image side in pixels for `models`; 0: that of the example */
+    uint32_t resize;       /* image side in pixels; 0: the example's */
     double seconds;        /* approximate time per model; 0: 1.5 */
     uint32_t lanes;        /* 0: all cores */
     sh_observer *observer; /* optional: progress */
@@ -68,10 +68,10 @@ typedef struct sh_bench_result {
     sh_bench_rate multiply_add;        /* in registers: floating-point operations per second */
     sh_bench_rate matrix, convolution; /* likewise for a matrix product and a convolution */
     sh_bench_rate copy, triad;         /* bytes per second, read and written */
-    double seconds;                    /* duration of the call */
+    double seconds;                    /* of the call */
     sh_bench_model *models;            /* owned */
     size_t model_count;
-    char file[SH_RUN_BYTES]; /* the saved file; empty if it could not be saved */
+    char file[SH_RUN_BYTES]; /* the saved file, or "" */
 } sh_bench_result;
 
 /* SH_INVALID: an unknown model. Without a cache folder, the observer gets a note. */

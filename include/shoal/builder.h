@@ -42,7 +42,7 @@ typedef struct sh_builder sh_builder;
 typedef uint32_t sh_layer; /* the output of a layer */
 
 /* Begins a model for samples [channels, height, width], after --resize. `*builder` is owned:
- * release it with sh_builder_free. */
+ * sh_builder_free. */
 SHOAL_API sh_status sh_builder_new(sh_builder **builder, size_t channels, size_t height,
                                    size_t width) SHOAL_CHECKED;
 

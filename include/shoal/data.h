@@ -34,8 +34,8 @@ extern "C" {
  */
 SHOAL_API sh_status sh_data_survey(char **json, const sh_job *job, uint32_t examples) SHOAL_CHECKED;
 
-/* Makes a self-contained HTML page of a survey and its pictures. `*html` is owned: free() it.
- * SH_FORMAT: `json` is not a survey. */
+/* Makes a self-contained HTML page of a survey. `*html` is owned: free() it. SH_FORMAT: `json` is
+ * not a survey. */
 SHOAL_API sh_status sh_data_page(char **html, const char *json, const char *title) SHOAL_CHECKED;
 
 #ifdef __cplusplus

@@ -41,9 +41,9 @@ typedef struct sh_described_layer {
     uint64_t multiply_adds;                 /* of a sample's forward pass: convolutions, products */
 } sh_described_layer;
 
-/* A reason why the model cannot be trained. */
+/* Why the model cannot be trained. */
 typedef struct sh_described_problem {
-    char name[SH_DESCRIBE_NAME_BYTES];      /* of the node; "" if it concerns none */
+    char name[SH_DESCRIBE_NAME_BYTES];      /* of the node, or "" */
     char operation[SH_DESCRIBE_NAME_BYTES]; /* of the node, or "" */
     char reason[SH_DESCRIBE_TEXT_BYTES];    /* with a remedy */
 } sh_described_problem;
@@ -80,9 +80,9 @@ typedef struct sh_model_description {
 } sh_model_description;
 
 /*
- * `*description` is owned: release it with sh_model_description_free. A model that cannot be
- * trained is described with its problems. Fails if the file cannot be read or is not an ONNX file,
- * or if a built-in model does not fit the samples.
+ * `*description` is owned: sh_model_description_free. A model that cannot be trained is described
+ * with its problems. Fails if the file cannot be read or is not an ONNX file, or if a built-in
+ * model does not fit the samples.
  */
 SHOAL_API sh_status sh_model_describe(sh_model_description **description,
                                       const sh_describe_options *options) SHOAL_CHECKED;

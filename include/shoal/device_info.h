@@ -40,12 +40,12 @@ typedef struct sh_device_info {
     uint32_t lanes;            /* 0: not known */
     uint32_t grains;           /* its share of a full step */
     double samples_per_second; /* of this job, on all its lanes */
-    double flops_per_second; /* while it trains: float32 operations, a multiply-add counts as two */
-    double in_bytes_per_second, out_bytes_per_second; /* its link from and to the coordinator */
-    double delay_seconds;                             /* likewise, there and back */
+    double flops_per_second;   /* while it trains: float32, a multiply-add counts as two */
+    double in_bytes_per_second, out_bytes_per_second; /* of its link from and to the coordinator */
+    double delay_seconds;                             /* there and back */
     double memory_available_bytes, temperature_celsius, power_watts, battery_ratio; /* newest */
     double throttled_ratio; /* 1: it is held back for heat or voltage; else 0 */
-    char why[256];          /* it is on standby; else empty */
+    char why[256];          /* why it is on standby, or "" */
 } sh_device_info;
 
 /* The numbers of a device that may be NaN, as named in JSON. */
@@ -71,27 +71,26 @@ typedef struct sh_device_gpu {
 } sh_device_gpu;
 
 typedef struct sh_device_list {
-    char model[SH_MODEL_BYTES], data[SH_DATA_BYTES]; /* of the job; empty: no job */
+    char model[SH_MODEL_BYTES], data[SH_DATA_BYTES]; /* of the job, or "" */
     uint32_t batch_size, grain;
     uint64_t steps; /* so far */
     size_t count;
-    sh_device_info *devices; /* owned; of a job, the coordinator is the first */
+    sh_device_info *devices; /* owned; a job's coordinator is the first */
     size_t gpu_count;        /* of sh_devices_here; else 0 */
     sh_device_gpu *gpus;     /* owned; by number */
 } sh_device_list;
 
-/* This device and its GPUs, whose drivers are loaded for it. Its speed is an estimate from what
- * sh_bench measured; NaN: not measured. SH_NO_MEMORY. */
+/* This device and its GPUs, whose drivers are loaded for it. Its speed is an estimate from
+ * sh_bench; NaN: not measured. SH_NO_MEMORY. */
 SHOAL_API sh_status sh_devices_here(sh_device_list *list) SHOAL_CHECKED;
 
-/* The devices of the running job whose token this is. Waits some seconds at most, and takes no part
- * in the job. SH_FORMAT, SH_VERSION: as a token. SH_NETWORK: no coordinator is reached. SH_REFUSED:
- * it does not accept the token, or cannot prove that it coordinates the job. */
+/* The devices of the running job with this token. Waits some seconds at most, and takes no part in
+ * the job. SH_FORMAT, SH_VERSION: as a token. SH_NETWORK: no coordinator is reached. SH_REFUSED: it
+ * does not accept the token, or cannot prove that it coordinates the job. */
 SHOAL_API sh_status sh_devices_of_job(sh_device_list *list, const char *token) SHOAL_CHECKED;
 
-/* Reads the file that `shoal devices --json FILE` writes; its members are listed in
- * docs/reference/json.md. SH_NOT_FOUND, SH_IO. SH_FORMAT, SH_VERSION, SH_LIMIT: the message names
- * the member and what is expected. */
+/* Reads the file of `shoal devices --json FILE` (docs/reference/json.md). SH_NOT_FOUND, SH_IO.
+ * SH_FORMAT, SH_VERSION, SH_LIMIT: the message names the member and what is expected. */
 SHOAL_API sh_status sh_devices_read(sh_device_list *list, const char *path) SHOAL_CHECKED;
 
 SHOAL_API void sh_device_list_release(sh_device_list *list);

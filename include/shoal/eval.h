@@ -49,8 +49,8 @@ typedef struct sh_eval_result {
     /* All figures as JSON, with the members of metrics.json in a run's folder: also those of each
      * class or target, and the confusion matrix. Owned. */
     char *metrics;
-    char *worst;    /* CSV of the samples with the largest losses; NULL: not requested. Owned */
-    char *pictures; /* JSON for sh_eval_page: some of these with pictures; likewise. Owned */
+    char *worst;    /* CSV of the samples with the largest losses, or NULL. Owned */
+    char *pictures; /* JSON for sh_eval_page: some of these with pictures; likewise */
 } sh_eval_result;
 
 SHOAL_API sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result) SHOAL_CHECKED;

@@ -51,7 +51,7 @@ typedef struct sh_job_given {
 #include "shoal/options.def"
 } sh_job_given;
 
-/* Sets the defaults of shoal/options.def; model and data are empty. */
+/* Sets the defaults; model and data are empty. */
 SHOAL_API void sh_job_init(sh_job *job);
 
 /* Chooses grain and workers if they are open and checks all options. SH_INVALID: the message names

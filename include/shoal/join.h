@@ -48,12 +48,12 @@ typedef struct sh_join_options {
 
 /* The state of the job when this device's part ended. */
 typedef struct sh_join_result {
-    bool stood_by;   /* on standby at the end, because the others were faster without this device */
-    bool took_part;  /* it has the last weights; else all below is zero */
-    bool led;        /* it was the coordinator at the end and has the run's folder */
-    bool complete;   /* the job reached its end; false: stopped */
-    uint32_t epochs; /* completed since the job began */
-    uint64_t steps;  /* since the job began */
+    bool stood_by;     /* on standby at the end, because the others were faster without it */
+    bool took_part;    /* it has the last weights; else all below is zero */
+    bool led;          /* it was the coordinator at the end and has the run's folder */
+    bool complete;     /* the job reached its end; false: stopped */
+    uint32_t epochs;   /* completed since the job began */
+    uint64_t steps;    /* since the job began */
     double train_loss; /* mean of the last epoch */
     double val_loss;   /* of this device's last validation; NaN: none, like the next */
     double val_accuracy;

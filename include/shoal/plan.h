@@ -58,7 +58,7 @@ typedef struct sh_plan_grain {
     double epoch_seconds; /* training without validation */
 } sh_plan_grain;
 
-/* A step on some devices of `on`. Each point adds the most useful device to the previous point. */
+/* Each point adds the most useful device of `on` to the previous point. */
 typedef struct sh_plan_point {
     uint32_t devices;
     char added[64]; /* the added device and its link */
@@ -66,8 +66,7 @@ typedef struct sh_plan_point {
     char binds[128]; /* the bottleneck, and the number of idle devices */
 } sh_plan_point;
 
-/* The fastest choice of devices with another batch size, grain or wire, which changes the weights.
- */
+/* The fastest devices with another batch size, grain or wire, which changes the weights. */
 typedef struct sh_plan_way {
     uint32_t batch_size, grain, wire;
     uint32_t devices; /* that compute */
@@ -87,8 +86,8 @@ typedef struct sh_plan_result {
     char variant[16];
     uint64_t parameters, samples; /* of the model, without statistics; for training */
     bool timed;                   /* this device has measurements */
-    char note[SH_RUN_BYTES];      /* why it has none; else empty */
-    char memory_note[512];        /* the effect of a limit; else empty */
+    char note[SH_RUN_BYTES];      /* why it has none, or "" */
+    char memory_note[512];        /* the effect of a limit, or "" */
     double read_seconds;          /* of one sample, measured now */
     sh_plan_layer *layers;        /* owned */
     size_t layer_count;
@@ -102,7 +101,7 @@ typedef struct sh_plan_result {
     size_t way_count;
     sh_plan_choice choice; /* with `energy` or `deadline` */
     uint64_t steps;        /* of the job, with `on` */
-    char on_note[160];     /* estimated values; else empty */
+    char on_note[160];     /* estimated values, or "" */
 } sh_plan_result;
 
 /* SH_LIMIT: the job does not fit. SH_INVALID, and failures to open the data: something is wrong

@@ -58,7 +58,7 @@ typedef struct sh_predictor_info {
 /* One sample; borrowed for the call. Texts may have any bytes but zero. */
 typedef struct sh_prediction {
     const char *name;   /* file and place: "new.csv, line 4"; of a stream "line 4" */
-    const char *target; /* the target in the file, or "" */
+    const char *target; /* in the file, or "" */
 
     /* For each output: the probability of a class or label, or a number in its own units. NULL for
      * reconstruction. */
@@ -76,7 +76,7 @@ typedef struct sh_predict_calls {
     void *context;
 } sh_predict_calls;
 
-/* `*predictor` is owned: release it with sh_predictor_close. Fails as sh_eval does. */
+/* `*predictor` is owned: sh_predictor_close. Fails as sh_eval does. */
 SHOAL_API sh_status sh_predictor_open(sh_predictor **predictor,
                                       const sh_predict_options *options) SHOAL_CHECKED;
 
@@ -86,8 +86,8 @@ SHOAL_API const sh_predictor_info *sh_predictor_about(const sh_predictor *predic
  * call. */
 SHOAL_API const char *sh_predictor_output(sh_predictor *predictor, uint32_t index);
 
-/* Predicts the samples of files, and of the files in folders, in order. SH_OK even if some could
- * not be read. SH_UNSUPPORTED: the run's data have no separate files. */
+/* Predicts the samples of files, also in folders, in order. SH_OK even if some could not be read.
+ * SH_UNSUPPORTED: the run's data have no separate files. */
 SHOAL_API sh_status sh_predict_files(sh_predictor *predictor, const char *const *paths,
                                      size_t count, const sh_predict_calls *calls) SHOAL_CHECKED;
 

@@ -62,8 +62,8 @@ typedef struct sh_profile {
 /* Frees the rows. NULL is allowed. */
 SHOAL_API void sh_profile_release(sh_profile *profile);
 
-/* The row to optimise first: the longest operator or outside row, except "rest". NULL without such
- * a row; borrowed from the profile. */
+/* The row to optimise first: the longest operator or outside row, except "rest". NULL: none;
+ * borrowed from the profile. */
 SHOAL_API const sh_profile_row *sh_profile_bottleneck(const sh_profile *profile);
 
 #ifdef __cplusplus

@@ -64,7 +64,7 @@ typedef struct sh_run_list {
     size_t count;
 } sh_run_list;
 
-/* The runs in `folder` (NULL: "runs"), or `folder` itself if it is a run. Includes unreadable runs.
+/* The runs in `folder` (NULL: "runs"), also unreadable ones, or `folder` itself if it is a run.
  * SH_NOT_FOUND: no such folder. */
 SHOAL_API sh_status sh_runs_list(sh_run_list *list, const char *folder) SHOAL_CHECKED;
 SHOAL_API void sh_run_list_release(sh_run_list *list);
@@ -127,8 +127,8 @@ typedef struct sh_export_options {
     FILE *out;        /* the caller checks it for errors */
 } sh_export_options;
 
-/* Writes a table of a run as text. The table "trace" is a timeline of the whole run, always in
- * Chrome's trace event format. SH_INVALID: unknown table; the message lists the tables. */
+/* Writes a table as text. The table "trace" is a timeline of the whole run, always in Chrome's
+ * trace event format. SH_INVALID: unknown table; the message lists the tables. */
 SHOAL_API sh_status sh_run_export(const sh_export_options *options) SHOAL_CHECKED;
 
 #ifdef __cplusplus

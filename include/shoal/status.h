@@ -55,8 +55,7 @@ SHOAL_API const char *sh_status_text(sh_status status);
  * Borrowed until this thread's next failure. */
 SHOAL_API const char *sh_message(void);
 
-/* Sets that message, for a program that reports its own failures in the same way. Copied; truncated
- * if too long. */
+/* Sets that message for a program's own failures. Copied; truncated if too long. */
 SHOAL_API void sh_message_set(const char *text);
 
 #ifdef __cplusplus

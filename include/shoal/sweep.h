@@ -84,7 +84,7 @@ typedef struct sh_trial {
     double spent_seconds;                  /* in all attempts */
     double figures[SH_TRIAL_FIGURE_COUNT]; /* NaN: not available */
     char weights_hash[SH_HASH_BYTES];
-    char message[SH_TRIAL_MESSAGE_BYTES]; /* why it failed; else empty */
+    char message[SH_TRIAL_MESSAGE_BYTES]; /* why it failed, or "" */
 } sh_trial;
 
 typedef enum sh_sweep_event_kind {
@@ -124,19 +124,16 @@ typedef struct sh_sweep_result {
 } sh_sweep_result;
 
 /*
- * Runs the remaining trials of a study. Sets `*result` with SH_OK (all requested trials are done or
- * failed) and SH_STOPPED. Other failures: SH_FORMAT, SH_LIMIT with file, line and column;
- * SH_PERMISSION if the lab needs root; SH_REFUSED if another sweep uses the folder.
+ * Runs the remaining trials. Sets `*result` with SH_OK (all requested trials are done or failed)
+ * and SH_STOPPED. Other failures: SH_FORMAT, SH_LIMIT with file, line and column; SH_PERMISSION if
+ * the lab needs root; SH_REFUSED if another sweep uses the folder.
  */
 SHOAL_API sh_status sh_sweep(const sh_sweep_options *options,
                              sh_sweep_result *result) SHOAL_CHECKED;
 SHOAL_API void sh_sweep_result_release(sh_sweep_result *result);
 
-/*
- * Makes tables of a sweep's folder as plain text or Markdown: for each block of the study, the
- * settings that vary in it, and the results. `*text` is owned: free(). SH_NOT_FOUND: no sweep in
- * the folder.
- */
+/* Makes tables of a sweep's folder as plain text or Markdown: for each block, the settings that
+ * vary in it, and the results. `*text` is owned: free(). SH_NOT_FOUND: no sweep in the folder. */
 SHOAL_API sh_status sh_sweep_tables(char **text, const char *folder, bool markdown) SHOAL_CHECKED;
 
 /* Names as in the file and JSON; the meaning of a figure; words for states. Static. */

@@ -107,7 +107,7 @@ typedef struct sh_summary {
     uint64_t best_steps;              /* since the job began */
     double best_value;                /* of `monitor`; NaN without one */
     bool stopped_early;               /* by --patience */
-    char last_file[SH_RUN_BYTES];     /* the newest checkpoint; "" without one */
+    char last_file[SH_RUN_BYTES];     /* the newest checkpoint, or "" */
     char best_file[SH_RUN_BYTES];     /* of the best epoch; "" if not in this run */
     char weights_hash[SH_HASH_BYTES]; /* SHA-256 of names, shapes and bits of all weights */
     uint64_t peak_rss_bytes;          /* of the device with the most */
@@ -145,8 +145,8 @@ SHOAL_API void sh_train_options_init(sh_train_options *options);
  * NULL: all cores. */
 SHOAL_API sh_status sh_lanes_check(const char *lanes) SHOAL_CHECKED;
 
-/* Checks combinations of options without opening anything, as sh_train does. SH_INVALID: the
- * message names the option. */
+/* Checks combinations of options without opening anything. SH_INVALID: the message names the
+ * option. */
 SHOAL_API sh_status sh_train_options_check(const sh_train_options *options) SHOAL_CHECKED;
 
 /*

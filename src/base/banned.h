@@ -4,7 +4,7 @@
 #ifndef SHOAL_BASE_BANNED_H
 #define SHOAL_BASE_BANNED_H
 
-/* Included first, because the poison rejects declarations too. */
+/* Included before the poison, which rejects declarations too. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

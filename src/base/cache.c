@@ -16,7 +16,7 @@ sh_status sh_cache_path(char path[SH_CACHE_PATH])
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int length;
-    if (cache != NULL && cache[0] == '/') /* the XDG specification: ignore relative paths */
+    if (cache != NULL && cache[0] == '/') /* the XDG specification ignores relative paths */
         length = snprintf(path, SH_CACHE_PATH, "%s/shoal", cache);
     else if (home != NULL && home[0] == '/')
         length = snprintf(path, SH_CACHE_PATH, "%s/.cache/shoal", home);
@@ -35,7 +35,6 @@ bool sh_cache_is_own(int fd)
            (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/* Closes `folder` and logs why if other users own it or may write it. */
 static int keep_own(int folder, const char *path, const char *name)
 {
     if (sh_cache_is_own(folder))

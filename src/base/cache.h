@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The user's cache folder: $XDG_CACHE_HOME/shoal or ~/.cache/shoal, created when missing.
- *
- *     char path[SH_CACHE_PATH];
- *     const int folder = sh_cache_open(path);
- *     if (folder < 0)
- *         return SH_OK; // none: do without
- *     close(folder);
- *
- * Its contents can be made or fetched again, so all of them may be removed at any time.
+ * The user's cache folder: $XDG_CACHE_HOME/shoal or ~/.cache/shoal, created when missing. All its
+ * contents may be removed at any time.
  *
  * Threads: any.
  */
@@ -20,16 +13,16 @@
 
 #include "base/fail.h"
 
-#define SH_CACHE_PATH 4096 /* bytes of its path, with the terminating zero */
+#define SH_CACHE_PATH 4096 /* with the terminating zero */
 
-/* The path of the folder, whether or not it exists. SH_NOT_FOUND if the environment names no place
- * for it; SH_LIMIT if the path is too long. */
+/* The path, whether or not the folder exists. SH_NOT_FOUND: the environment names no place for it;
+ * SH_LIMIT: it is too long. */
 sh_status sh_cache_path(char path[SH_CACHE_PATH]) SHOAL_CHECKED;
 
 /*
- * Opens the folder, creating it with mode 0700: owned, close it. `path` receives its path, for
- * messages and calls that need one. Returns -1 (`path` undefined) if there is no folder that only
- * this user can write; if another user owns it or may write it, the log says so, with the remedy.
+ * Opens the folder, creating it with mode 0700: owned, close it. `path` receives its path. Returns
+ * -1 (`path` undefined) if there is no folder that only this user can write; the log says so if
+ * another user owns it or may write it.
  */
 int sh_cache_open(char path[SH_CACHE_PATH]);
 
@@ -40,18 +33,15 @@ int sh_cache_folder(int above, const char *path, const char *name);
 /* Whether an open file or folder belongs to this user and nobody else can write it. */
 bool sh_cache_is_own(int fd);
 
-/* Creates and locks the file `lock` in an open folder; `operation` is flock's. Owned: closing it
- * unlocks. -1 with errno if that fails, or if the lock is taken and LOCK_NB is set. */
+/* Creates and locks the file `lock` in a folder; `operation` is flock's. Owned: closing it unlocks.
+ * -1 with errno, also if the lock is taken and LOCK_NB is set. */
 int sh_cache_lock(int folder, int operation);
 
-/* Lists an open folder, which stays open. Owned: closedir it. NULL with errno. */
+/* Lists a folder, which stays open. Owned: closedir it. NULL with errno. */
 DIR *sh_cache_list(int folder);
 
-/*
- * The fallback when the cache cannot be written: an empty unnamed file in $TMPDIR or /tmp, deleted
- * when closed. `*fd` is owned; `*folder`, its folder, is borrowed from the environment. `what`
- * names its purpose in the failure message.
- */
+/* Without a cache: opens an empty unnamed file in $TMPDIR or /tmp, deleted when closed. `*fd` is
+ * owned; `*folder` is borrowed from the environment. `what` is for messages. */
 sh_status sh_cache_unnamed(int *fd, const char **folder, const char *what) SHOAL_CHECKED;
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "base/scratch.h"
 
-/* Environment values and the folder that results; NULL: unset, or no folder. */
+/* NULL: unset, or no folder. */
 static const struct place {
     const char *cache, *home, *expected; /* below the scratch folder if they begin with / */
 } places[] = {

@@ -36,9 +36,7 @@ double sh_process_cpu_seconds(void)
     return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
 }
 
-/*
- * Not getrusage, whose peak includes the process before it became this program: a large parent's.
- */
+/* Unlike getrusage's peak, this excludes what the process was before this program. */
 uint64_t sh_process_peak_rss_bytes(void)
 {
     char line[128];
@@ -58,7 +56,7 @@ uint64_t sh_process_peak_rss_bytes(void)
 
 uint64_t sh_process_rss_bytes(void)
 {
-    uint64_t size, resident = 0; /* in pages: Linux's /proc/self/statm */
+    uint64_t size, resident = 0; /* pages: Linux's /proc/self/statm */
     FILE *file = fopen("/proc/self/statm", "re");
     const bool read = file != NULL && fscanf(file, "%" SCNu64 " %" SCNu64, &size, &resident) == 2;
     if (file != NULL)

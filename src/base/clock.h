@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time as a parameter, so that tests can control it.
- *
- *     const uint64_t start_ns = sh_clock_now_ns(clock);
- *
- * Threads: any.
+ * Time as a parameter, so that tests can control it. Threads: any.
  */
 #ifndef SHOAL_BASE_CLOCK_H
 #define SHOAL_BASE_CLOCK_H
@@ -17,7 +13,7 @@ typedef struct sh_clock {
     void *context;
 } sh_clock;
 
-/* The system's monotonic clock. Static storage. */
+/* Monotonic. Static storage. */
 const sh_clock *sh_clock_system(void);
 
 static inline uint64_t sh_clock_now_ns(const sh_clock *clock)
@@ -25,17 +21,15 @@ static inline uint64_t sh_clock_now_ns(const sh_clock *clock)
     return clock->now_ns(clock->context);
 }
 
-/* The date and time of day, which may be changed while the process runs: for timestamps and names
- * that people read, never for durations. */
+/* The date and time of day, which may change: for people, never for durations. */
 struct timespec sh_clock_date(void);
 
-/* Processor seconds that all threads of this process have used. */
+/* Processor seconds of all threads. */
 double sh_process_cpu_seconds(void);
 
-/* The peak resident memory of this process in bytes. */
 uint64_t sh_process_peak_rss_bytes(void);
 
-/* The resident memory of this process in bytes; the peak if the system does not tell. */
+/* Returns the peak if the system does not tell. */
 uint64_t sh_process_rss_bytes(void);
 
 #endif

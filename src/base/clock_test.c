@@ -40,13 +40,12 @@ static double seconds_now(void)
     return (double)sh_clock_now_ns(sh_clock_system()) * 1e-9;
 }
 
-/* Grows with work, for one thread no faster than time, and not at all while the thread waits. */
 static void processor_time_is_what_work_took(void **state)
 {
     (void)state;
     double start = seconds_now(), used_before = sh_process_cpu_seconds(), used = 0;
     volatile uint32_t sum = 0;
-    while (used < 1e-3) { /* if it never grows, the test's time limit ends this */
+    while (used < 1e-3) {
         for (uint32_t i = 0; i < 10000; i++)
             sum = sum + i;
         used = sh_process_cpu_seconds() - used_before;
@@ -73,7 +72,7 @@ static void peak_memory_sees_what_was_touched(void **state)
     const uint64_t with = sh_process_peak_rss_bytes();
     free(block);
     assert_true(with >= bytes);
-    /* A peak stays, within the accuracy of Linux: steps of some pages per processor. */
+    /* Linux counts in steps of some pages per processor. */
     assert_true(sh_process_peak_rss_bytes() + ((uint64_t)1 << 20) >= with);
 }
 

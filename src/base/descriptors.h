@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The limit on file descriptors. Each connection uses one, and remote hosts decide how many
- * connections there are, so a reserve is kept for the program's own files: a checkpoint, the
- * journal, a device's links.
+ * connections there are, so a reserve is kept for the program's own files.
  *
- *     sh_descriptors_raise();                          // a program, at its start
  *     const int fd = accept(listening, NULL, NULL);
  *     if (sh_descriptors_are_short(fd))
  *         close(a connection that is not authenticated yet);
@@ -16,18 +14,17 @@
 
 #include <stdbool.h>
 
-/* Kept for the program's own files. Training on eight devices opens twenty besides connections. */
+/* Training on eight devices opens twenty besides connections. */
 #define SH_DESCRIPTORS_RESERVE 32
 
-/* The limit is never raised beyond this, many times what a job's devices and strangers need. */
+/* The limit is never raised beyond this. */
 #define SH_DESCRIPTORS_MOST 65536
 
-/* Raises the process's limit to what the system allows. Best effort. It affects the whole process,
- * so only a program calls it, never the library. */
+/* Raises the process's limit to what the system allows, if possible. Only a program calls it, never
+ * the library. */
 void sh_descriptors_raise(void);
 
-/* Whether fewer descriptors than the reserve are left. `fresh` was just opened: the system returns
- * the lowest free one. */
+/* Whether fewer than the reserve are left. `fresh` was just opened: the lowest free one. */
 bool sh_descriptors_are_short(int fresh);
 
 #endif

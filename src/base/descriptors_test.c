@@ -16,7 +16,6 @@ static void raises_to_what_is_allowed(void **state)
     sh_descriptors_raise();
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &now), 0);
     assert_true(now.rlim_cur == expected && now.rlim_max == before.rlim_max);
-    /* A higher limit stays. */
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){before.rlim_max, before.rlim_max}),
                      0);
     sh_descriptors_raise();

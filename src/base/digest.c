@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/digest.h"
 
-/* OpenSSL's functions for one algorithm: the generic ones load a table of all, 2 MB of memory. */
+/* OpenSSL's generic functions load a table of all algorithms, 2 MB of memory. */
 #define OPENSSL_API_COMPAT 10101
 #include <openssl/sha.h>
 #include <stdbool.h>

@@ -2,12 +2,6 @@
 /*
  * SHA-256 (FIPS 180-4), by OpenSSL.
  *
- *     sh_digest *digest;
- *     SH_TRY(sh_digest_new(&digest));
- *     sh_digest_add(digest, bytes, count);
- *     char hex[SH_DIGEST_TEXT];
- *     SH_TRY(sh_digest_finish(digest, hex));   // frees it
- *
  * Threads: caller locks.
  */
 #ifndef SHOAL_BASE_DIGEST_H
@@ -18,24 +12,22 @@
 
 #include "base/fail.h"
 
-#define SH_DIGEST_TEXT 65 /* 64 hexadecimal digits and the terminating zero */
+#define SH_DIGEST_TEXT 65 /* with the terminating zero */
 #define SH_DIGEST_BYTES 32
 
 typedef struct sh_digest sh_digest;
 
 sh_status sh_digest_new(sh_digest **digest) SHOAL_CHECKED;
 
-/* Adds bytes. sh_digest_finish reports an internal failure. */
+/* sh_digest_finish reports failures. */
 void sh_digest_add(sh_digest *digest, const void *data, size_t bytes);
 
-/* Writes the digest in lower-case hexadecimal and frees `digest`, also on failure. */
+/* Writes lower-case hexadecimal and frees `digest`, also on failure. */
 sh_status sh_digest_finish(sh_digest *digest, char hex[SH_DIGEST_TEXT]) SHOAL_CHECKED;
 
-/* The binary digest of one block. */
 sh_status sh_digest_block(uint8_t digest[SH_DIGEST_BYTES], const void *data,
                           size_t bytes) SHOAL_CHECKED;
 
-/* A digest in lower-case hexadecimal. */
 void sh_digest_print(char hex[SH_DIGEST_TEXT], const uint8_t digest[SH_DIGEST_BYTES]);
 
 #endif

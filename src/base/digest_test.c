@@ -30,7 +30,6 @@ static void published_answers_come_out(void **state)
     }
 }
 
-/* The cuts between pieces do not matter; a piece may be empty. */
 static void pieces_are_the_whole(void **state)
 {
     (void)state;

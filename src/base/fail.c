@@ -17,7 +17,7 @@ sh_status(sh_fail)(sh_status code, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    /* Names and contents of files may hold newlines or terminal control codes. */
+    /* Names and contents of files may hold control codes. */
     sh_message_set(sh_utf8_clean(clean, sizeof clean, text));
     return code;
 }

@@ -6,8 +6,7 @@
  *         return sh_fail(SH_INVALID, "--batch-size 0: a batch needs at least one sample");
  *     SH_TRY(open_labels(&file, path));
  *
- * Threads: any; each thread has its own message. A failure that crosses threads carries its own
- * text.
+ * Threads: any; each thread has its own message.
  */
 #ifndef SHOAL_BASE_FAIL_H
 #define SHOAL_BASE_FAIL_H
@@ -18,7 +17,6 @@
 
 #define SH_MESSAGE_BYTES 1024
 
-/* Returns the status of a failed expression from the calling function. */
 #define SH_TRY(expression)                                                                         \
     do {                                                                                           \
         const sh_status sh_try_status_ = (expression);                                             \
@@ -26,7 +24,7 @@
             return sh_try_status_;                                                                 \
     } while (0)
 
-/* Stores the status and, on failure, jumps to `done`; for functions that clean up. */
+/* Stores the status and, on failure, jumps to `done`. */
 #define SH_TRY_DONE(expression)                                                                    \
     do {                                                                                           \
         status = (expression);                                                                     \
@@ -34,25 +32,22 @@
             goto done;                                                                             \
     } while (0)
 
-/* Sets the message and returns `code`. The message is one line without a final full stop. */
+/* Returns `code`. The message is one line without a final full stop. */
 sh_status sh_fail(sh_status code, const char *format, ...) SHOAL_CHECKED
     __attribute__((format(printf, 2, 3)));
 
-/* sh_fail for a failed system call: derives the code from `error` (an errno value) and appends its
+/* Reports a failed system call: derives the code from `error` (an errno value) and appends its
  * text, and the remedy if one is known (no space, no permission, too many files). */
 sh_status sh_fail_errno(int error, const char *format, ...) SHOAL_CHECKED
     __attribute__((format(printf, 2, 3)));
 
-/* Prepends "context: " to the message of a failure and returns `code` unchanged; SH_OK does
- * nothing. */
+/* Prepends "context: " to a failure's message and returns `code`; SH_OK does nothing. */
 sh_status sh_fail_in(sh_status code, const char *format, ...) SHOAL_CHECKED
     __attribute__((format(printf, 2, 3)));
 
-/* The failure for memory that could not be allocated: `bytes` and their purpose. */
 sh_status sh_fail_memory(size_t bytes, const char *purpose) SHOAL_CHECKED;
 
-/* Tells the compiler that a failure is never SH_OK, so that it knows the outputs are set whenever a
- * call returned SH_OK. */
+/* Tells the compiler that outputs are set whenever a call returned SH_OK. */
 static inline SHOAL_CHECKED sh_status sh_fail_is_failure(sh_status code)
 {
     if (code == SH_OK)

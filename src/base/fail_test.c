@@ -11,7 +11,7 @@ static void a_failure_is_a_code_with_its_message(void **state)
     (void)state;
     assert_int_equal(sh_fail(SH_FORMAT, "%s: record %d: %s", "a.idx", 7, "too short"), SH_FORMAT);
     assert_string_equal(sh_message(), "a.idx: record 7: too short");
-    assert_int_equal(sh_fail(SH_IO, "100%% lost"), SH_IO); /* replaces the previous one */
+    assert_int_equal(sh_fail(SH_IO, "100%% lost"), SH_IO);
     assert_string_equal(sh_message(), "100% lost");
     assert_int_equal(sh_fail_memory(12345, "a lane"), SH_NO_MEMORY);
     assert_string_equal(sh_message(), "not enough memory: 12345 bytes for a lane");
@@ -39,7 +39,6 @@ static void context_goes_before_the_message(void **state)
     assert_string_equal(sh_message(), "run/7: tensor 3: bad sum");
 }
 
-/* A message is one line and harmless to a terminal, whatever names it contains. */
 static void messages_are_safe_to_show(void **state)
 {
     (void)state;
@@ -47,7 +46,6 @@ static void messages_are_safe_to_show(void **state)
     assert_string_equal(sh_message(), "a?<b>?[31m?: gone");
 }
 
-/* Text that does not fit is cut. */
 static void long_messages_are_cut(void **state)
 {
     (void)state;
@@ -121,7 +119,7 @@ static void each_thread_has_its_own_message(void **state)
     assert_int_equal(sh_fail(SH_IO, "mine"), SH_IO);
     assert_int_equal(pthread_create(&thread, NULL, fail_elsewhere, &before), 0);
     pthread_join(thread, NULL);
-    assert_int_equal(before, '\0'); /* empty before its first failure */
+    assert_int_equal(before, '\0');
     assert_string_equal(sh_message(), "mine");
 }
 

@@ -15,7 +15,7 @@ void sh_host_name(char name[SH_NAME_BYTES])
     snprintf(name, SH_NAME_BYTES, "%.*s", SH_NAME_BYTES - 1, full);
 }
 
-/* The lowest-numbered processor on the same core; `processor` itself if unknown. */
+/* The lowest-numbered processor on the same core; `processor` if unknown. */
 static size_t first_sibling(const char *folder, size_t processor)
 {
     char path[256];

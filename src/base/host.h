@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * This machine: its name and its cores.
- *
- *     uint32_t lanes = sh_host_cores();
- *
- * Threads: any.
+ * This machine: its name and its cores. Threads: any.
  */
 #ifndef SHOAL_BASE_HOST_H
 #define SHOAL_BASE_HOST_H
@@ -16,13 +12,13 @@
 #include "base/fail.h"
 #include "shoal/train.h"
 
-/* The machine's name, for display only. */
+/* The name is for display only. */
 void sh_host_name(char name[SH_NAME_BYTES]);
 
-/* Cores, not hyper-threads, that affinity and CPU sets leave this process; at least 1. */
+/* Cores, not hyper-threads, that this process may use; at least 1. */
 uint32_t sh_host_cores(void);
 
-/* For tests: the same for the processors i with mine[i], where `folder` is laid out like Linux's
+/* For tests: counts the cores of the processors i with mine[i]; `folder` is like Linux's
  * /sys/devices/system/cpu (its ABI/stable/sysfs-devices-system-cpu). */
 uint32_t sh_host_count_cores(const char *folder, const bool *mine, size_t processors);
 

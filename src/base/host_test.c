@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cores of machines described in a folder laid out like Linux's. */
 #include "base/host.h"
 
 #include <stdio.h>

@@ -9,16 +9,14 @@
  *     static const sh_library_name names[] = {SH_LIBRARY_NAME(jpeg_calls, jpeg_read_header)};
  *     static sh_library library = SH_LIBRARY("libjpeg.so.62", "libjpeg62-turbo", names);
  *
- *     jpeg_calls jpeg;
  *     SH_TRY(sh_library_load(&jpeg, &library));
  *     jpeg.jpeg_read_header(&info, TRUE);
  *
  * The library's header declares the calls, so the compiler checks them like direct calls. A library
  * stays loaded until the process ends. If much code calls a library, wrappers with the library's
- * names forward to a static table (net/tls_calls.c), and callers look as if it were linked.
+ * names forward to a static table (net/tls_calls.c).
  *
- * Threads: any. The sh_library is the only static data of a file that changes after the start,
- * once, under its lock.
+ * Threads: any.
  */
 #ifndef SHOAL_BASE_LIBRARY_H
 #define SHOAL_BASE_LIBRARY_H
@@ -29,7 +27,6 @@
 
 #include "base/fail.h"
 
-/* A member of a call table: a pointer to the function `name`. */
 #define SH_LIBRARY_CALL(name) __typeof__(name) *name
 
 typedef struct sh_library_name {
@@ -47,7 +44,7 @@ typedef struct sh_library {
     const char *package; /* Debian's, for the message */
     const sh_library_name *names;
     size_t name_count;
-    bool has_plugins;     /* which expect its symbols, as if the program were linked with it */
+    bool has_plugins;     /* they expect its symbols, as if the program were linked with it */
     pthread_mutex_t lock; /* guards `handle` */
     void *handle;
 } sh_library;
@@ -60,12 +57,12 @@ typedef struct sh_library {
         SH_LIBRARY_MEMBERS(file, package, names)                                                   \
     }
 
-/* Fills a call table, loading the library if needed. If the library or a function is missing,
- * SH_UNSUPPORTED names the file and the package. */
+/* Fills a call table, loading the library if needed. SH_UNSUPPORTED names the missing function or
+ * library and the package. */
 sh_status sh_library_load(void *table, sh_library *library) SHOAL_CHECKED;
 
-/* As sh_library_load, for a table of static storage, which only the first call writes: after it,
- * any thread may read the table. Use only one of the two functions for a library. */
+/* The same for a static table: only the first call writes it, then any thread may read it. Use one
+ * of the two for a library. */
 sh_status sh_library_load_once(void *table, sh_library *library) SHOAL_CHECKED;
 
 /*

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text values may come from outside: a device's name, a path, a message. They are therefore
- * formatted here, one by one, so that none can end its field or its quotes, or begin another line.
- * Callers just write "name=%s" or "name=\"%s\"".
+ * Text values may come from outside: a device's name, a path, a message. They are formatted here,
+ * one by one, so that none can end its field or its quotes, or begin another line.
  */
 #include "base/log.h"
 
@@ -21,7 +20,7 @@
 #define LINE_BYTES 1024
 
 static struct {
-    pthread_mutex_t lock; /* held during sink calls: lines never interleave */
+    pthread_mutex_t lock; /* held during sink calls, so that lines never interleave */
     sh_log_level lowest;
     sh_log_sink *sink;
     void *context;
@@ -62,11 +61,10 @@ void sh_log_tap_remove(sh_log_tap *tap)
     pthread_mutex_unlock(&target.lock);
 }
 
-/* A line under construction. */
 typedef struct line {
     char text[LINE_BYTES];
     size_t used;
-    bool quoted; /* inside quotes opened by the format */
+    bool quoted; /* by the format */
 } line;
 
 static void put(line *l, const char *bytes, size_t count)
@@ -76,7 +74,6 @@ static void put(line *l, const char *bytes, size_t count)
     l->used += fits;
 }
 
-/* Whether a value may stay unquoted: it then ends at the next space. */
 static bool is_word(const char *value, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -85,7 +82,6 @@ static bool is_word(const char *value, size_t count)
     return count > 0;
 }
 
-/* Appends a value from outside, so that it can end neither its field nor its quotes. */
 static void put_value(line *l, const char *value, size_t count, bool field)
 {
     const bool quotes = field && !is_word(value, count);
@@ -97,16 +93,15 @@ static void put_value(line *l, const char *value, size_t count, bool field)
         put(l, "\"", 1);
 }
 
-/* One conversion of the format. */
 typedef struct conversion {
     char text[16]; /* "%.3f" */
     int precision; /* -1: none */
-    size_t length; /* of the conversion in the format */
+    size_t length; /* in the format */
     int longs;     /* 1: "l", 2: "ll", 3: "z" */
     char kind;
 } conversion;
 
-/* Reads what events use: a precision, lengths l, ll and z, kinds d, u, x, f, g, s and c. */
+/* Events use a precision, lengths l, ll and z, kinds d, u, x, f, g, s and c. */
 static conversion read_conversion(const char *format)
 {
     conversion c = {.precision = -1};
@@ -125,7 +120,7 @@ static conversion read_conversion(const char *format)
     return c;
 }
 
-/* Appends a number. read_conversion has checked the format; the compiler cannot. */
+/* read_conversion has checked the format; the compiler cannot. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 static void put_number(line *l, const conversion *c, va_list *values)
@@ -191,7 +186,6 @@ void sh_log(sh_log_level level, const char *event, const char *format, ...)
         put_fields(&l, format, &values);
         va_end(values);
         l.text[l.used] = '\0';
-        /* No value may begin a new line or change the direction of text. */
         sh_utf8_clean(clean, sizeof clean, l.text);
         if (target.sink != NULL && level >= target.lowest)
             target.sink(target.context, level, clean);

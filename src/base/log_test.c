@@ -8,7 +8,6 @@
 #include "base/team.h"
 #include "base/test.h"
 
-/* The number of lines that a sink received, and the last one. */
 typedef struct kept {
     int lines;
     sh_log_level level;
@@ -37,7 +36,6 @@ static void says_when_what_and_how_much_it_matters(void **state)
     assert_int_equal(own.level, SH_LOG_WARN);
 }
 
-/* The program's sink and each tap receive exactly the lines that their own level allows. */
 static void every_place_has_a_level_of_its_own(void **state)
 {
     (void)state;
@@ -62,7 +60,6 @@ static void every_place_has_a_level_of_its_own(void **state)
         assert_int_equal(first.lines, cases[i].first);
         assert_int_equal(second.lines, cases[i].second);
     }
-    /* Taps continue without the program's sink, and without a removed tap. */
     sh_log_to(SH_LOG_OFF, NULL, NULL);
     sh_log(SH_LOG_ERROR, "some.event", " ");
     assert_int_equal(own.lines, 2);
@@ -98,7 +95,6 @@ static void one_event_is_one_line(void **state)
     sh_log_to(SH_LOG_OFF, NULL, NULL);
 }
 
-/* Anybody can choose a device's name, a path or a message. */
 static void a_value_is_never_another_field(void **state)
 {
     (void)state;
@@ -155,7 +151,7 @@ static void *log_on(void *unused)
     return NULL;
 }
 
-/* A removed tap may be on the stack of a function that returns. */
+/* It may be on the stack of a function that returns. */
 static void a_removed_tap_is_not_called(void **state)
 {
     (void)state;
@@ -198,7 +194,7 @@ static void tell(void *context, uint32_t worker)
         sh_log(SH_LOG_INFO, "some.event", "worker=%u", worker);
 }
 
-/* The sink's counter is not atomic: calls of the sink never overlap. */
+/* The sink's counter is not atomic. */
 static void lines_of_many_threads_come_one_by_one(void **state)
 {
     (void)state;

@@ -14,7 +14,7 @@
 
 #define CHUNK_BYTES 16384
 #define HUGE_PAGE ((size_t)2 << 20) /* the smallest on x86-64 and 64-bit Arm */
-#define HUGE_BLOCK (2 * HUGE_PAGE)  /* smaller blocks would hold hardly any huge page */
+#define HUGE_BLOCK (2 * HUGE_PAGE)  /* smaller blocks would hold hardly any */
 
 struct sh_arena_chunk {
     struct sh_arena_chunk *next;
@@ -23,11 +23,11 @@ struct sh_arena_chunk {
     _Alignas(max_align_t) unsigned char data[];
 };
 
-/* Callers pass whole huge pages only, so that no more memory becomes resident than is used. */
+/* Callers pass whole huge pages, so that no more memory becomes resident than is used. */
 static void prefer_huge_pages(void *block, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
-    (void)madvise(block, bytes, MADV_HUGEPAGE); /* advice: failure costs only speed */
+    (void)madvise(block, bytes, MADV_HUGEPAGE); /* failure costs only speed */
 #else
     (void)block;
     (void)bytes;
@@ -61,7 +61,7 @@ sh_status sh_pages_new(void **pages, size_t bytes, const char *purpose)
         mmap(NULL, rounded + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (fresh == MAP_FAILED)
         return sh_fail_memory(bytes, purpose);
-    if (is_huge) { /* align to a huge page; return what is before and behind */
+    if (is_huge) { /* align to a huge page; return the rest */
         const size_t before = (HUGE_PAGE - (uintptr_t)fresh % HUGE_PAGE) % HUGE_PAGE;
         if (before > 0)
             munmap(fresh, before);
@@ -81,7 +81,6 @@ void sh_pages_free(void *pages, size_t bytes)
         munmap(pages, (bytes / page + 1) * page);
 }
 
-/* Whether the loader has written into this object's constants. */
 static bool has_text_relocations(const struct dl_phdr_info *object)
 {
     for (size_t i = 0; i < object->dlpi_phnum; i++) {
@@ -116,7 +115,7 @@ static int drop_constants(struct dl_phdr_info *object, size_t bytes, void *conte
     return 0;
 }
 
-/* A debugger writes its breakpoints into the code. */
+/* A debugger has its breakpoints in the code. */
 static bool is_debugged(void)
 {
     char line[128];

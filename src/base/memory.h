@@ -2,11 +2,6 @@
 /*
  * Checked sizes, aligned blocks and arenas.
  *
- *     sh_arena arena;
- *     sh_arena_init(&arena);
- *     entry *entries = sh_arena_take(&arena, count, sizeof *entries);   // zeroed, or NULL
- *     sh_arena_release(&arena);                                         // everything at once
- *
  * Threads: caller locks.
  */
 #ifndef SHOAL_BASE_MEMORY_H
@@ -20,7 +15,6 @@
 /* Fits the widest vector load and one cache line. */
 #define SH_ALIGNMENT 64
 
-/* Rounds up to a multiple of SH_ALIGNMENT. */
 static inline size_t sh_align_up(size_t bytes)
 {
     return (bytes + SH_ALIGNMENT - 1) & ~(size_t)(SH_ALIGNMENT - 1);
@@ -33,23 +27,19 @@ static inline bool sh_size_mul(size_t a, size_t b, size_t *product)
 }
 
 /* A zeroed block aligned to SH_ALIGNMENT: owned, free() it. The failure message names `purpose`.
- * Large blocks use huge pages if the system has them. */
+ * Large blocks use huge pages if possible. */
 sh_status sh_block_new(void **block, size_t bytes, const char *purpose) SHOAL_CHECKED;
 
-/* A large zeroed block straight from the system; only touched pages become resident, huge ones if
- * the system has them. Owned: sh_pages_free returns it to the system at once. */
+/* A large zeroed block from the system; only touched pages become resident, huge ones if possible.
+ * Owned: sh_pages_free returns it at once. */
 sh_status sh_pages_new(void **pages, size_t bytes, const char *purpose) SHOAL_CHECKED;
 void sh_pages_free(void *pages, size_t bytes); /* NULL is fine; `bytes` as in sh_pages_new */
 
-/*
- * Returns to the system, where possible, unused heap memory and the resident pages of code and
- * constants. Pages that are used again are reloaded from the page cache; those that only the start
- * used stay out.
- */
+/* Returns unused heap memory and the resident pages of code and constants to the system. */
 void sh_memory_trim(void);
 
-/* Makes room for at least `need` items in a heap array (owned, free() it). The capacity doubles, so
- * appending is linear. On failure nothing changes. */
+/* Makes room for at least `need` items in a heap array (owned, free() it) by doubling. On failure
+ * nothing changes. */
 sh_status sh_array_grow(void **items, size_t *capacity, size_t need,
                         size_t item_bytes) SHOAL_CHECKED;
 

@@ -65,12 +65,11 @@ static void blocks_are_aligned_and_zero(void **state)
         assert_non_null(block);
         assert_int_equal((uintptr_t)block % SH_ALIGNMENT, 0);
         assert_true(is_zero(block, sizes[i]));
-        memset(block, 0xff, sizes[i]); /* so that the next one is not zero by chance */
+        memset(block, 0xff, sizes[i]);
         free(block);
     }
 }
 
-/* Pages of 2 MiB begin at multiples of their size. */
 static void large_blocks_begin_with_a_huge_page(void **state)
 {
     (void)state;
@@ -111,7 +110,7 @@ static void arrays_keep_their_items_and_double(void **state)
     assert_in_range(moves, 1, 12);
     for (int i = 0; i < 10000; i++)
         assert_int_equal(items[i], i);
-    assert_ok(sh_array_grow((void **)&items, &capacity, 100000, sizeof *items)); /* in one step */
+    assert_ok(sh_array_grow((void **)&items, &capacity, 100000, sizeof *items));
     assert_int_equal(capacity, 100000);
     assert_int_equal(items[9999], 9999);
 
@@ -144,10 +143,10 @@ static void arena_items_are_zero_aligned_and_apart(void **state)
             assert_true(is_zero(items[i].data, bytes));
             memset(items[i].data, (int)(i % 255) + 1, bytes);
         }
-        for (size_t i = 0; i < COUNT; i++) /* no item overwrote another */
+        for (size_t i = 0; i < COUNT; i++)
             for (size_t j = 0; j < items[i].bytes; j++)
                 assert_int_equal(items[i].data[j], i % 255 + 1);
-        sh_arena_release(&arena); /* the arena can be reused */
+        sh_arena_release(&arena);
     }
 }
 
@@ -156,13 +155,13 @@ static void arenas_refuse_what_does_not_fit(void **state)
     (void)state;
     sh_arena arena;
     sh_arena_init(&arena);
-    assert_null(sh_arena_take(&arena, SIZE_MAX / 2 + 1, 2)); /* the product wraps to 0 */
+    assert_null(sh_arena_take(&arena, SIZE_MAX / 2 + 1, 2)); /* the product wraps */
     assert_null(sh_arena_take(&arena, SIZE_MAX / 4, 5));
     assert_null(sh_arena_take(&arena, SIZE_MAX, 1));
-    assert_null(sh_arena_take(&arena, SIZE_MAX - 8, 1)); /* rounding up wraps */
+    assert_null(sh_arena_take(&arena, SIZE_MAX - 8, 1));
     assert_non_null(sh_arena_take(&arena, 3, 5));
     sh_arena_release(&arena);
-    sh_arena_release(&arena); /* empty is fine */
+    sh_arena_release(&arena);
 }
 
 static void arenas_copy_texts(void **state)

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far a replica has progressed, as two numbers that all devices of a job can compare.
- *
- *     if (sh_position_before(mine, theirs))
- *         ... they are ahead of me ...
- *
- * Threads: any; a value.
+ * How far a replica has progressed, as two numbers that all devices of a job can compare. Threads:
+ * any; a value.
  */
 #ifndef SHOAL_BASE_POSITION_H
 #define SHOAL_BASE_POSITION_H
@@ -14,9 +10,9 @@
 #include <stdint.h>
 
 /*
- * `steps` have been applied. Phase 0: a validation is due and not done. Phase 1 + a: attempt a of
- * the next step is due; a redo, which changes exponents, begins the next attempt. Devices at the
- * same position have equal replicas, exponents included.
+ * `steps` have been applied. Phase 0: a validation is due. Phase 1 + a: attempt a of the next step
+ * is due; a redo, which changes exponents, begins the next attempt. Devices at the same position
+ * have equal replicas, exponents included.
  */
 typedef struct sh_position {
     uint64_t steps;
@@ -24,9 +20,9 @@ typedef struct sh_position {
 } sh_position;
 
 #define SH_PHASE_VALIDATION 0u
-#define SH_PHASE_FIRST 1u /* the first attempt of a step */
+#define SH_PHASE_FIRST 1u /* of a step */
 
-/* Whether `a` comes before `b`: by steps, then by phase. */
+/* Compares steps, then phases. */
 static inline bool sh_position_before(sh_position a, sh_position b)
 {
     return a.steps < b.steps || (a.steps == b.steps && a.phase < b.phase);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Nobody reads larger figures, and smaller ones fit into 64 bits. */
+/* Smaller figures fit into 64 bits. */
 #define LARGEST 1e15
 
 static const char *unknown(sh_quantity *quantity)
@@ -112,7 +112,7 @@ const char *sh_quantity_megabytes(sh_quantity *quantity, uint64_t bytes)
     return quantity->text;
 }
 
-/* Three digits and the SI prefix, from nano to tera. */
+/* Three digits and an SI prefix. */
 static void scaled(sh_quantity *quantity, double value, const char *unit)
 {
     static const char *const prefixes[] = {"n", "\xc2\xb5", "m", "", "k", "M", "G", "T"};

@@ -4,11 +4,8 @@
  *
  *     printf("%s in %s\n", sh_quantity_count(&(sh_quantity){0}, samples, "sample"),
  *            sh_quantity_duration(&(sh_quantity){0}, seconds));     // "120,000 samples in 1:02"
- *     sh_quantity_of(&text, 41e6, SH_UNIT_bytes);                   // "41.0 MB"
  *
- * Each function writes into the quantity and returns its text, which is borrowed from it.
- *
- * Threads: any; a value.
+ * Each function returns the quantity's text, borrowed from it. Threads: any; a value.
  */
 #ifndef SHOAL_BASE_QUANTITY_H
 #define SHOAL_BASE_QUANTITY_H
@@ -27,7 +24,7 @@ const char *sh_quantity_whole(sh_quantity *quantity, uint64_t number);
 /* "1 device", "1,234 devices"; `noun` in the singular, its plural ends in s. */
 const char *sh_quantity_count(sh_quantity *quantity, uint64_t number, const char *noun);
 
-/* Samples per second, for instance: "2,345", "12.3", "0.45". */
+/* Per second: "2,345", "12.3", "0.45". */
 const char *sh_quantity_rate(sh_quantity *quantity, double rate);
 
 /* "0.3124" */

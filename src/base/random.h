@@ -16,31 +16,28 @@
 
 /* What a number is for. Results of training depend on the values: never renumber, only append. */
 typedef enum sh_random_purpose {
-    SH_RANDOM_SHUFFLE = 1,  /* order of an epoch: (epoch, -) */
-    SH_RANDOM_INITIAL = 2,  /* initial weights: (tensor index, -) */
-    SH_RANDOM_DIGITS = 3,   /* the built-in data: (split, sample index) */
-    SH_RANDOM_TEST = 4,     /* tests and fixed probes */
+    SH_RANDOM_SHUFFLE = 1, /* order of an epoch: (epoch, -) */
+    SH_RANDOM_INITIAL = 2, /* initial weights: (tensor index, -) */
+    SH_RANDOM_DIGITS = 3,  /* the built-in data: (split, sample index) */
+    SH_RANDOM_TEST = 4,
     SH_RANDOM_AUGMENT = 5,  /* views of training samples: (epoch, sample index) */
     SH_RANDOM_DROPOUT = 6,  /* keys of a sample: (epoch, sample index) */
     SH_RANDOM_ROUNDING = 7, /* of a gradient: (step, grain), one block per tensor */
     SH_RANDOM_BALANCE = 8,  /* key of a class's order: (epoch, completed passes over the class) */
 } sh_random_purpose;
 
-/* A sequence of numbers with random access by counter; a value, copy it freely. */
 typedef struct sh_random {
     uint32_t key[2];
-    uint32_t counter[4]; /* [0] counts blocks of the sequence, [1..3] identify the sequence */
+    uint32_t counter[4]; /* [0] counts blocks, [1..3] identify the sequence */
     uint32_t block[4];
-    uint32_t used; /* words of `block` already returned */
+    uint32_t used; /* words of `block` */
 } sh_random;
 
-/* One block: out = Philox4x32-10(counter, key). */
 void sh_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 
-/* The sequence for (seed, purpose, a, b). Different arguments give independent sequences. */
+/* Different arguments give independent sequences. */
 sh_random sh_random_for(uint64_t seed, sh_random_purpose purpose, uint32_t a, uint32_t b);
 
-/* The next 32 bits. */
 uint32_t sh_random_next(sh_random *random);
 
 /* Uniform in [0, limit), without bias; limit > 0. */

@@ -8,7 +8,7 @@ static uint64_t end_of(sh_range range)
     return (uint64_t)range.first + range.count;
 }
 
-/* Appends a range that does not begin before the last one. */
+/* The range does not begin before the last one. */
 static bool append(sh_ranges *ranges, sh_range range)
 {
     if (range.count == 0)

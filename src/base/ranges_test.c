@@ -25,7 +25,7 @@ static void assert_bits(const sh_ranges *ranges, const bool *bits)
     assert_true(sh_ranges_valid(ranges, NUMBERS));
 }
 
-/* At most 12 pieces, so that the union of two sets always has room. */
+/* Draws at most 12 pieces, so that the union of two sets has room. */
 static void draw_bits(sh_random *random, bool *bits)
 {
     memset(bits, 0, NUMBERS);
@@ -117,7 +117,7 @@ static void what_has_no_room_leaves_the_set_alone(void **state)
     sh_ranges missing = {1, {{7, 7}}};
     assert_false(sh_ranges_complement(&missing, &ranges, 1000));
     assert_int_equal(missing.items[0].first, 7);
-    assert_true(sh_ranges_add(&ranges, (sh_range){2, 1})); /* closes a gap */
+    assert_true(sh_ranges_add(&ranges, (sh_range){2, 1}));
     assert_int_equal(ranges.count, SH_RANGES_MAX - 1);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The classic methods (Muller, "Elementary Functions: Algorithms and Implementation", chapters 5
- * and 11): reduce the argument to a small range where a Taylor polynomial of fixed length has
+ * Classic methods (Muller, "Elementary Functions: Algorithms and Implementation", chapters 5 and
+ * 11): reduce the argument to a small range where a Taylor polynomial of fixed length has
  * converged, evaluate it by Horner's rule, undo the reduction.
  *
  *     exp      x = k ln 2 + r, |r| <= ln 2 / 2;             e^x = 2^k e^r

@@ -2,14 +2,10 @@
 /*
  * The few real functions that affect the results of training, built only from IEEE double
  * additions, multiplications, divisions and exact conversions, so that every machine computes the
- * same bits. The mathematics library's results differ in the last bit between systems.
+ * same bits. sqrt() needs no replacement: IEEE 754 defines it to the last bit.
  *
- *     const double correction = 1 - sh_real_power(0.999, step);
- *     const double rate = peak * (1 + sh_real_cos_pi(progress)) / 2;
- *
- * Square roots need no replacement: IEEE 754 defines sqrt() to the last bit. Accuracy: a relative
- * error below 4e-16 for exp, log and cos_pi (not for subnormal numbers), and below exponent * 3e-16
- * for power. They are slow: for a few numbers per step.
+ * Accuracy: a relative error below 4e-16 for exp, log and cos_pi (not for subnormal numbers), and
+ * below exponent * 3e-16 for power. They are slow: for a few numbers per step.
  *
  * Threads: any.
  */

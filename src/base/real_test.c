@@ -8,7 +8,7 @@
 #include "base/test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-#define LIMIT 1e-15 /* relative, including the library's own error */
+#define LIMIT 1e-15 /* with the library's own error */
 
 static void close_to(const char *what, double x, double got, double expected, double limit)
 {
@@ -16,7 +16,7 @@ static void close_to(const char *what, double x, double got, double expected, do
         fail_msg("%s of %a is %a, expected %a", what, x, got, expected);
 }
 
-/* The same bits on every machine: computed with another language's IEEE doubles. */
+/* Another language's IEEE doubles computed these. */
 static void bits_are_pinned(void **state)
 {
     (void)state;
@@ -38,7 +38,7 @@ static void bits_are_pinned(void **state)
     assert_true(sh_real_power(0.95, 37) == 0x1.32f9a95907c5ap-3);
 }
 
-/* A number in [low, high) with 48 random bits. */
+/* The number has 48 random bits. */
 static double between(sh_random *random, double low, double high)
 {
     const double unit = (double)(sh_random_next(random) >> 8) * 0x1p-24;
@@ -55,7 +55,7 @@ static void close_to_the_library(void **state)
         close_to("exp", near, sh_real_exp(near), exp(near), LIMIT);
         close_to("log", 1 + near, sh_real_log(1 + near), log(1 + near), LIMIT);
         close_to("log", exp(wide), sh_real_log(exp(wide)), log(exp(wide)), LIMIT);
-        const double angle = 3 * near; /* the library's pi is rounded: absolute error near zeros */
+        const double angle = 3 * near; /* the library's pi is rounded */
         assert_true(fabs(sh_real_cos_pi(angle) - cos(3.14159265358979323846 * angle)) < 4 * LIMIT);
         const uint64_t exponent = sh_random_below(&random, 3000);
         const double base = between(&random, 0.8, 1.1);

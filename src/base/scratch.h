@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests: a fresh working folder, and a small disk to fill.
- *
- *     char folder[SCRATCH_BYTES];
- *     scratch_make(folder);
- *     scratch_remove(folder); // with its contents
- *
- * Threads: one. Failures fail the test.
+ * For tests: a fresh working folder, and a small disk to fill. Failures fail the test. Threads:
+ * one.
  */
 #ifndef SHOAL_BASE_SCRATCH_H
 #define SHOAL_BASE_SCRATCH_H
@@ -58,7 +53,7 @@ static inline void scratch_remove(const char *path)
     unlink(path);
 }
 
-/* A fresh folder for each test: cmocka_unit_test_setup_teardown(test, scratch_set_up, ...). */
+/* Used by cmocka_unit_test_setup_teardown(test, scratch_set_up, ...). */
 static char scratch_folder[SCRATCH_BYTES];
 
 static inline int scratch_set_up(void **state)
@@ -75,7 +70,6 @@ static inline int scratch_tear_down(void **state)
     return 0;
 }
 
-/* The number of entries in a folder. */
 static inline size_t scratch_count(const char *path)
 {
     DIR *folder = opendir(path);
@@ -95,7 +89,6 @@ static inline void scratch_write(const char *path, const void *data, size_t byte
     assert_int_equal(fclose(file), 0);
 }
 
-/* Fails unless the file holds exactly this text. */
 static inline void scratch_expect(const char *path, const char *text)
 {
     char found[4096];
@@ -107,7 +100,7 @@ static inline void scratch_expect(const char *path, const char *text)
     assert_string_equal(found, text);
 }
 
-/* Mounts a disk of `bytes` on a folder for this process only; skips the test if not permitted. */
+/* Mounts a disk for this process only; skips the test if not permitted. */
 static inline void scratch_mount(const char *folder, size_t bytes)
 {
     char size[64];

@@ -8,6 +8,6 @@
 void sh_secrecy_begin(void)
 {
 #ifdef __linux__
-    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* can fail only for other values */
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* fails only for other values */
 #endif
 }

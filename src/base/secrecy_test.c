@@ -9,7 +9,7 @@
 
 #include "base/scratch.h"
 
-/* How a process ends that aborts with core files of any size allowed. */
+/* How a process ends that aborts with core files of any size. */
 static int end_of(bool secret)
 {
     int outcome;
@@ -25,7 +25,7 @@ static int end_of(bool secret)
             sh_secrecy_begin();
         if (prctl(PR_GET_DUMPABLE) != (secret ? 0 : 1))
             _exit(2);
-        signal(SIGABRT, SIG_DFL); /* the inherited handler is the parent's */
+        signal(SIGABRT, SIG_DFL);
         raise(SIGABRT);
         _exit(3);
     }

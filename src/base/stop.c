@@ -11,8 +11,7 @@
 #include "base/fail.h"
 
 struct sh_stop {
-    atomic_bool
-        requested; /* lock-free on every platform with threads, so safe in a signal handler */
+    atomic_bool requested; /* lock-free, so safe in a signal handler */
     int fd;
 };
 
@@ -37,7 +36,7 @@ void sh_stop_request(sh_stop *stop)
     const uint64_t one = 1;
     atomic_store(&stop->requested, true);
     const ssize_t wrote = write(stop->fd, &one, sizeof one);
-    (void)wrote; /* a full counter is readable already */
+    (void)wrote; /* a full counter is readable */
     errno = saved;
 }
 

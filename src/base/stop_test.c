@@ -21,7 +21,7 @@ static void a_request_shows_in_both_ways_and_stays(void **state)
     assert_ok(sh_stop_new(&other));
     assert_false(sh_stop_requested(stop));
     assert_false(is_readable(stop));
-    for (int i = 0; i < 3; i++) { /* repeated requests change nothing */
+    for (int i = 0; i < 3; i++) {
         sh_stop_request(stop);
         assert_true(sh_stop_requested(stop));
         assert_true(is_readable(stop));
@@ -56,7 +56,7 @@ static void a_signal_handler_may_request(void **state)
     sigaction(SIGUSR1, &action, &before);
     errno = E2BIG;
     raise(SIGUSR1);
-    assert_int_equal(errno, E2BIG); /* the interrupted code finds it unchanged */
+    assert_int_equal(errno, E2BIG);
     assert_true(sh_stop_requested(of_the_signal));
     assert_true(is_readable(of_the_signal));
     sigaction(SIGUSR1, &before, NULL);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Distance is the number of letters inserted, deleted, changed or swapped with a neighbour (optimal
- * string alignment). A name is near within one mistake, plus one per four letters of the name. A
- * prefix is near as well: "--batch" suggests "--batch-size".
+ * The distance is that of optimal string alignment. A name is near within one mistake, plus one per
+ * four letters of the name. A prefix is near as well.
  */
 #include "base/suggestion.h"
 
 #include <string.h>
 
-#define LONGEST 48 /* of both names; longer ones are near to nothing */
+#define LONGEST 48 /* longer names are near to nothing */
 
 static size_t least(size_t a, size_t b)
 {

@@ -78,7 +78,7 @@ void sh_table_number(sh_table *table, double number, int decimals)
         sh_table_add(table, "-");
 }
 
-/* Counts characters, which equals columns for the usual scripts of names. */
+/* Characters are as wide as columns in the usual scripts of names. */
 static size_t width_of(const char *text)
 {
     size_t width = 0;

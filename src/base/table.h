@@ -7,8 +7,7 @@
  *     sh_table_number(table, device->seconds, 2);
  *     sh_table_print(table, stdout, "");                     // frees it
  *
- * If memory runs out, sh_table_new returns NULL or cells are missing; sh_table_print then prints
- * nothing and returns false. All functions accept NULL.
+ * Without memory, sh_table_print prints nothing and returns false. All functions accept NULL.
  *
  * Threads: caller locks.
  */
@@ -20,15 +19,15 @@
 
 typedef struct sh_table sh_table;
 
-/* `columns` has one letter per column, '<' for left or '>' for right; borrowed until the table is
- * freed. `heads` is the first row, one cell per column; NULL: none. */
+/* `columns` has '<' (left) or '>' (right) for each; borrowed until the table is freed. `heads` is
+ * the first row; NULL: none. */
 sh_table *sh_table_new(const char *columns, const char *const *heads);
 void sh_table_free(sh_table *table);
 
-/* Adds the next cell, row by row. Copied; unprintable characters are replaced. */
+/* The next cell, row by row. Copied; unprintable characters are replaced. */
 void sh_table_add(sh_table *table, const char *text);
 
-/* The same for formatted text; longer text is cut. */
+/* Longer text is cut. */
 #define SH_TABLE_TEXT_BYTES 512
 void sh_table_format(sh_table *table, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -39,8 +38,7 @@ void sh_table_number(sh_table *table, double number, int decimals);
 /* Prints one row per line, each after `margin`, and frees the table. */
 bool sh_table_print(sh_table *table, FILE *file, const char *margin);
 
-/* For other ways to print: cell `index`, counted row by row from 0; NULL past the last. Borrowed
- * until the next cell is added. */
+/* Cell `index`, row by row from 0; NULL past the last. Borrowed until the next cell is added. */
 const char *sh_table_cell(const sh_table *table, size_t index);
 
 #endif

@@ -2,8 +2,7 @@
 /*
  * A waiting thread polls a few thousand times before it sleeps: turns follow each other within
  * microseconds, and waking a thread takes tens of them on a virtual machine, where an idle
- * processor is returned to the host. This makes training LeNet 3 % faster. `turn` and `busy` still
- * change under the lock, so that no thread sleeps through a change.
+ * processor is returned to the host. LeNet trains 3 % faster.
  */
 #include "base/team.h"
 
@@ -19,11 +18,11 @@
 struct sh_team {
     pthread_mutex_t lock; /* guards all below except `size` and `members` */
     pthread_cond_t wake;  /* a new turn, or the end */
-    pthread_cond_t idle;  /* the last worker of a turn has finished */
+    pthread_cond_t idle;  /* a turn's last worker has finished */
     sh_team_task *task;
     void *context;
-    /* Changed under the lock, read without it. */
-    atomic_uint_fast64_t turn; /* counts runs: a worker starts when it sees a new one */
+    /* Changed under the lock, so that no thread sleeps through a change; read without it. */
+    atomic_uint_fast64_t turn; /* a worker starts when it sees a new one */
     atomic_uint busy;
     bool ending;
     uint32_t size;
@@ -34,7 +33,7 @@ struct sh_team {
     } members[]; /* workers 1 .. size - 1 */
 };
 
-/* A short wait between two polls; tells the processor that this is a spin loop. */
+/* Tells the processor that this is a spin loop. */
 static void pause_briefly(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

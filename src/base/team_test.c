@@ -10,7 +10,7 @@
 
 typedef struct turns {
     uint32_t size, turn;
-    pthread_t threads[MOST]; /* of each worker in the first turn */
+    pthread_t threads[MOST]; /* of the first turn */
     uint64_t parts[MOST];    /* plain memory: writes must be visible without atomics */
 } turns;
 
@@ -20,11 +20,10 @@ static void work(void *context, uint32_t worker)
     if (t->turn == 0)
         t->threads[worker] = pthread_self();
     else if (!pthread_equal(t->threads[worker], pthread_self()))
-        t->parts[worker] += 1u << 30; /* on another thread: makes the sum wrong */
+        t->parts[worker] += 1u << 30; /* makes another thread's sum wrong */
     t->parts[worker] += t->turn + worker;
 }
 
-/* Each worker runs once per turn, always on its own thread; its results are visible afterwards. */
 static void all_workers_run_every_turn(void **state)
 {
     (void)state;
@@ -41,7 +40,7 @@ static void all_workers_run_every_turn(void **state)
             for (uint32_t worker = 0; worker < t.size; worker++)
                 assert_true(t.parts[worker] == expected + (uint64_t)(t.turn + 1) * worker);
         }
-        assert_true(pthread_equal(t.threads[0], pthread_self())); /* the caller works too */
+        assert_true(pthread_equal(t.threads[0], pthread_self()));
         for (uint32_t a = 0; a < t.size; a++)
             for (uint32_t b = 0; b < a; b++)
                 assert_false(pthread_equal(t.threads[a], t.threads[b]));
@@ -52,7 +51,7 @@ static void all_workers_run_every_turn(void **state)
 static void meet(void *context, uint32_t worker)
 {
     (void)worker;
-    pthread_barrier_wait(context); /* blocks forever unless all arrive */
+    pthread_barrier_wait(context); /* blocks unless all arrive */
 }
 
 static void workers_run_at_once(void **state)
@@ -101,7 +100,6 @@ static void look_at_signals(void *context, uint32_t worker)
     ((int *)context)[worker] = sigismember(&blocked, SIGINT);
 }
 
-/* Signals belong to the main program: workers receive none, and the caller's mask stays. */
 static void workers_take_no_signals(void **state)
 {
     (void)state;
@@ -119,7 +117,7 @@ static void teams_start_and_stop(void **state)
 {
     (void)state;
     sh_team *team = NULL;
-    for (uint32_t size = 1; size <= 8; size++) { /* without a single turn */
+    for (uint32_t size = 1; size <= 8; size++) {
         assert_ok(sh_team_start(&team, size));
         sh_team_stop(team);
     }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Included by every unit test: cmocka with the headers it needs before it, checks of a status, and
- * visible skips. cmocka counts a skipped test as passed; here each gives its reason:
+ * visible skips. cmocka counts a skipped test as passed; here each gives its reason, which
+ * scripts/test.sh lists. A program that skips all its tests exits with 77, for CTest.
  *
- *     if (geteuid() == 0)
- *         skip_because("root may read everything");
- *
- * scripts/test.sh lists these reasons, and a program that skips all its tests exits with 77, which
- * CTest reports as skipped. Threads: the test's only.
+ * Threads: the test's only.
  */
 #ifndef SHOAL_BASE_TEST_H
 #define SHOAL_BASE_TEST_H
@@ -27,14 +24,13 @@
 
 #include "base/fail.h"
 
-/* The call must succeed; prints its message if it does not. */
 #define assert_ok(call)                                                                            \
     do {                                                                                           \
         if ((call) != SH_OK)                                                                       \
             fail_msg("%s: %s", #call, sh_message());                                               \
     } while (0)
 
-/* The call must fail with this code and a message that contains `part`. */
+/* The message must contain `part`. */
 #define assert_fails(call, code, part)                                                             \
     do {                                                                                           \
         const sh_status got_ = (call);                                                             \
@@ -47,14 +43,12 @@
 
 #define TEST_SKIPPED 77
 
-/* The number of tests of this program skipped so far. */
 static inline size_t *test_skips(void)
 {
     static size_t count;
     return &count;
 }
 
-/* Ends the running test as skipped; the arguments format the reason. */
 #define skip_because(...)                                                                          \
     do {                                                                                           \
         print_message("skipped: " __VA_ARGS__);                                                    \
@@ -64,7 +58,7 @@ static inline size_t *test_skips(void)
     } while (0)
 #undef skip
 
-/* The path of real data in the folder that SHOAL_TEST_DATA names; skips the test if missing. */
+/* Real data in the folder that SHOAL_TEST_DATA names; skips the test if missing. */
 static inline void find_real_data(char *path, size_t bytes, const char *name)
 {
     const char *folder = getenv("SHOAL_TEST_DATA");
@@ -73,7 +67,7 @@ static inline void find_real_data(char *path, size_t bytes, const char *name)
         skip_because("%s is not in SHOAL_TEST_DATA", name);
 }
 
-/* For main(), when none of its tests can run here. */
+/* Called by main() if none of its tests can run. */
 static inline int test_skip_all(const char *reason)
 {
     print_message("skipped: %s\n", reason);

@@ -7,14 +7,14 @@ size_t sh_utf8_read(const unsigned char *text, uint32_t *point)
 {
     static const struct {
         unsigned char mask, lead;
-        uint32_t least; /* the smallest code point that needs this length */
+        uint32_t least; /* code point of this length */
     } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
     for (size_t more = 0; more < 4; more++) {
         if ((text[0] & forms[more].mask) != forms[more].lead)
             continue;
         *point = text[0] & (unsigned char)~forms[more].mask;
         for (size_t i = 1; i <= more; i++) {
-            if ((text[i] & 0xc0) != 0x80) /* the terminating zero is not, either */
+            if ((text[i] & 0xc0) != 0x80) /* true of the terminating zero, too */
                 return 0;
             *point = *point << 6 | (text[i] & 0x3f);
         }

@@ -30,7 +30,7 @@ bool sh_variant_runs(sh_variant variant)
     }
 }
 
-/* The first variant that runs and has this name (NULL: any); SH_VARIANT_COUNT: none. */
+/* The first variant of this name (NULL: any) that runs; SH_VARIANT_COUNT: none. */
 static sh_variant first_of(const char *name)
 {
     unsigned variant = 0;
@@ -47,7 +47,7 @@ static const char *named_outside(void)
     return name == NULL || *name == '\0' ? NULL : name;
 }
 
-/* Keeps the first answer, a constant of the process. SH_VARIANT_COUNT: a wrong name. */
+/* Keeps the first answer. SH_VARIANT_COUNT: a wrong name. */
 static sh_variant kept(void)
 {
     static atomic_uint answer; /* plus 1; 0: none yet */

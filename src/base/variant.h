@@ -6,10 +6,9 @@
  *     SH_VARIANTS(scale, (float *x, size_t n), (x, n));
  *     scale_variants[sh_variant_chosen()](x, n);
  *
- * A variant may only be faster: all give the same bits, which holds for loops of IEEE operations
- * without contraction and without reordered sums. Unlike the compiler's own function clones, the
- * table lets tests run each variant and works under sanitizers and in static programs. Kernels that
- * need intrinsics are separate files (backend/kernel), one per variant of this list.
+ * All variants give the same bits, which holds for loops of IEEE operations without contraction and
+ * without reordered sums. Unlike the compiler's function clones, the table lets tests run each
+ * variant and works under sanitizers and in static programs.
  *
  * Threads: any.
  */
@@ -32,8 +31,8 @@
 
 /*
  * for (size_t i = 0; i < count; i++), where each iteration uses element i only. Results may
- * overwrite operands, so pointers are not `restrict`; the pragma lets the compiler vectorize the
- * loop without a check.
+ * overwrite operands, so pointers are not `restrict`; the pragma vectorizes the loop without a
+ * check.
  */
 #if defined(__clang__)
 #define SH_EACH_ELEMENT(i, count)                                                                  \
@@ -42,14 +41,13 @@
 #define SH_EACH_ELEMENT(i, count) _Pragma("GCC ivdep") for (size_t i = 0; i < (count); i++)
 #endif
 
-/* A file with memory-bound loops defines this as "avx2" before the include: identical functions of
- * a file are then merged. */
+/* A file with memory-bound loops defines this as "avx2", which merges identical functions. */
 #if !defined(SH_VARIANT_AVX512)
 #define SH_VARIANT_AVX512 "avx512f"
 #endif
 
-/* One list, fastest first: name, attributes of its functions, whether this processor runs it (an
- * expression in variant.c), and extra arguments. The last one runs everywhere. */
+/* Fastest first: name, attributes of its functions, whether this processor runs it (an expression
+ * in variant.c), and extra arguments. The last one runs everywhere. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #define SH_VARIANT_EACH(X, ...)                                                                    \
     X(avx512, __attribute__((target(SH_VARIANT_AVX512))), HAS("avx512f"), __VA_ARGS__)             \
@@ -67,13 +65,12 @@
 #define SH_VARIANT_EACH(X, ...) X(plain, , true, __VA_ARGS__)
 #endif
 
-/* X(name, attributes) for each; a comma list of prefix_name. */
 #define SH_VARIANT_PAIR(name, attributes, runs, X) X(name, attributes)
 #define SH_VARIANT_MAP(X) SH_VARIANT_EACH(SH_VARIANT_PAIR, X)
 #define SH_VARIANT_NAME(name, attributes, runs, prefix) prefix##_##name,
 #define SH_VARIANT_TABLE(prefix) SH_VARIANT_EACH(SH_VARIANT_NAME, prefix)
 
-/* Makes the functions prefix_variants[SH_VARIANT_COUNT] from prefix_body, which returns nothing. */
+/* Makes prefix_variants[SH_VARIANT_COUNT] from prefix_body, which returns nothing. */
 #define SH_VARIANT_CALL(name, attributes, runs, prefix, parameters, arguments)                     \
     static attributes void prefix##_##name parameters                                              \
     {                                                                                              \
@@ -87,15 +84,14 @@ typedef enum sh_variant { SH_VARIANT_TABLE(SH_VARIANT) SH_VARIANT_COUNT } sh_var
 
 const char *sh_variant_name(sh_variant variant);
 
-/* Whether this processor runs it. */
 bool sh_variant_runs(sh_variant variant);
 
 /* Finds the variant of this name; NULL: the one that the process uses. SH_INVALID lists those that
- * this processor runs. Every job begins with this call, so it refuses a wrong SHOAL_VARIANT. */
+ * this processor runs. Every job begins with this call, which refuses a wrong SHOAL_VARIANT. */
 sh_status sh_variant_find(sh_variant *variant, const char *name) SHOAL_CHECKED;
 
-/* The variant that the process uses: the one that SHOAL_VARIANT named at the first call; if it was
- * unset, empty or wrong, the first of the list that this processor runs. */
+/* The one that SHOAL_VARIANT named at the first call; without a valid name, the first of the list
+ * that this processor runs. */
 sh_variant sh_variant_chosen(void);
 
 #endif

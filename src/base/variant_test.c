@@ -35,7 +35,7 @@ static void an_unknown_name_lists_those_that_run(void **state)
     assert_fails(sh_variant_find(&found, ""), SH_INVALID, "variant ''");
 }
 
-/* What a new process reports: its variant, plus 100 if it refuses. */
+/* The variant of a new process, plus 100 if it refuses. */
 static int ask(const char *first, const char *later)
 {
     int status;

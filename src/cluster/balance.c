@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The gain of new shares is (now - then) / step: the longest seat's time with the current and the
- * new shares, and the time of a whole step, which is longer if the network limits it. Grains are
- * whole, so there is often no gain even if rates differ.
+ * new shares, and the time of a whole step, which is longer if the network limits it.
  *
  * The uncertainty of a gain comes from the errors of its two seats. Among N equally fast seats the
  * slowest appears slower by about sqrt(2 ln N) errors, the largest of N normal deviates; so a gain
  * must be DOUBTS + sqrt(2 ln N) errors.
  *
- * This holds for one step. Errors persist over the steps of an estimate, and among some hundred
- * estimates one exceeds any threshold. So only the excess over the requirement accumulates. A gain
- * of SURE times the requirement counts in full, so that a real change of speed acts at once.
- *
- * If devices are slow only for a few steps, each change comes too late, so frequent changes cost
- * more. Time need not be proportional to grains (a CPU quota comes in slices), so a change may
- * bring less than predicted.
+ * Errors persist over the steps of an estimate, and among some hundred estimates one exceeds any
+ * threshold, so only the excess over the requirement accumulates. A gain of SURE times the
+ * requirement counts in full, so that a real change of speed acts at once.
  */
 #include "cluster/balance.h"
 
@@ -26,7 +21,7 @@
 
 #define DOUBTS 1.0
 #define SURE 2.0      /* times the requirement */
-#define PASSED_MAX 16 /* most steps that an assessment counts for */
+#define PASSED_MAX 16 /* most steps that one assessment counts for */
 
 typedef struct gain {
     double now_s, then_s, step_s;
@@ -34,7 +29,7 @@ typedef struct gain {
     uint32_t last;       /* seat */
 } gain;
 
-/* False if a seat with grains has no known rate yet. */
+/* False: a seat with grains has no known rate yet. */
 static bool predict(gain *found, const sh_balance *balance, const sh_range *shares,
                     const sh_speed *speeds, uint32_t seats, uint32_t grains)
 {
@@ -60,8 +55,7 @@ static bool predict(gain *found, const sh_balance *balance, const sh_range *shar
     return true;
 }
 
-/* Compares the last change with its prediction after SH_BALANCE_TRIAL steps. Mistrust fades with
- * steps, and the price falls without changes. */
+/* Compares the last change with its prediction after SH_BALANCE_TRIAL steps. */
 static void judge(sh_balance *balance, double step_s, uint64_t passed, uint64_t steps)
 {
     balance->mistrust *= exp2(-(double)passed / SH_BALANCE_MEMORY);

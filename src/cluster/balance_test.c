@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Simulates devices with random noise around one balance. A step takes as long as its slowest
- * device; new shares apply LATE steps after the decision.
+ * Devices with random noise around one balance. New shares apply LATE steps after the decision.
  */
 #include "cluster/balance.h"
 
@@ -14,15 +13,15 @@
 #define LATE 2
 #define CALM_STEPS 500
 #define LASTING 5
-#define SETTLING 200 /* steps until the shares settle */
+#define SETTLING 200
 
 typedef struct cluster {
     uint32_t grains;
     double jitter, outliers; /* deviation of a step's time; part of steps that take twice */
-    double lasting;          /* deviation of noise that lasts about LASTING steps */
-    double fixed_s;          /* the network's part of a step */
-    double speed[SEATS];     /* grains/s */
-    double slower[SEATS];    /* lasting noise */
+    double lasting;          /* deviation of noise of about LASTING steps */
+    double fixed_s;
+    double speed[SEATS];  /* grains/s */
+    double slower[SEATS]; /* lasting noise */
     sh_random random;
     sh_pace pace[SEATS];
     sh_range shares[SEATS], next[SEATS];
@@ -154,7 +153,6 @@ static void quiet_steps_change_nothing(void **state)
         }
 }
 
-/* As if devices share processors and slow each other down at times. */
 static void noise_that_lasts_changes_little(void **state)
 {
     (void)state;
@@ -216,7 +214,6 @@ static void a_slowed_device_is_balanced_within_ten_steps(void **state)
         }
 }
 
-/* It is so slow that it has no grain, and so is not measured. */
 static void a_device_without_grains_is_tried_again(void **state)
 {
     (void)state;
@@ -227,7 +224,7 @@ static void a_device_without_grains_is_tried_again(void **state)
         run(&c, 30);
         assert_int_equal(c.shares[2].count, 0);
         const double since = c.seconds, best = 16 / best_reached(&c) / 30.8;
-        run(&c, 2000); /* it is still slow */
+        run(&c, 2000);
         if (c.seconds - since > 1.08 * 2000 * best)
             fail_msg("seed %u: %g of the best", seed, (c.seconds - since) / (2000 * best));
         c.speed[2] = 10;
@@ -237,7 +234,6 @@ static void a_device_without_grains_is_tried_again(void **state)
     }
 }
 
-/* Devices are slow for less time than a change takes, so changes become rare. */
 static void what_does_not_last_is_left_alone(void **state)
 {
     (void)state;
@@ -247,7 +243,7 @@ static void what_does_not_last_is_left_alone(void **state)
             c.speed[i / 30 % SEATS] = still.speed[i / 30 % SEATS] = i % 30 < 8 ? 5 : 10;
             step(&c);
             step(&still);
-            still.waiting = 0; /* it never changes */
+            still.waiting = 0;
         }
         if (c.changes > 14)
             fail_msg("seed %u: %u changes", seed, c.changes);
@@ -256,7 +252,7 @@ static void what_does_not_last_is_left_alone(void **state)
     }
 }
 
-/* Shares do not change the network's part, which is most of a step. */
+/* Shares do not change the network's part of a step. */
 static void a_gain_is_one_of_the_whole_step(void **state)
 {
     (void)state;
@@ -270,7 +266,6 @@ static void a_gain_is_one_of_the_whole_step(void **state)
     assert_int_equal(c.changes, 1);
 }
 
-/* A balance that assesses given rates. */
 typedef struct told {
     sh_balance balance;
     sh_range shares[2];
@@ -296,19 +291,19 @@ static void a_change_comes_when_it_has_been_paid_for(void **state)
     (void)state;
     told half = two_devices(5, 0.01f); /* 4 s become 2.7 s: a third of each step */
     assert_false(ask(&half, 1));
-    assert_false(ask(&half, 0)); /* the same step again */
+    assert_false(ask(&half, 0));
     assert_false(ask(&half, 1));
     assert_true(ask(&half, 1));
     assert_string_equal(
         half.reason,
         "20 grains at 5 a second take 4000.0 ms; a step changes from 4000.0 ms to 2700.0 ms");
     assert_int_equal(half.balance.last, 1);
-    told seldom = two_devices(5, 0.01f); /* assessed rarely */
+    told seldom = two_devices(5, 0.01f);
     assert_true(ask(&seldom, 3));
-    told unsure = two_devices(5, 0.2f); /* the gain may be noise */
+    told unsure = two_devices(5, 0.2f);
     for (int i = 0; i < 100; i++)
         assert_false(ask(&unsure, 1));
-    told unknown = two_devices(0, 0.01f); /* no guess while its rate is being measured */
+    told unknown = two_devices(0, 0.01f);
     unknown.shares[0].count = unknown.shares[1].first = 30;
     unknown.shares[1].count = 10;
     for (int i = 0; i < 100; i++)
@@ -334,7 +329,6 @@ static void what_is_won_back_is_not_lost(void **state)
     assert_false(changes_when_slow_in_one_of(12));
 }
 
-/* Steps until a change. */
 static uint32_t patience(told *t)
 {
     uint32_t steps = 1;

@@ -11,7 +11,6 @@ static bool imagined(const sh_blame_report *report, uint64_t check, uint32_t dev
     return report->there && report->differed && report->total == devices * check;
 }
 
-/* Counts the words with this total. */
 static uint32_t agreeing(const sh_blame_report *reports, uint32_t count, uint64_t total)
 {
     uint32_t equal = 0;

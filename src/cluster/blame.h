@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the faulty device if the checks in a sum disagreed although all weights agree: compares
- * what each device reports about its own trailer and about the total. A pure function.
- *
- *     if (sh_blame_find(odd, reports, count, check, devices) == 0)
- *         ... no report identifies the faulty device ...
- *
- * Threads: any.
+ * what each device reports about its own trailer and about the total. Threads: any.
  */
 #ifndef SHOAL_CLUSTER_BLAME_H
 #define SHOAL_CLUSTER_BLAME_H
@@ -14,19 +9,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A device's report about the stage. */
 typedef struct sh_blame_report {
-    bool there;         /* its replica is at the stage; other devices do not count */
-    bool passed;        /* its replica is past the stage: it found that all agreed */
-    bool differed;      /* it found that the checks differ */
-    uint64_t own_check; /* the check in its own trailer; 0: not computed */
-    uint64_t total;     /* the sum of all checks that it read; only if it `differed` */
+    bool there;  /* its replica is at the stage; others do not count */
+    bool passed; /* its replica is past the stage: all agreed there */
+    bool differed;
+    uint64_t own_check; /* its own trailer's; 0: not computed */
+    uint64_t total;     /* of all checks that it read; only if it `differed` */
 } sh_blame_report;
 
 /*
- * Marks the faulty devices in odd[count] and returns their number. `check` is the check of the
- * weights, to which `devices` devices added. The first criterion that applies to any device
- * decides:
+ * Marks the faulty devices in odd[count] and returns their number, which may be 0. `check` is the
+ * check of the weights, to which `devices` devices added. The first criterion that applies to any
+ * device decides:
  *
  *   its trailer had another check than its weights
  *   it found a difference in a total that shows none

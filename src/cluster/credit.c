@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A step of T seconds consists of its longest seat, c / r by the claims, and a rest; the recent
- * minimum of the rest is the network's part. If a device's share has grown because of its claim,
- * and the excess over this minimum is a substantial part of the step and of the explained time, the
- * claim is refuted. The device's known speed is then what it delivered: c grains in the step
- * without the network's part, or, if more, the grains added to its share in the excess.
+ * A step consists of its longest seat's time, c / r by the claims, and a rest; the recent minimum
+ * of the rest is the network's part. If a device's share has grown because of its claim, and the
+ * excess over this minimum is a substantial part of the step and of the explained time, the claim
+ * is refuted. The device's known speed is then what it delivered: c grains in the step without the
+ * network's part, or, if more, the grains added to its share in the excess.
  *
  * While shares are a small part of the step, they prove and matter little: the limit is then
  * SH_CREDIT_HOPE times device 0's speed.
  *
- * A network that becomes slow at this moment looks the same. Then shares matter less than the
- * network, and the device loses some grains for a while.
+ * If the network becomes slow just when a share has grown, a true claim is refuted too, and the
+ * device loses some grains for a while.
  */
 #include "cluster/credit.h"
 

@@ -9,7 +9,6 @@
 #define SEATS 4
 #define GRAINS 48
 
-/* A cluster with real and claimed speeds. */
 typedef struct cluster {
     double rates[SEATS], claims[SEATS], network_s, noise;
     uint32_t seats;
@@ -28,7 +27,6 @@ static double step_s(const cluster *c, const sh_range *shares, double noise)
     return longest + c->network_s * (1 + noise * sin(1.7 * (double)c->steps));
 }
 
-/* Several views, each with the shares of the believed speeds of the previous one. */
 static void go_on(cluster *c, uint32_t views)
 {
     for (uint32_t v = 0; v < views; v++) {
@@ -70,7 +68,7 @@ static void a_liar_never_gets_all_and_soon_gets_its_due(void **state)
             honest(&c);
             c.claims[1] = 1e9;
             go_on(&c, 1);
-            assert_int_equal(c.shares[1].count, GRAINS / seats); /* it has shown nothing yet */
+            assert_int_equal(c.shares[1].count, GRAINS / seats);
             go_on(&c, 6);
             assert_true(c.most < GRAINS);
             for (uint32_t i = 0; i < 8; i++) {
@@ -91,7 +89,6 @@ static void a_slow_liar_is_no_better_off(void **state)
     assert_true(c.shares[1].count <= GRAINS / 3 + 5);
 }
 
-/* An honest device receives the share of its real speed within a few views. */
 static void the_honest_are_believed(void **state)
 {
     (void)state;
@@ -124,7 +121,7 @@ static void the_honest_are_believed(void **state)
         honest(&c);
         sh_shares_deal(wanted, rates, c.seats, GRAINS, false);
         go_on(&c, cases[k].views);
-        for (int v = 0; v < 10; v++) { /* and they stay */
+        for (int v = 0; v < 10; v++) {
             go_on(&c, 1);
             if (step_s(&c, c.shares, 0) > 1.03 * step_s(&c, wanted, 0))
                 fail_msg("case %zu, view %d: a step takes %g s, not %g s", k, v,

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the coordinator wants from a device. Level-triggered like the notice: each directive is
- * complete, and only the one with the highest serial counts.
+ * What the coordinator wants from a device. Level-triggered: each directive is complete, and only
+ * the one with the highest serial counts.
  *
  * For view v the phase goes HALT, LINK, GO, or LINK, GO if the change is planned:
  *
  *     HALT  abort the rings below v, finish the current grains, compute the check, report
  *     LINK  link the ring of v; in a planned change, work continues meanwhile
  *     GO    be in v at `start`; in a planned change, the trailer has moved most devices there
- *
- * Made by cluster/membership, read by cluster/participant; node/ transmits it with addresses and
- * keys.
  *
  * Threads: any; a value.
  */
@@ -41,26 +38,25 @@ typedef enum sh_directive_phase {
 typedef struct sh_seat {
     uint32_t device;
     bool local;     /* on the coordinator's machine */
-    sh_range share; /* of the grains of a full step; may be empty; in the order of seats */
+    sh_range share; /* of the grains of a full step, in the order of seats; may be empty */
     bool serves;    /* sums a shard of every span; if no seat serves, a ring sums */
 } sh_seat;
 
-/* A replica that `receiver` receives from donors: donor i sends stripe i of donor_count. The number
- * is never reused. */
+/* A replica that `receiver` receives: donor i sends stripe i of donor_count. Numbers are never
+ * reused. */
 typedef struct sh_transfer {
     uint64_t number;
     uint32_t receiver;
     uint32_t donors[SH_DONORS_MAX];
     uint32_t donor_count;
-    bool live; /* donors keep training and the receiver follows; else all are halted at `wanted` */
+    bool live; /* donors train on and the receiver follows; else all are halted at `wanted` */
     bool once; /* if live: the receiver stops once the replica is complete */
-    sh_position wanted; /* if not live: the donors' position, or the validation just before, which
-                           has the same replica */
+    sh_position wanted; /* if not live: the donors' position, or the validation just before it */
 } sh_transfer;
 
 typedef struct sh_directive {
     uint64_t serial;
-    bool dismissed; /* the device's part is over: it may leave */
+    bool dismissed; /* the device may leave */
 
     sh_directive_phase phase;
     uint32_t view;
@@ -69,13 +65,12 @@ typedef struct sh_directive {
     uint32_t seat_count; /* 0 in a HALT */
     sh_seat seats[SH_DEVICES_MAX];
 
-    sh_position start; /* of a GO: the view starts here */
-    uint32_t left; /* of a GO: the previous view's ring, needed until all have completed its last
-                      stage; 0: no longer needed */
+    sh_position start; /* of a GO */
+    uint32_t left; /* of a GO: the previous view's ring, until all passed its last stage; else 0 */
     bool ends;     /* of an unplanned GO: the job ended for some devices: no more stages */
 
-    /* For an unplanned GO that starts with a training stage: this device's work in it. */
-    bool keep;      /* its held grains count; else it starts with an empty sum */
+    /* An unplanned GO to a training stage: */
+    bool keep;      /* this device's held grains count; else its sum starts empty */
     sh_ranges work; /* the grains that it computes besides */
 
     sh_audit_order audit;
@@ -84,26 +79,26 @@ typedef struct sh_directive {
     sh_transfer transfers[SH_TRANSFERS_MAX];
 } sh_directive;
 
-/* Whether a replica at `mine` can continue at `target`. A validation and the first attempt after it
+/* Whether a replica at `mine` can continue at `target`: a validation and the first attempt after it
  * have the same weights. */
 bool sh_position_reaches(sh_position mine, sh_position target);
 
-/* The seat of a device among `count`, or NULL. Borrowed like the seats. */
+/* The seat of a device, or NULL. Borrowed like the seats. */
 const sh_seat *sh_seat_of(const sh_seat *seats, uint32_t count, uint32_t device);
 
-/* The engine for the seats; `serves` is set to the seats that serve. */
+/* The engine for the seats; sets `serves` to the seats that serve. */
 const struct sh_engine_kind *sh_directive_engine(const sh_directive *directive,
                                                  bool serves[SH_DEVICES_MAX]);
 
 /* Whether seat `from` connects to seat `to`: in a ring, each to the next and the last to the first;
- * else the lower to the higher if one of them serves. So no other machine needs to reach the local
- * devices of the coordinator's machine, whose seats come first. */
+ * else the lower to the higher if one of them serves. Seats of the coordinator's machine come
+ * first, so that no other machine needs to reach them. */
 bool sh_directive_links(const sh_directive *directive, uint32_t from, uint32_t to);
 
-/* The transfer with this receiver among `count`, or NULL. Borrowed like the transfers. */
+/* The transfer to a receiver, or NULL. Borrowed like the transfers. */
 const sh_transfer *sh_transfer_to(const sh_transfer *transfers, uint32_t count, uint32_t device);
 
-/* Whether `device` is a donor of a transfer; sets its *stripe. */
+/* Whether `device` is a donor; if so, sets its *stripe. */
 bool sh_transfer_gives(uint32_t *stripe, const sh_transfer *transfer, uint32_t device);
 
 #endif

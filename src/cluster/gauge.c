@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A measurement has three parts. Small probes measure the delay; the fastest counts. Then probes to
- * the device grow. Then answers grow.
- *
- * A device may answer late because its processor is busy or limited by a quota. So a slow probe is
- * repeated, and the shortest time of a size counts.
+ * A measurement has three parts: small probes for the delay, growing probes to the device, growing
+ * answers. A device may answer late because its processor is busy or limited by a quota, so a slow
+ * probe is repeated, and the shortest time of a size counts.
  */
 #include "cluster/gauge.h"
 
 #include <math.h>
 
 #define MS 1000000u
-#define LONG_S 0.010       /* time of a probe beyond the delay that suffices to compute a speed */
-#define VERY_LONG_S 0.1    /* likewise, without a repetition: other causes are negligible */
-#define FIRST_BYTES 2048   /* 16 ms at 1 Mbit/s */
-#define GROWTH 4           /* from one probe to the next */
+#define LONG_S 0.010     /* of a probe, beyond the delay: suffices for a speed */
+#define VERY_LONG_S 0.1  /* likewise, without a repetition */
+#define FIRST_BYTES 2048 /* 16 ms at 1 Mbit/s */
+#define GROWTH 4
 #define THOROUGH 2         /* measurements before checks for changes suffice */
 #define AGAIN_MS 200       /* between two of them */
 #define OTHER 2.0          /* ratio to the known speed that counts as changed */
@@ -57,15 +55,13 @@ bool sh_gauge_next(sh_gauge *gauge, uint64_t now_ns, sh_probe *probe)
     return true;
 }
 
-/* Whether a check found a changed speed. A short time does not count as a slow link, because the
- * processor may have been busy. */
+/* A short time shows no slow link: a busy processor may explain it. */
 static bool is_other(double found, double known)
 {
     const double found_s = SH_GAUGE_LOOK_BYTES / found, known_s = SH_GAUGE_LOOK_BYTES / known;
     return found_s < known_s / OTHER || (found_s > known_s * OTHER && found_s >= LONG_S);
 }
 
-/* The better of the last two measurements. */
 static sh_link_speed measured(const sh_gauge *gauge)
 {
     const sh_link_speed *a = &gauge->known[0], *b = &gauge->known[1];
@@ -76,7 +72,6 @@ static sh_link_speed measured(const sh_gauge *gauge)
                            .delay_s = fmin(a->delay_s, b->delay_s)};
 }
 
-/* Keeps the result, or starts a thorough measurement. */
 static void end(sh_gauge *gauge, uint64_t now_ns)
 {
     const sh_link_speed known = measured(gauge);
@@ -95,7 +90,7 @@ static void end(sh_gauge *gauge, uint64_t now_ns)
     gauge->due_ns = now_ns + (uint64_t)wait_ms * MS;
 }
 
-/* The first size of a part: a check starts with its largest, unless that is known to take long. */
+/* A check starts with its largest size, unless that is known to take long. */
 static uint32_t first_bytes(const sh_gauging *now, double known)
 {
     return is_look(now) && SH_GAUGE_LOOK_BYTES < LOOK_S * known ? SH_GAUGE_LOOK_BYTES : FIRST_BYTES;
@@ -109,7 +104,7 @@ static void go_to(sh_gauging *now, uint32_t part, uint32_t bytes)
     now->shortest_s = INFINITY;
 }
 
-/* Processes the time of a probe. True: the speed is known; false: another probe follows. */
+/* True: the speed is known. */
 static bool tell_speed(sh_gauging *now, double took_s, double *speed)
 {
     const double bytes_s = fmax(took_s - now->found.delay_s, LEAST_PART * took_s);

@@ -9,7 +9,6 @@
 #define MS 1000000u
 #define MBIT 125000.0
 
-/* A simulated link and a device that answers at once. */
 typedef struct way {
     double in, out, delay_s;
     uint64_t now_ns;
@@ -26,7 +25,6 @@ static double carry(way *w, const sh_probe *probe)
     return took_s;
 }
 
-/* Simulates `ms` milliseconds. */
 static void pass(sh_gauge *gauge, way *w, uint64_t ms)
 {
     const uint64_t until_ns = w->now_ns + ms * MS;
@@ -60,7 +58,6 @@ static void speeds_are_found_each_way(void **state)
     }
 }
 
-/* A slow link is not saturated, so that other messages pass. */
 static void a_probe_never_takes_long(void **state)
 {
     (void)state;
@@ -97,7 +94,6 @@ static void a_change_is_seen_and_seen_to_pass(void **state)
     assert_about(sh_gauge_speed(&gauge, w.now_ns).out, 100 * MBIT);
 }
 
-/* One measurement while the device is busy. */
 static void one_slow_measurement_changes_nothing(void **state)
 {
     (void)state;
@@ -123,7 +119,7 @@ static void a_processor_that_is_held_back_is_no_slow_link(void **state)
         sh_gauge gauge = {0};
         sh_probe probe;
         way w = {.in = 100 * MBIT, .out = 100 * MBIT, .delay_s = 0.0003};
-        while (gauge.measured < 2) { /* the first measurements */
+        while (gauge.measured < 2) {
             while (sh_gauge_next(&gauge, w.now_ns, &probe)) {
                 carry(&w, &probe);
                 const uint32_t turn = sh_random_below(&random, 10);
@@ -137,7 +133,6 @@ static void a_processor_that_is_held_back_is_no_slow_link(void **state)
     }
 }
 
-/* A long wait in queues shows at once that the link is slow. */
 static void an_answer_that_is_overdue_is_a_long_way(void **state)
 {
     (void)state;
@@ -149,7 +144,7 @@ static void an_answer_that_is_overdue_is_a_long_way(void **state)
         w.now_ns += 50 * MS;
     assert_about(sh_gauge_speed(&gauge, w.now_ns + 100 * MS).delay_s, 0.0003);
     sh_link_speed speed;
-    assert_true(sh_gauge_news(&gauge, w.now_ns, &speed)); /* the earlier measurements */
+    assert_true(sh_gauge_news(&gauge, w.now_ns, &speed));
     assert_false(sh_gauge_news(&gauge, w.now_ns + 100 * MS, &speed));
     assert_about(sh_gauge_speed(&gauge, w.now_ns + 900 * MS).delay_s, 0.9);
     assert_true(sh_gauge_news(&gauge, w.now_ns + 900 * MS, &speed));
@@ -169,7 +164,7 @@ static void an_answer_that_nobody_asked_for_is_ignored(void **state)
     sh_gauge_answer(&gauge, 1, 5 * MS);
     assert_true(sh_gauge_next(&gauge, 10 * MS, &probe));
     assert_int_equal(probe.number, 1);
-    assert_false(sh_gauge_next(&gauge, 11 * MS, &other)); /* one at a time */
+    assert_false(sh_gauge_next(&gauge, 11 * MS, &other));
     sh_gauge_answer(&gauge, 2, 12 * MS);
     assert_false(sh_gauge_next(&gauge, 12 * MS, &other));
     sh_gauge_answer(&gauge, 1, 13 * MS);

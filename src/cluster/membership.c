@@ -12,21 +12,19 @@
  *                 and leaving devices have passed their last stage, these are dismissed: STEADY
  *
  * A joiner's links are tested before it receives a replica: it has a seat in a `next` that is
- * linked and then dropped (`testing_links`). Other pending changes take precedence.
+ * linked and then dropped (`testing_links`). Other changes take precedence.
  *
- * An unplanned change follows a loss, a broken link or differing replicas; the first view is made
- * the same way:
+ * An unplanned change follows a loss, a broken link or differing replicas. The first view is made
+ * in the same way:
  *
  *     HALTING    all devices with a seat stop and report position and held grains
  *     RECOVERING cluster/recovery has decided: some receive replicas, all link `next`
  *     ENTERING   as above, from a common start
  *
- * A member that *on_standby* is on standby: it has no seat, or will have none in the next view
- * (cluster/membership_select).
- *
  * A member is *seated* from the GO of its first view until it is dismissed or lost. Only seated
- * members must halt, because only they can hold grains or be ahead. Numbers of views increase with
- * each attempt; numbers of views and transfers are never reused.
+ * members must halt, because only they can hold grains or be ahead. A member *on_standby* has no
+ * seat, or will have none in the next view. Numbers of views increase with each attempt; numbers of
+ * views and transfers are never reused.
  *
  * Time is the sum of the differences between ticks, each limited to TICK_MS, so that no device
  * counts as silent while the coordinator itself was frozen.
@@ -44,7 +42,7 @@
 #include "cluster/membership_transfers.h"
 #include "cluster/membership_watch.h"
 
-#define TICK_MS 100 /* limit of the time between two ticks */
+#define TICK_MS 100
 
 sh_status sh_membership_new(sh_membership **membership, const sh_membership_options *options)
 {
@@ -123,7 +121,7 @@ static void handle_hello(sh_membership *membership, const sh_membership_event *e
     sh_membership_act(membership, SH_MEMBERSHIP_ADMIT, one->device, "%s", "");
 }
 
-/* Processes the first notice that says READY. False: the device is refused. */
+/* False: the device is refused. */
 static bool make_ready(sh_membership *membership, sh_roster_entry *one,
                        const sh_membership_event *event)
 {
@@ -170,7 +168,6 @@ static void check_gathered(sh_membership *membership)
     sh_membership_halt(membership);
 }
 
-/* A link broke: halts the current view, or drops the next one. */
 static void handle_broken(sh_membership *membership, const sh_roster_entry *one,
                           const sh_notice *before, const char *address)
 {
@@ -206,7 +203,6 @@ static void handle_failed(sh_membership *membership, sh_roster_entry *one)
         sh_membership_fail_transfer(membership, one);
 }
 
-/* The current view may have completed a stage. */
 static void handle_progress(sh_membership *membership)
 {
     const sh_notice *zero = &sh_membership_coordinator(membership)->notice;
@@ -225,8 +221,8 @@ static void handle_progress(sh_membership *membership)
         sh_membership_assess(membership);
 }
 
-/* Ends the job once all devices with a seat have reported its end. A device that has not yet
- * reported entering this view reports no view either, but its figures are still to arrive. */
+/* All devices with a seat must have reported the end. Such a device has view 0, like one that is
+ * out, until it has reported entering this view; but its figures are still to arrive. */
 static void check_finished(sh_membership *membership)
 {
     const sh_position end_position = sh_membership_coordinator(membership)->notice.position;
@@ -320,7 +316,6 @@ static void handle_tick(sh_membership *membership, uint64_t now_ms)
         sh_membership_halt(membership);
 }
 
-/* Applies transitions until none is due. */
 static void settle(sh_membership *membership)
 {
     sh_membership_phase before;

@@ -3,15 +3,12 @@
  * Which devices take part in a job, in which view, with what share: the coordinator's decisions
  * while devices join, leave and die. A pure state machine: events in, actions and directives out.
  *
- *     SH_TRY(sh_membership_new(&membership, &options));
  *     sh_membership_handle(membership, &(sh_membership_event){SH_MEMBERSHIP_TICK, .now_ms = now});
  *     while (sh_membership_next(membership, &action))
  *         carry_out(&action);
  *
  * Device 0, the coordinator's own, is always a member and sends the same events; its loss ends the
- * job here. The life of a device: hello, admitted, ready, a transfer, a seat in a view, finished. A
- * device that would make steps longer is kept on standby instead. Any device may leave at the next
- * boundary, and be lost at any time. The top of membership.c describes how views change.
+ * job here. The life of a device: hello, admitted, ready, a transfer, a seat in a view, finished.
  *
  * Threads: caller locks.
  */
@@ -35,12 +32,12 @@ typedef enum sh_membership_action_kind {
     SH_MEMBERSHIP_ORDER,  /* the directive of `device` changed: send it */
     SH_MEMBERSHIP_NOTE,   /* tell the user `text` */
     SH_MEMBERSHIP_RESIGN, /* device 0 hangs: let another device coordinate, if possible */
-    SH_MEMBERSHIP_END,    /* the job is over, with `status` and reason `text`. Tell all devices */
+    SH_MEMBERSHIP_END,    /* the job is over, with `status` and reason `text`: tell all devices */
 } sh_membership_action_kind;
 
 #define SH_MEMBERSHIP_ALL UINT32_MAX
 
-/* The subject of a NOTE, and its name in logs and events ("device.joined"). */
+/* The subject of a NOTE, and its name in logs and events. */
 #define SH_NEWS_MAP(X)                                                                             \
     X(JOINED, "joined")                                                                            \
     X(LEFT, "left")                                                                                \
@@ -69,7 +66,7 @@ const char *sh_news_name(sh_news news);
 
 typedef struct sh_membership_action {
     sh_membership_action_kind kind;
-    uint32_t device;  /* SH_MEMBERSHIP_ALL: of a NOTE that concerns no single device */
+    uint32_t device;  /* SH_MEMBERSHIP_ALL: a NOTE about no single device */
     sh_status status; /* of an END. SH_DIVERGED, SH_ABORTED: device 0's replica is not valid */
     bool again;       /* of a REFUSE: it may rejoin */
     sh_news news;     /* of a NOTE */
@@ -77,27 +74,27 @@ typedef struct sh_membership_action {
 } sh_membership_action;
 
 typedef struct sh_membership_options {
-    uint32_t min_devices;          /* devices that must be ready for the first view; 0: 1 */
+    uint32_t min_devices;          /* ready for the first view; 0: 1 */
     uint32_t gather_ms;            /* longest wait for them; 0: no limit */
-    uint32_t grains, views_before; /* of a full step; the last view's number so far, or 0 */
+    uint32_t grains, views_before; /* of a full step; the last view's number, or 0 */
     uint32_t used;                 /* SH_STANDBY_ALL, SH_STANDBY_AUTO, or the number that compute */
     sh_lineup_job lineup;          /* what a step exchanges; other members are ignored */
-    double followed;               /* bytes per step for a device that follows along */
-    double audit;            /* the part of all shares that other devices compute again, 0 .. 1 */
-    sh_serving serving;      /* copied */
-    const char *name;        /* device 0's; all texts are copied */
-    const char *version;     /* must be the same on all devices */
-    const char *fingerprint; /* of the data */
-    const char *first_grain; /* device 0's hash of its gradients */
+    double followed;               /* bytes per step for a device that follows */
+    double audit;                  /* part of all shares that other devices compute again, 0 .. 1 */
+    sh_serving serving;            /* copied */
+    const char *name;              /* device 0's; all texts are copied */
+    const char *version;           /* must be the same on all devices */
+    const char *fingerprint;       /* of the data */
+    const char *first_grain;       /* hash of device 0's gradients */
 } sh_membership_options;
 
 typedef enum sh_membership_event_kind {
     SH_MEMBERSHIP_HELLO,     /* device (a number never used before), name, version, local */
-    SH_MEMBERSHIP_NOTICE,    /* device, notice; if it says READY: fingerprint, first_grain */
+    SH_MEMBERSHIP_NOTICE,    /* device, notice; with READY: fingerprint, first_grain */
     SH_MEMBERSHIP_HEARD,     /* device: any byte arrived */
-    SH_MEMBERSHIP_GONE,      /* device, reason: its connection ended, or it cannot continue */
-    SH_MEMBERSHIP_LINK,      /* device, link: the measured link to device 0 */
-    SH_MEMBERSHIP_ANNOUNCED, /* view: device 0 has put it into its trailer */
+    SH_MEMBERSHIP_GONE,      /* device, reason: it disconnected, or cannot continue */
+    SH_MEMBERSHIP_LINK,      /* device, link: to device 0 */
+    SH_MEMBERSHIP_ANNOUNCED, /* view: device 0's trailer has it */
     SH_MEMBERSHIP_TICK,      /* now_ms: at least every 100 ms */
 } sh_membership_event_kind;
 
@@ -108,7 +105,7 @@ typedef struct sh_membership_event {
     const char *name, *version, *fingerprint, *first_grain, *reason;
     bool local;
     const sh_notice *notice;
-    const char *address; /* of a NOTICE: address tried for notice->broken_peer, or NULL */
+    const char *address; /* of a NOTICE: address tried for notice->broken_peer; may be NULL */
     const sh_link_speed *link;
     uint32_t view;
     uint64_t now_ms; /* of a monotonic clock */
@@ -120,31 +117,30 @@ sh_status sh_membership_new(sh_membership **membership,
                             const sh_membership_options *options) SHOAL_CHECKED;
 void sh_membership_free(sh_membership *membership);
 
-/* Processes an event. An inconsistent one is ignored, or its sender is lost. */
+/* Ignores an inconsistent event, or loses its sender. */
 void sh_membership_handle(sh_membership *membership, const sh_membership_event *event);
 
-/* Removes the next action to carry out; false: none. */
+/* Removes the next action; false: none. */
 bool sh_membership_next(sh_membership *membership, sh_membership_action *action);
 
-/* The current directive of a device; false if it is not in the job. */
+/* The current directive of a device; false: it is not in the job. */
 bool sh_membership_directive(sh_directive *directive, const sh_membership *membership,
                              uint32_t device);
 
 /* The view that device 0 is to add to its trailer now, or 0. The caller that adds it reports
  * ANNOUNCED under the same lock; the view then takes effect unless a device is lost. */
 uint32_t sh_membership_announce(const sh_membership *membership);
-/* Likewise the key of an audit: only once all other spans are complete, when no device can change
+/* Likewise the key of an audit, only once all other spans are complete and no device can change
  * what it adds. `view`, `position`: device 0's now. `random`: unpredictable. */
 uint32_t sh_membership_draw_audit(sh_membership *membership, uint32_t view, sh_position position,
                                   const uint32_t random[4]);
 
-/* Whether such a view may appear soon, so that asking again in the same stage is worthwhile. */
+/* Whether asking again in the same stage pays, because such a view may appear soon. */
 bool sh_membership_is_changing(const sh_membership *membership);
 
-/* Whether replicas are being transferred or all devices are halted: links are busy. */
+/* Whether transfers or a halt keep the links busy. */
 bool sh_membership_moves_replicas(const sh_membership *membership);
 
-/* Whether the device is in the job now. */
 bool sh_membership_has(const sh_membership *membership, uint32_t device);
 
 #endif

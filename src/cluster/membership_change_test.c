@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices join and leave while the others work. */
 #include "cluster/membership_fixture.h"
 
 #include <math.h>
@@ -13,7 +12,7 @@ static void joins_while_the_others_work(void **state)
     assert_int_equal(step(1, 1), 0);
     assert_true(parts[2].directive.transfers[0].live);
     assert_int_equal(parts[2].directive.transfers[0].donor_count, 2);
-    fetch(2, (sh_position){1, SH_PHASE_FIRST}); /* up to date: all link while work continues */
+    fetch(2, (sh_position){1, SH_PHASE_FIRST}); /* work continues meanwhile */
     assert_int_equal(parts[0].directive.phase, SH_DIRECTIVE_LINK);
     assert_true(parts[0].directive.planned);
     assert_int_equal(step(1, 2), 3);
@@ -30,7 +29,7 @@ static void joins_while_the_others_work(void **state)
     assert_int_equal(parts[2].share.count, 4);
     assert_non_null(strstr(notes, "transfer: device d2 receives the replica from 2 others"));
     assert_non_null(strstr(notes, "whole: device d2 has all of the replica, at step 1"));
-    assert_null(strstr(notes, "at step 2\n")); /* reported once; then it follows */
+    assert_null(strstr(notes, "at step 2\n"));
     assert_non_null(
         strstr(notes, "view 3: 3 devices, from step 2, 0 of its grains are computed again"));
     assert_non_null(strstr(notes, "joined: device d2 joined with 4 of 12 grains"));
@@ -84,8 +83,6 @@ static void is_announced_before_it_is_whole(void **state)
     assert_false(sh_membership_is_changing(membership));
 }
 
-/* The announced stage fails: the others start the step again, and the joiner receives the replica
- * of a halted device. */
 static void is_announced_and_does_not_come(void **state)
 {
     (void)state;
@@ -122,7 +119,7 @@ static void joins_although_another_dies_meanwhile(void **state)
     settle();
     fetch(2, (sh_position){0, SH_PHASE_FIRST});
     assert_int_equal(step(1, 1), 3);
-    assert_int_equal(parts[2].notice.view, 0); /* it has a seat but is a step behind */
+    assert_int_equal(parts[2].notice.view, 0);
     go(1);
     settle();
     assert_null(strstr(notes, "joined"));
@@ -131,7 +128,6 @@ static void joins_although_another_dies_meanwhile(void **state)
     assert_non_null(strstr(notes, "joined: device d2 joined with 6 of 12 grains"));
 }
 
-/* Its links are tested first, without a halt. */
 static void who_cannot_be_reached_takes_no_replica(void **state)
 {
     (void)state;
@@ -149,7 +145,6 @@ static void who_cannot_be_reached_takes_no_replica(void **state)
     assert_int_equal(step(1, 1), 0);
 }
 
-/* The same before the first view. */
 static void who_cannot_be_reached_takes_none_to_begin_with(void **state)
 {
     (void)state;
@@ -199,7 +194,7 @@ static void nobody_waits_for_a_trial(void **state)
     assert_int_equal(parts[0].directive.seat_count, 2);
     assert_int_not_equal(step(1, 2), 0);
     assert_int_equal(sh_participant_take(&parts[1]).kind, SH_TASK_END);
-    unreached = 0; /* it is tested again and joins */
+    unreached = 0;
     assert_true(present[3]);
     settle();
     assert_non_null(strstr(notes, "transfer: device d3 receives the replica"));
@@ -220,7 +215,7 @@ static void leaves_at_the_next_boundary(void **state)
     assert_int_equal(parts[2].share.count, 6);
 }
 
-/* The others continue in the next view; the old ring still carries what it needs. */
+/* The old ring still carries what it needs. */
 static void who_leaves_has_its_ring_until_it_is_through(void **state)
 {
     (void)state;
@@ -245,7 +240,6 @@ static void who_leaves_has_its_ring_until_it_is_through(void **state)
     assert_int_equal(sh_participant_take(&parts[1]).kind, SH_TASK_END);
 }
 
-/* A device with a false claim receives no more grains than it proves. */
 static void a_liar_about_its_speed_does_not_get_all(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * For tests: a membership and its participants, connected directly, so that messages arrive at
- * once. The test plays their threads: it takes tasks and reports the results.
+ * once. The test plays their threads.
  */
 #ifndef SHOAL_CLUSTER_MEMBERSHIP_FIXTURE_H
 #define SHOAL_CLUSTER_MEMBERSHIP_FIXTURE_H
@@ -77,7 +77,6 @@ static inline void coordinate(const sh_membership_event *event)
         carry_out(&action);
 }
 
-/* Makes checks and links and delivers notices until none changes. */
 static inline void settle(void)
 {
     for (bool busy = true; busy;) {
@@ -158,7 +157,6 @@ static inline void begin(uint32_t min_devices)
     come(0);
 }
 
-/* Receives the replica of the device's FETCH task. */
 static inline void fetch(uint32_t device, sh_position position)
 {
     const sh_task task = sh_participant_take(&parts[device]);

@@ -2,17 +2,15 @@
 /*
  * A device is *wrong* at a halt if its replica is not the majority's, or if the checks in the sum
  * disagreed and cluster/blame names it. It is repaired, or the stage is repeated, and the fault is
- * counted (cluster/repairs); too many faults evict it. If device 0 is wrong too often, the job
- * ends.
+ * counted (cluster/repairs). Too many faults evict it, or end the job if it is device 0.
  *
- * If checks disagree and no device can be named, one device reports something other than it adds,
- * or its memory corrupts what it forwards. The stage is repeated a few times; then devices are left
- * out one at a time, the newest first, and may rejoin. The device without which a step succeeds was
- * the faulty one.
+ * If checks disagree and no device can be named, one reports something other than it adds, or its
+ * memory corrupts what it forwards. The stage is repeated a few times; then devices are left out
+ * one at a time, the newest first, and may rejoin. The device without which a step succeeds was the
+ * faulty one.
  *
- * If two devices differ in their weights, nothing shows which is right. A guess would be wrong half
- * of the time, so the job ends; it can resume from its last checkpoint, which was written while all
- * agreed.
+ * If two devices differ in their weights, nothing shows which is right, so the job ends; it can
+ * resume from its last checkpoint, which was written while all agreed.
  */
 #include "cluster/membership_halt.h"
 
@@ -24,7 +22,6 @@
 
 #define WRONG "its memory or processor computes wrongly"
 
-/* Ends the job: the right weights are unknown. */
 static void end_torn(sh_membership *membership)
 {
     char names[SH_MEMBERSHIP_TEXT] = "", text[2 * SH_MEMBERSHIP_TEXT];
@@ -51,14 +48,13 @@ static bool all_have_halted(const sh_membership *membership)
     return true;
 }
 
-/* Counts a fault of a device, once per halt. After too many, evicts it, or ends the job if it is
- * device 0. */
+/* Counts a fault, once per halt. */
 static sh_finding count_fault(sh_membership *membership, sh_roster_entry *one, const char *what)
 {
     const unsigned long long steps = membership->recovery.target.steps;
     char reason[SH_MEMBERSHIP_TEXT];
     if (one->fault_view == membership->next.number)
-        return SH_FINDING_NOBODY; /* counted already */
+        return SH_FINDING_NOBODY;
     one->fault_view = membership->next.number;
     if (!sh_repairs_add_fault(&one->repairs, steps))
         return SH_FINDING_NOBODY;
@@ -80,7 +76,6 @@ static sh_finding count_fault(sh_membership *membership, sh_roster_entry *one, c
     return SH_FINDING_OUT;
 }
 
-/* Counts the faults of devices whose replica differs from the majority's. */
 static sh_finding look_for_odd_replicas(sh_membership *membership, bool *odd)
 {
     for (uint32_t i = 0; i < membership->next.seat_count; i++) {
@@ -102,7 +97,6 @@ static sh_finding look_for_odd_replicas(sh_membership *membership, bool *odd)
     return SH_FINDING_NOBODY;
 }
 
-/* No device can be named: the stage is repeated, or the newest device is left out for a while. */
 static sh_finding try_without_one(sh_membership *membership, const char *what)
 {
     char reason[SH_MEMBERSHIP_TEXT];
@@ -123,7 +117,6 @@ static sh_finding try_without_one(sh_membership *membership, const char *what)
     return SH_FINDING_OUT;
 }
 
-/* The report of seat i of the next view about the stage that differed. */
 static sh_blame_report report_of(const sh_membership *membership, uint32_t i, uint32_t view)
 {
     const sh_notice *notice = &sh_membership_seated(membership, &membership->next, i)->notice;
@@ -139,7 +132,6 @@ static sh_blame_report report_of(const sh_membership *membership, uint32_t i, ui
     };
 }
 
-/* Checks disagreed, weights agree: counts the faults of devices with a wrong word in the sum. */
 static sh_finding look_for_odd_words(sh_membership *membership)
 {
     const uint32_t count = membership->next.seat_count;
@@ -171,7 +163,6 @@ static sh_finding look_for_odd_words(sh_membership *membership)
     return SH_FINDING_NOBODY;
 }
 
-/* Seats the remaining devices and decides the position to continue at. */
 static sh_finding judge(sh_membership *membership, sh_survivor *survivors)
 {
     sh_seating *next = &membership->next;
@@ -195,7 +186,7 @@ static sh_finding judge(sh_membership *membership, sh_survivor *survivors)
     sh_finding found = look_for_odd_replicas(membership, &odd);
     membership->faults.differed = membership->faults.differed && !odd;
     if (found == SH_FINDING_NOBODY && membership->faults.differed) {
-        membership->faults.differed = false; /* a sum's words are examined once */
+        membership->faults.differed = false; /* examined once */
         membership->faults.restart = true;
         found = look_for_odd_words(membership);
     }

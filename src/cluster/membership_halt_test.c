@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices with repeated faults. */
 #include "cluster/membership_fixture.h"
 
-#define CHECK 77 /* of the right weights, as in the fixture */
+#define CHECK 77
 
-static uint32_t view; /* the current one */
+static uint32_t view;
 
-/* Starts `count` devices that made a step together, so that their checks count. */
+/* Starts `count` devices with a step together, so that their checks count. */
 static void prove(uint32_t count)
 {
     work_with(count);
@@ -34,7 +33,6 @@ static void differ(uint32_t liar, uint64_t word, uint64_t own_check)
     settle();
 }
 
-/* A device's replica differs, even right after a repair. */
 static void differ_by_weights(uint32_t device)
 {
     check_of[device] = CHECK + 1;
@@ -63,9 +61,9 @@ static void stuck_bits_are_put_out_after_three_repairs(void **state)
         refusal,
         "its replica differed 4 times, last at step 1: its memory or processor computes wrongly");
     assert_non_null(strstr(notes, "lost: device d2 is evicted: its replica differed 4 times"));
-    assert_null(strstr(notes, "reported a wrong check")); /* no other device is at fault */
+    assert_null(strstr(notes, "reported a wrong check"));
     assert_int_equal(ended, 0);
-    assert_int_equal(step(membership->now.number, 2), 0); /* the others continue */
+    assert_int_equal(step(membership->now.number, 2), 0);
 }
 
 static void each_donor_is_tried_alone(void **state)
@@ -131,7 +129,7 @@ static void a_wrong_check_in_a_trailer_names_its_device(void **state)
         assert_true(present[1]);
         assert_int_equal(membership->transfer_count, 0); /* its weights are right */
         for (uint32_t k = 0; k < 3; k++)
-            assert_false(parts[k].keep); /* sums with a wrong word are computed again */
+            assert_false(parts[k].keep);
     }
     assert_non_null(strstr(notes, "repaired: device d1 reported a wrong check of its weights"));
     differ(1, CHECK + 4, CHECK + 4);
@@ -165,7 +163,6 @@ static void one_that_says_otherwise_than_it_adds_is_found_by_trial(void **state)
     assert_non_null(strstr(refusal, "the checks of the weights disagree only with device d2"));
 }
 
-/* It stops the others, which found no difference. */
 static void one_that_only_says_that_it_differs_is_put_out(void **state)
 {
     (void)state;
@@ -211,7 +208,6 @@ static void a_view_that_never_was_cannot_differ(void **state)
     assert_string_equal(refusal, "it sent an invalid notice");
 }
 
-/* Each would be a line in the log and an event in the journal. */
 static void a_replica_that_was_not_to_be_taken_is_no_news(void **state)
 {
     (void)state;

@@ -38,7 +38,7 @@ void sh_membership_evict(sh_membership *membership, sh_roster_entry *one, const 
     sh_membership_note(membership, SH_NEWS_LOST, one->device, "device %.64s is evicted: %.255s",
                        one->name, reason);
     sh_membership_remember(membership, one->name, guilty);
-    one->ready = false; /* already reported */
+    one->ready = false;
     sh_membership_lose(membership, one, reason, SH_LOSS_MESSAGE_REFUSAL);
 }
 

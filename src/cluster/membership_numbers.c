@@ -5,7 +5,6 @@
 
 #include "cluster/membership_losses.h"
 
-/* Whether the device in a seat of the next view is at the stage whose sum was not finite. */
 static bool is_there(const sh_membership *membership, uint32_t seat)
 {
     const sh_roster_entry *one = sh_membership_seated(membership, &membership->next, seat);

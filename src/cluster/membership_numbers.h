@@ -5,10 +5,6 @@
  * too, or there is no other device, the job ends. If the step succeeds, the first device was
  * faulty: it is reported, and evicted if it does so again.
  *
- *     found = sh_membership_check_numbers(membership);
- *     ... deal shares ...
- *     sh_membership_spare_suspect(membership, shares);
- *
  * Threads: as membership.h.
  */
 #ifndef SHOAL_CLUSTER_MEMBERSHIP_NUMBERS_H
@@ -16,7 +12,7 @@
 
 #include "cluster/membership_state.h"
 
-/* HALTING: all are halted, `recovery` is decided and `next` has its seats. */
+/* HALTING, once `recovery` is decided and `next` has its seats. */
 sh_finding sh_membership_check_numbers(sh_membership *membership);
 
 /* Deals the suspect's share of the next stage to the others. */

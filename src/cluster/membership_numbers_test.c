@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums with non-finite numbers. */
 #include "cluster/membership_fixture.h"
 
-/* Runs a stage with a non-finite sum, to which the devices in the mask `by` added such numbers. */
+/* The devices in the mask `by` add non-finite numbers to a stage. */
 static void spoil(uint32_t by)
 {
     const uint32_t view = membership->now.number;
@@ -22,7 +21,7 @@ static void spoil(uint32_t by)
     settle();
 }
 
-/* The grains that a device must compute in the current stage; 99: not dealt. */
+/* 99: not dealt. */
 static uint32_t work_of(uint32_t device)
 {
     return parts[device].dealt ? sh_ranges_total(&parts[device].work) : 99;
@@ -39,11 +38,10 @@ static void one_alone_is_computed_again_by_others(void **state)
     assert_int_equal(work_of(1), 0);
     assert_int_equal(work_of(0) + work_of(2), GRAINS / 3);
     assert_true(parts[0].keep && parts[2].keep);
-    assert_int_equal(step(membership->now.number, 1), 0); /* the others have none */
+    assert_int_equal(step(membership->now.number, 1), 0);
     assert_non_null(strstr(notes, "defect: device d1 alone had non-finite numbers in step 1"));
     assert_true(present[1]);
 
-    /* The second time it is evicted. */
     spoil(1u << 1);
     assert_false(present[1]);
     assert_false(again);

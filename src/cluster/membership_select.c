@@ -7,13 +7,13 @@
 #include "cluster/membership_transfers.h"
 #include "plan/curve.h"
 
-#define RATE_MS 2000   /* how long a device waits for device 0's speed */
-#define LINK_MS 3000   /* and for its link to be measured */
-#define EACH_MS 4      /* between two choices, per device: a choice among many takes time */
-#define HOPE_MS 120000 /* rest after which a device's speed counts double: it may be faster now */
+#define RATE_MS 2000   /* to wait for device 0's speed */
+#define LINK_MS 3000   /* and for the measurement of its link */
+#define EACH_MS 4      /* between two choices, per device */
+#define HOPE_MS 120000 /* rest that doubles a device's assumed speed: it may be faster now */
 #define HOPE_MAX 4.0
 #define CURVE_MS 1000 /* after devices joined: others may follow */
-#define CURVE_MOST 32 /* devices of a curve: more take too long to compute and read */
+#define CURVE_MOST 32 /* of devices: more take too long to compute and read */
 
 bool sh_membership_selects(const sh_membership *membership)
 {
@@ -35,7 +35,6 @@ static bool is_fixed(const sh_membership *membership, const sh_roster_entry *one
     return one->device == 0 || one->local || is_server(membership, one->device);
 }
 
-/* Whether a device can be chosen: its links were tested, and measured if possible. */
 static bool is_to_choose(const sh_membership *membership, const sh_roster_entry *one)
 {
     if (!one->present || !one->ready || one->dismissed || one->notice.leaving)
@@ -45,7 +44,6 @@ static bool is_to_choose(const sh_membership *membership, const sh_roster_entry 
     return one->seated || (one->reached && measured);
 }
 
-/* Assumes that a rate measured long ago may be higher now. */
 static double rate_of(const sh_membership *membership, const sh_roster_entry *one)
 {
     const double rate = (double)sh_membership_speed(membership, one).rate;
@@ -55,7 +53,7 @@ static double rate_of(const sh_membership *membership, const sh_roster_entry *on
     return rate * fmin(exp2(rested), HOPE_MAX);
 }
 
-/* Admits devices that waited long enough: nothing is predictable without device 0's speed. */
+/* Nothing is predictable without device 0's speed. */
 static void take_all(sh_membership *membership)
 {
     for (uint32_t i = 1; i < membership->slots; i++) {
@@ -80,7 +78,6 @@ static void say(sh_membership *membership, sh_roster_entry *one)
                        "device %.64s is on standby: %.255s", one->name, one->why);
 }
 
-/* Reports the step time with 1, 2, ... of the devices, once no more joined for a while. */
 static void tell_curve(sh_membership *membership, const sh_lineup_device *devices,
                        sh_roster_entry *const *members, uint32_t count)
 {
@@ -99,8 +96,8 @@ static void tell_curve(sh_membership *membership, const sh_lineup_device *device
     sh_membership_note(membership, SH_NEWS_CURVE, SH_MEMBERSHIP_ALL, "%s", text);
 }
 
-/* If steps take the expected time, each link of the ring carries at least the rate that they show.
- * A measurement beside them shows less, because they use most of the link. */
+/* If steps take the expected time, links of the ring carry at least the rate that they show. A
+ * measurement beside the steps shows less, because they use most of the link. */
 static void note_carried(sh_membership *membership)
 {
     const sh_standby *standby = &membership->standby;

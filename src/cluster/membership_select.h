@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses which devices compute and which are on standby, with cluster/standby.
- *
- *     if (sh_membership_select(membership))         // a tick
- *         sh_membership_halt(membership);
- *     if (one->on_standby && !one->seated) ... it is on standby ...
- *
- * A new device is on standby until the decision. Local devices, which the user asked for, and
- * chosen servers always compute.
+ * Chooses which devices compute and which are on standby, with cluster/standby. A new device is on
+ * standby until the decision. Local devices, which the user asked for, and chosen servers always
+ * compute.
  *
  * Threads: as membership.h.
  */
@@ -16,11 +11,10 @@
 
 #include "cluster/membership_state.h"
 
-/* Whether devices may be put on standby at all. */
 bool sh_membership_selects(const sh_membership *membership);
 
-/* A tick: updates `on_standby` of each member. True: new seats went to devices that cannot receive
- * the replica during training, so all must halt. */
+/* A tick: updates `on_standby` of each member. True: all must halt, because new seats went to
+ * devices that cannot receive the replica during training. */
 bool sh_membership_select(sh_membership *membership);
 
 /* Puts a device that lost its seat on standby. */

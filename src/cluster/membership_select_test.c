@@ -7,7 +7,6 @@
 
 static uint64_t now_ms;
 
-/* Starts the fixture's membership, in which not all devices need to compute. */
 static void begin_with(uint32_t used, double bytes)
 {
     begin(1);
@@ -34,14 +33,14 @@ static void tick(void)
     settle();
 }
 
-/* Simulates ticks, each with heartbeats and a step. */
+/* Each tick has heartbeats and a step. */
 static void pass_time(uint32_t *view, uint64_t *steps, uint32_t ticks)
 {
     for (uint32_t i = 0; i < ticks; i++) {
         tick();
         const uint32_t next = step(*view, ++*steps);
         *view = next != 0 ? next : *view;
-        for (uint32_t k = 0; k < DEVICES; k++) /* live transfers follow */
+        for (uint32_t k = 0; k < DEVICES; k++)
             if (present[k] && parts[k].fetching != 0 && parts[k].notice.whole)
                 inform(k, (sh_participant_event){.kind = SH_PARTICIPANT_FETCHED,
                                                  .transfer = parts[k].fetching,
@@ -62,7 +61,6 @@ static void set_speeds(float rate, float step_s)
         speed_of[i] = (sh_speed){rate, 0.01f, step_s};
 }
 
-/* Device 0 makes some steps alone at `rate` grains/s; then device 1 joins. */
 static void begin_and_let_one_come(uint32_t *view, uint64_t *steps, float rate, float step_s,
                                    double mbit)
 {
@@ -88,7 +86,6 @@ static void a_device_that_would_slow_the_job_stands_by(void **state)
     assert_non_null(strstr(notes, "rests: device d1 is on standby: a step would take"));
     assert_non_null(strstr(notes, "its link of 10 Mbit/s would carry 0.4 MB a step"));
     assert_null(strstr(notes, "joined"));
-    /* It only receives the weights, once. */
     assert_int_equal(membership->transfer_count, 1);
     assert_true(membership->transfers[0].once);
     fetch(1, (sh_position){steps, SH_PHASE_FIRST});
@@ -118,8 +115,8 @@ static void a_device_that_helps_computes(void **state)
     assert_null(strstr(notes, "compared"));
     set_speeds(4, 2);
     pass_time(&view, &steps, 40);
-    /* Each device computes six of the twelve grains, four a second. Each sends 400 KB, and
-     * computing hides a quarter of that time. */
+    /* Each computes six of the twelve grains, four a second, and sends 400 KB, a quarter of which
+     * computing hides. */
     assert_non_null(strstr(notes, "compared: with 2 devices a step takes 2 s; expected 1.74 s"));
     assert_non_null(strstr(notes, "curve: expected of a step: 3 s with 1, 2 s with 2 (fastest); "
                                   "with all, computing takes longest"));
@@ -128,27 +125,26 @@ static void a_device_that_helps_computes(void **state)
     assert_null(strstr(notes, "compared"));
 }
 
-/* Its link becomes slow and recovers. */
 static void a_device_goes_out_and_comes_back(void **state)
 {
     (void)state;
     uint32_t view;
     uint64_t steps;
-    begin_and_let_one_come(&view, &steps, 4, 0, 100); /* steps take the expected time */
+    begin_and_let_one_come(&view, &steps, 4, 0, 100);
     pass_time(&view, &steps, 2);
     fetch(1, (sh_position){steps, SH_PHASE_FIRST});
     pass_time(&view, &steps, 4);
     assert_true(entry(1)->seated);
     link_of(1, 0.1);
-    for (int i = 0; i < 200; i++) /* one long step */
+    for (int i = 0; i < 200; i++)
         tick();
     const uint32_t next = step(view, ++steps);
     assert_true(next > view);
     view = next;
     assert_false(entry(1)->seated);
-    assert_true(present[1]); /* it was not dismissed */
+    assert_true(present[1]);
     assert_false(entry(1)->dismissed);
-    assert_int_equal(parts[1].ring, 0); /* its ring may be closed */
+    assert_int_equal(parts[1].ring, 0);
     assert_int_equal(parts[0].notice.view, view);
     assert_non_null(strstr(notes, "device d1 is on standby"));
     notes[0] = '\0';
@@ -176,7 +172,7 @@ static void all_stand_still_for_one_that_cannot_follow(void **state)
     link_of(1, 100);
     while (!entry(1)->seated && steps < 40)
         tick();
-    assert_int_equal(membership->phase, SH_MEMBERSHIP_RECOVERING); /* no device was in a stage */
+    assert_int_equal(membership->phase, SH_MEMBERSHIP_RECOVERING);
     assert_int_equal(membership->transfer_count, 1);
     assert_false(membership->transfers[0].live);
     fetch(1, (sh_position){steps, SH_PHASE_FIRST});
@@ -196,7 +192,6 @@ static void one_that_stands_by_may_leave(void **state)
     assert_non_null(strstr(notes, "device d1 left"));
 }
 
-/* The loss of a standby device halts no other. */
 static void nobody_waits_for_one_that_stands_by(void **state)
 {
     (void)state;
@@ -209,7 +204,6 @@ static void nobody_waits_for_one_that_stands_by(void **state)
     assert_int_equal(membership->now.number, view);
 }
 
-/* Three devices start; then one alone proves faster. */
 static void those_of_the_first_view_are_left_out_later(void **state)
 {
     (void)state;
@@ -245,7 +239,6 @@ static void those_of_the_first_view_are_left_out_later(void **state)
     assert_int_equal(membership->now.seat_count, 1);
     assert_non_null(strstr(notes, "device d1 is on standby"));
     assert_non_null(strstr(notes, "device d2 is on standby"));
-    /* Both still have whole replicas. */
     assert_true(parts[1].notice.whole && parts[2].notice.whole);
 }
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gathering, shares, losses and the end of a job. */
 #include "cluster/membership_fixture.h"
 
 static void gathers_until_enough_are_ready(void **state)
@@ -14,7 +13,7 @@ static void gathers_until_enough_are_ready(void **state)
     settle();
     assert_int_equal(parts[0].directive.phase, SH_DIRECTIVE_NONE);
     come(3);
-    settle(); /* all halt; 2 and 3 receive device 0's replica */
+    settle();
     fetch(2, (sh_position){0, SH_PHASE_FIRST});
     assert_int_equal(membership->now.number, 0);
     fetch(3, (sh_position){0, SH_PHASE_FIRST});
@@ -56,7 +55,7 @@ static void strangers_are_refused_with_a_reason(void **state)
     coordinate(&(sh_membership_event){
         .kind = SH_MEMBERSHIP_HELLO, .device = 100, .name = "x", .version = "1"});
     assert_string_equal(refusal, "a second hello");
-    assert_int_equal(step(1, 1), 0); /* the job continues */
+    assert_int_equal(step(1, 1), 0);
 }
 
 static void shares_follow_what_is_measured(void **state)
@@ -73,7 +72,7 @@ static void shares_follow_what_is_measured(void **state)
                "grains at 5 a second take 800.0 ms; a step changes from 800.0 ms to 500.0 ms\n"));
     for (uint32_t i = 0; i < 3; i++) {
         assert_int_equal(take_run(i, 2).share.count, i == 1 ? 2 : 5);
-        assert_int_equal(parts[i].directive.ring, 1); /* over the old links */
+        assert_int_equal(parts[i].directive.ring, 1);
     }
 }
 
@@ -90,7 +89,7 @@ static void is_dismissed_once_it_has_passed_the_last_stage(void **state)
     pass(0, (sh_position){1, SH_PHASE_FIRST}, 2);
     settle();
     assert_int_equal(parts[0].notice.view, 2);
-    assert_false(parts[1].directive.dismissed); /* it needs the sums from the ring */
+    assert_false(parts[1].directive.dismissed); /* it needs the sums of the ring */
     assert_true(sh_participant_needs_ring(&parts[0], 1));
     pass(1, (sh_position){1, SH_PHASE_FIRST}, 2);
     settle();
@@ -127,7 +126,6 @@ static void a_death_costs_its_grains_only(void **state)
         strstr(notes, "view 2: 2 devices, from step 0, 5 of its grains are computed again"));
 }
 
-/* The devices that serve by device 0's directive, as a bit mask. */
 static uint32_t who_serves(void)
 {
     uint32_t mask = 0;
@@ -183,7 +181,6 @@ static void who_has_passed_brings_the_others_along(void **state)
     assert_int_equal(step(2, 2), 0);
 }
 
-/* If the device that is ahead died while it sends its replica, the job would be lost. */
 static void one_that_is_alone_ahead_comes_back(void **state)
 {
     (void)state;
@@ -220,7 +217,6 @@ static void an_odd_replica_is_brought_back(void **state)
     assert_true(take_run(2, 2).keep);
 }
 
-/* If two devices differ, neither is known to be right: the job ends and names both. */
 static void two_that_differ_end_the_job(void **state)
 {
     (void)state;
@@ -265,7 +261,6 @@ static void silence_is_noticed_but_not_our_own(void **state)
     assert_true(again);
 }
 
-/* Device 1 is heard every `pause_ms` for four seconds. */
 static void hear_each(uint64_t *now_ms, uint64_t pause_ms)
 {
     for (uint64_t passed_ms = 0; passed_ms < 4000; passed_ms += 50) {
@@ -284,7 +279,7 @@ static void one_that_gets_slow_is_not_lost(void **state)
     for (uint64_t pause_ms = 100; pause_ms < 1000; pause_ms += pause_ms / 2 / 50 * 50)
         hear_each(&now_ms, pause_ms);
     assert_true(sh_membership_has(membership, 1));
-    come(3); /* it opens its data */
+    come(3);
     for (int i = 0; i < 39; i++)
         coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_TICK, .now_ms = now_ms += 50});
     assert_true(sh_membership_has(membership, 3));
@@ -380,7 +375,7 @@ static void the_end_is_told_once(void **state)
     assert_string_equal(ending, "the disk is full");
 }
 
-/* Device 1 has entered the view, but a slow connection delays its notice of that. */
+/* A slow connection delays device 1's notice that it entered the view. */
 static void the_end_waits_for_word_of_all(void **state)
 {
     (void)state;
@@ -419,7 +414,6 @@ static void another_first_grain_is_refused(void **state)
     assert_non_null(strstr(notes, "defect: device d7 computes different bits"));
     assert_false(sh_membership_has(membership, 7));
 
-    /* The message is complete even with the longest name. */
     memset(name, 'x', sizeof name - 1);
     name[sizeof name - 1] = '\0';
     coordinate(&(sh_membership_event){
@@ -438,7 +432,7 @@ static void nonsense_costs_the_place(void **state)
     (void)state;
     work_with(2);
     sh_notice notice = parts[1].notice;
-    notice.leaving = true; /* a late older notice is ignored */
+    notice.leaving = true;
     notice.serial--;
     coordinate(
         &(sh_membership_event){.kind = SH_MEMBERSHIP_NOTICE, .device = 1, .notice = &notice});

@@ -4,7 +4,7 @@
 #define FOLLOWED_MOST 0.5 /* of a link's rate, for live transfers */
 #define KEEPERS 2         /* devices besides device 0 that keep the weights */
 #define KEEP_MS 10000     /* least time between two transfers to a standby device, */
-#define KEEP_TIMES 100    /* also in durations of the last one, so it costs a hundredth at most */
+#define KEEP_TIMES 100    /* also in durations of the last one */
 #define LOST_MS 6000      /* assumed duration of a failed one */
 
 void sh_membership_drop_transfer(sh_membership *membership, const sh_transfer *transfer)
@@ -35,9 +35,8 @@ const sh_transfer *sh_membership_transfer_to(const sh_membership *membership, ui
     return sh_transfer_to(membership->transfers, membership->transfer_count, device);
 }
 
-/* A donor is doubtful if its link with the receiver broke, if it is not device 0, which the
- * receiver reaches, and the receiver's last transfer failed, or if the receiver differed again
- * after receiving from it. */
+/* A donor is doubtful if its link with the receiver broke, if it is not device 0 and the receiver's
+ * last transfer failed, or if the receiver differed again after receiving from it. */
 static bool is_doubtful(const sh_membership *membership, uint32_t donor,
                         const sh_roster_entry *receiver)
 {
@@ -46,14 +45,14 @@ static bool is_doubtful(const sh_membership *membership, uint32_t donor,
            (receiver->repairs.faults > 1 && sh_repairs_has_donor(&receiver->repairs, donor));
 }
 
-/* The possible donor with the least load; UINT32_MAX: none. */
+/* UINT32_MAX: none. */
 static uint32_t next_donor(const sh_membership *membership, const sh_transfer *transfer,
                            const sh_seating *view, bool doubtful)
 {
     uint32_t best = UINT32_MAX, least = UINT32_MAX, stripe;
     const sh_roster_entry *receiver = sh_membership_find(membership, transfer->receiver);
     for (uint32_t i = 0; i < view->seat_count; i++) {
-        /* Starts with another donor each time, so that a faulty one is not used forever. */
+        /* Starts elsewhere each time, in case a donor is faulty. */
         const uint32_t seat = (uint32_t)((membership->last_transfer + i) % view->seat_count);
         const uint32_t device = view->seats[seat].device;
         const sh_roster_entry *one = sh_membership_find(membership, device);
@@ -75,9 +74,8 @@ static uint32_t next_donor(const sh_membership *membership, const sh_transfer *t
     return best;
 }
 
-/* Starts a transfer from the members of the view with the least load, if there is room. A doubtful
- * donor is used only if there is no other. A receiver that differed again receives all from one
- * donor, so that it shows which of them is faulty. */
+/* Uses the members of the view with the least load, doubtful ones only if there is no other. A
+ * receiver that differed again receives all from one donor, to show which is faulty. */
 static void begin_transfer(sh_membership *membership, const sh_seating *view, uint32_t receiver,
                            bool live)
 {
@@ -124,7 +122,6 @@ bool sh_membership_can_follow(const sh_membership *membership, const sh_roster_e
     return receivers * membership->followed / step_s <= FOLLOWED_MOST * one->link.in;
 }
 
-/* Whether enough other devices have the weights, or will receive them. */
 static bool has_enough(const sh_membership *membership, const sh_roster_entry *one)
 {
     uint32_t keepers = 0;
@@ -151,7 +148,6 @@ void sh_membership_put_off_keeping(const sh_membership *membership, sh_roster_en
     one->keeping_ms = LOST_MS;
 }
 
-/* A replica is large: transfers it only once the links are made. */
 void sh_membership_begin_transfers(sh_membership *membership)
 {
     if (membership->phase == SH_MEMBERSHIP_RECOVERING && sh_membership_is_linked(membership))

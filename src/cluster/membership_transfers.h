@@ -2,12 +2,7 @@
 /*
  * Which devices receive a replica, and from which donors: joining devices, devices that are behind
  * after a halt, and some devices on standby. At least KEEPERS devices besides device 0 keep the
- * weights, even if they do not compute, so that the job survives the loss of device 0.
- *
- *     sh_membership_begin_transfers(membership);
- *     const sh_transfer *transfer = sh_membership_transfer_to(membership, device);
- *
- * Threads: as membership.h.
+ * weights, so that the job survives its loss. Threads: as membership.h.
  */
 #ifndef SHOAL_CLUSTER_MEMBERSHIP_TRANSFERS_H
 #define SHOAL_CLUSTER_MEMBERSHIP_TRANSFERS_H
@@ -22,15 +17,15 @@ const sh_transfer *sh_membership_transfer_to(const sh_membership *membership, ui
 
 void sh_membership_drop_transfer(sh_membership *membership, const sh_transfer *transfer);
 
-/* Ends the transfers in which `device` takes part. */
+/* Ends the transfers in which `device` sends or receives. */
 void sh_membership_drop_transfers(sh_membership *membership, uint32_t device);
 
-/* Whether `receivers` devices, with `one` among them, can receive replicas during training. If not,
- * all must halt. True if the links are unknown. */
+/* Whether `receivers` devices, including `one`, can receive replicas during training; else all must
+ * halt. True if the links are unknown. */
 bool sh_membership_can_follow(const sh_membership *membership, const sh_roster_entry *one,
                               uint32_t receivers);
 
-/* A device on standby failed to receive the weights: it tries again later, and no device waits. */
+/* A device on standby failed to receive the weights: it tries again later. */
 void sh_membership_put_off_keeping(const sh_membership *membership, sh_roster_entry *one);
 
 /* Ends the completed transfers to devices on standby. */

@@ -6,7 +6,7 @@
 #include "cluster/membership_select.h"
 #include "cluster/membership_transfers.h"
 
-#define AHEAD_MS 200 /* time for which a joiner's ring is linked before its replica is complete */
+#define AHEAD_MS 200 /* how long before its replica is complete a joiner's ring is linked */
 
 /* --- Making views -------------------------------------------------------------------------- */
 
@@ -33,8 +33,7 @@ static void swap_seats(sh_seating *view, uint32_t i, uint32_t j)
     view->seats[j] = seat;
 }
 
-/* Swaps seats while that reduces broken links between neighbours. The coordinator stays first, and
- * its local devices stay before the others. */
+/* Reduces broken links between neighbours. The coordinator and its local devices stay first. */
 static void part_broken(const sh_membership *membership, sh_seating *view)
 {
     uint32_t least = count_broken_links(membership, view);
@@ -57,8 +56,7 @@ static bool is_up_to_date(const sh_membership *membership, const sh_roster_entry
            !one->notice.leaving;
 }
 
-/* Whether a device is to have a seat: a joiner, if its replica is or soon will be complete, or if
- * its seat is being linked. */
+/* A joiner stays if its replica is or soon will be complete, or if its seat is being linked. */
 static bool is_to_stay(const sh_membership *membership, const sh_roster_entry *one)
 {
     if (one->device == 0)
@@ -73,21 +71,19 @@ static bool is_to_stay(const sh_membership *membership, const sh_roster_entry *o
             (one->notice.receiving == transfer->number && one->notice.left_ms <= AHEAD_MS));
 }
 
-/* Whether the links of a joiner must still be tested. */
 static bool is_untested(const sh_roster_entry *one)
 {
     return one->present && one->ready && !one->reached && !one->seated && !one->dismissed &&
            !one->notice.leaving;
 }
 
-/* Whether it has a seat in the planned view. */
 static bool is_to_sit(const sh_membership *membership, const sh_roster_entry *one)
 {
     return is_to_stay(membership, one) || (membership->testing_links && is_untested(one));
 }
 
-/* The coordinator's local devices come first, so that no other machine must reach a device that may
- * listen only on the loopback. */
+/* Local devices come first, because no other machine can reach one that listens only on the
+ * loopback. */
 void sh_membership_seat_all(sh_membership *membership, sh_seating *view)
 {
     for (int elsewhere = 0; elsewhere < 2; elsewhere++)
@@ -134,7 +130,6 @@ void sh_membership_halt(sh_membership *membership)
 
 /* --- Unplanned changes --------------------------------------------------------------------- */
 
-/* Reports when none of the chosen servers takes part, and when one does again. */
 static void note_servers(sh_membership *membership)
 {
     char chosen[SH_SERVING_TEXT];
@@ -153,7 +148,6 @@ static void note_servers(sh_membership *membership)
                            chosen);
 }
 
-/* Makes `next` the current view: its GO. */
 static void enter(sh_membership *membership, sh_position start)
 {
     const sh_seating *now = &membership->now;
@@ -161,7 +155,7 @@ static void enter(sh_membership *membership, sh_position start)
     if (ring != membership->next.ring) /* else only the shares change */
     {
         sh_balance_restart(&membership->balance);
-        membership->credit_steps.known = false; /* other links */
+        membership->credit_steps.known = false;
     }
     membership->now = membership->next;
     membership->left_ring = ring != now->ring ? ring : 0;
@@ -169,7 +163,7 @@ static void enter(sh_membership *membership, sh_position start)
     membership->start = start;
     membership->stage_passed = false;
     membership->rebalance = false;
-    uint32_t anew = 0; /* grains of its first step */
+    uint32_t anew = 0;
     for (uint32_t i = 0; i < now->seat_count; i++) {
         sh_roster_entry *one = sh_membership_seated(membership, now, i);
         if (!one->proven)
@@ -204,7 +198,6 @@ void sh_membership_check_recovered(sh_membership *membership)
 
 /* --- Planned changes ----------------------------------------------------------------------- */
 
-/* Judges the devices' claimed speeds by the steps of this view. */
 static void judge_speeds(sh_membership *membership)
 {
     const sh_seating *now = &membership->now;
@@ -249,7 +242,6 @@ void sh_membership_assess(sh_membership *membership)
                           membership->why, sizeof membership->why);
 }
 
-/* Prints the seats' grains, as many as fit. */
 static void print_shares(const sh_seating *view, char *text, size_t bytes)
 {
     size_t used = 0;
@@ -318,7 +310,6 @@ void sh_membership_check_link_test(sh_membership *membership)
     sh_membership_give_up(membership);
 }
 
-/* The computing time per step that the next view saves. */
 static double shortening_ms(const sh_membership *membership)
 {
     const sh_seating *views[] = {&membership->now, &membership->next};
@@ -384,7 +375,7 @@ void sh_membership_dismiss_joiners(sh_membership *membership)
 }
 
 /* A leaving device may complete its last stage after the others and is dismissed only then: its
- * figures include the stage, and another leaving device may need the sums from its ring. */
+ * figures include the stage, and others may need sums from its ring. */
 void sh_membership_check_entered(sh_membership *membership)
 {
     const sh_seating *now = &membership->now;
@@ -399,7 +390,7 @@ void sh_membership_check_entered(sh_membership *membership)
     }
     membership->phase = SH_MEMBERSHIP_STEADY;
     if (membership->left_ring != 0)
-        sh_membership_mark_all_changed(membership); /* the other devices may close it */
+        sh_membership_mark_all_changed(membership);
     membership->left_ring = 0;
     for (uint32_t i = 0; i < membership->slots; i++) {
         sh_roster_entry *one = &membership->members[i];

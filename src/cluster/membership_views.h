@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How views change, in the two ways described at the top of membership.c; one step per function. A
- * `check` function does nothing until its condition holds.
- *
- *     sh_membership_halt(membership);
- *     if (membership->phase == SH_MEMBERSHIP_HALTING)
- *         ... membership_halt, until the phase is RECOVERING ...
- *
- * Threads: as membership.h.
+ * `check` function does nothing until its condition holds. Threads: as membership.h.
  */
 #ifndef SHOAL_CLUSTER_MEMBERSHIP_VIEWS_H
 #define SHOAL_CLUSTER_MEMBERSHIP_VIEWS_H
@@ -20,14 +14,14 @@ void sh_membership_assess(sh_membership *membership);
 /* STEADY to LINKING: one view for all due changes. */
 void sh_membership_plan(sh_membership *membership);
 
-/* LINKING: checks that all devices of the next view can still be in it. */
+/* LINKING: whether all devices of the next view can still be in it. */
 bool sh_membership_plan_holds(const sh_membership *membership);
 
-/* LINKING to test the links of joiners: once all are linked, joiners may receive replicas. */
+/* LINKING to test links: once all are linked, joiners may receive replicas. */
 void sh_membership_check_link_test(sh_membership *membership);
 
-/* Whether `one` may be announced as a member of the next view. A joiner with an incomplete replica
- * may, if a step that waits for it is no longer than a step without it. */
+/* Whether `one` may be announced as a member of the next view: a step that waits for its replica
+ * must be no longer than a step without it. */
 bool sh_membership_is_in_time(const sh_membership *membership, const sh_roster_entry *one);
 
 /* Drops the view that is being linked. */
@@ -42,13 +36,12 @@ void sh_membership_halt(sh_membership *membership);
 /* Assigns the seats of a view that has none yet. */
 void sh_membership_seat_all(sh_membership *membership, sh_seating *view);
 
-/* Deals the grains of a step to the seats of a view by measured speeds. */
 void sh_membership_deal_shares(const sh_membership *membership, sh_seating *view);
 
 /* RECOVERING to ENTERING, once all are at the target and linked. */
 void sh_membership_check_recovered(sh_membership *membership);
 
-/* ENTERING to STEADY, once all are in the view and leaving devices completed their last stage. */
+/* ENTERING to STEADY, once all are in the view and leaving devices may go. */
 void sh_membership_check_entered(sh_membership *membership);
 
 /* Marks members as proven that made a step in this view with their replica. */

@@ -8,15 +8,14 @@
 #include "cluster/membership_transfers.h"
 #include "cluster/membership_views.h"
 
-/* A waiting device answers a halt within the time of a message. It has FOLLOW_MS for that, or
- * FOLLOW_TIMES its longest pause, from when the answer was due. The eviction of another device
- * meanwhile does not extend its time. */
+/* To answer a halt, a waiting device has FOLLOW_MS, or FOLLOW_TIMES its longest pause, from when
+ * the answer was due. */
 #define FOLLOW_MS 2000
 #define FOLLOW_TIMES 4
-#define STUCK_MS SH_STALL_LEAST_MS /* longest time without progress of a link */
-#define HEARD_MS 1000 /* the activity of a device that has been silent longer is unknown */
-#define READS_MS 1000 /* a device that waits has read by then what came before */
-#define FEW_SEATS 3   /* no ring of this size avoids a link between two of its devices */
+#define STUCK_MS SH_STALL_LEAST_MS
+#define HEARD_MS 1000 /* the activity of one that is silent longer is unknown */
+#define READS_MS 1000 /* by then a waiting device has read what came before */
+#define FEW_SEATS 3   /* every ring of this size has all links */
 #define RESIGN_AGAIN_MS 1000
 
 void sh_membership_watch_begin(const sh_membership *membership, sh_roster_entry *one)
@@ -36,7 +35,6 @@ void sh_membership_watch_notice(const sh_membership *membership, sh_roster_entry
         sh_stall_note(&one->work[i], doing->progress, doing->activity == i, membership->clock_ms);
 }
 
-/* Whether any device but device 0 is ready to take part, or on standby. */
 static bool has_company(const sh_membership *membership)
 {
     for (uint32_t i = 1; i < membership->slots; i++)
@@ -45,7 +43,6 @@ static bool has_company(const sh_membership *membership)
     return false;
 }
 
-/* Whether the others cannot continue without it. */
 static bool is_awaited(const sh_membership *membership, const sh_roster_entry *one)
 {
     const bool expected = membership->phase == SH_MEMBERSHIP_RECOVERING &&
@@ -73,7 +70,6 @@ static const char *remedy_for(const sh_roster_entry *one)
 
 /* ---- devices that hang ----------------------------------------------------------------------- */
 
-/* Reports once that the others wait for it. */
 static void name(sh_membership *membership, sh_roster_entry *one, uint64_t still_ms)
 {
     if (one->named)
@@ -85,7 +81,6 @@ static void name(sh_membership *membership, sh_roster_entry *one, uint64_t still
         what_it_does(one), (double)still_ms / 1000);
 }
 
-/* Device 0 cannot continue. Whether another device can coordinate may change. */
 static void resign(sh_membership *membership)
 {
     if (membership->clock_ms < membership->resign_ms)
@@ -102,8 +97,8 @@ static void put_out_hung(sh_membership *membership, sh_roster_entry *one, uint64
     sh_membership_lose(membership, one, reason, SH_LOSS_MESSAGE_FOR_NOW);
 }
 
-/* Whether a device was evicted or lost its transfer. A silent device is not judged here, because
- * its activity is unknown (cluster/silence.h). */
+/* True: a device was evicted or lost its transfer. A silent device is not judged here, because its
+ * activity is unknown. */
 static bool watch_work(sh_membership *membership, sh_roster_entry *one)
 {
     const sh_stall *work = &one->work[one->notice.doing.activity];
@@ -134,7 +129,6 @@ static bool watch_work(sh_membership *membership, sh_roster_entry *one)
 
 /* ---- devices that do not follow -------------------------------------------------------------- */
 
-/* Whether it has not yet done what a halt, or the view after it, requires of this device alone. */
 static bool must_answer(const sh_membership *membership, const sh_roster_entry *one)
 {
     if (!one->seated || one->notice.doing.activity != SH_ACTIVITY_WAITS)
@@ -147,7 +141,6 @@ static bool must_answer(const sh_membership *membership, const sh_roster_entry *
            one->notice.view != membership->now.number;
 }
 
-/* Notes since when it owes an answer. */
 static void note_debt(const sh_membership *membership, sh_roster_entry *one)
 {
     const sh_awaited_answer *before = &one->awaited;
@@ -174,7 +167,7 @@ static uint64_t follow_limit_ms(const sh_roster_entry *one)
     return limit_ms < FOLLOW_MS ? FOLLOW_MS : limit_ms;
 }
 
-/* The time in which sums that device 0 has already may still be on their way to other devices. */
+/* Sums that device 0 has already may still be on their way to other devices. */
 static uint64_t sums_limit_ms(const sh_membership *membership)
 {
     const float step_s = sh_membership_coordinator(membership)->notice.speed.step_s;
@@ -202,9 +195,9 @@ static bool watch_following(sh_membership *membership, sh_roster_entry *one)
 
 /* ---- links that stand still ------------------------------------------------------------------ */
 
-/* Whether `one` cannot deliver the data for which `peer` waits. A busy device reads later, and a
- * device whose own link is stuck has no buffer space; neither is a fault of this link. If the peer
- * is silent, it is not known to wait, and its silence decides (cluster/silence.h). */
+/* Whether `one` cannot deliver the data for which `peer` waits. A busy device reads later, and one
+ * whose own link is stuck has no buffer space; neither is a fault of this link. A silent peer is
+ * not known to wait. */
 static bool is_stuck(const sh_membership *membership, const sh_roster_entry *one,
                      const sh_roster_entry *peer)
 {
@@ -217,7 +210,6 @@ static bool is_stuck(const sh_membership *membership, const sh_roster_entry *one
            (there->stuck_ms < STUCK_MS || there->stuck_peer == one->device);
 }
 
-/* Tries a ring without that link once, if possible. */
 static bool may_part(const sh_membership *membership, const sh_roster_entry *one,
                      const sh_roster_entry *peer)
 {
@@ -252,7 +244,6 @@ static bool watch_link(sh_membership *membership, sh_roster_entry *one)
 
 /* ---- every tick ------------------------------------------------------------------------------ */
 
-/* Updates since when the phase, the view and device 0's position are unchanged. */
 static void note_change(sh_membership *membership)
 {
     const sh_position position = sh_membership_coordinator(membership)->notice.position;
@@ -277,6 +268,6 @@ void sh_membership_watch(sh_membership *membership)
             if (membership->phase == SH_MEMBERSHIP_ENDED)
                 return;
             if (is_awaited(membership, one) && watches[k](membership, one))
-                return; /* the next tick looks for others */
+                return;
         }
 }

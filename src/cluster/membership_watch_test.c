@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices work in a view and report their activity every 100 ms. */
 #include "cluster/membership_fixture.h"
 
 static uint64_t now_ms = 1000;
@@ -14,16 +13,15 @@ static void gets_on(uint32_t device)
     parts[device].notice.doing.progress++;
 }
 
-/* Its link to `peer` has been stuck for `ms`. */
 static void is_stuck(uint32_t device, uint32_t peer, uint32_t ms)
 {
     parts[device].notice.doing.stuck_peer = peer;
     parts[device].notice.doing.stuck_ms = ms;
 }
 
-static uint32_t silent; /* a device whose heartbeats do not arrive; 0: none */
+static uint32_t silent; /* its heartbeats do not arrive; 0: none */
 
-/* Simulates heartbeats for `ms`, with a tick after each. */
+/* Each heartbeat is followed by a tick. */
 static void pass_time(uint64_t ms)
 {
     for (uint64_t passed = 0; passed < ms && ended == 0; passed += 100) {
@@ -38,7 +36,6 @@ static void pass_time(uint64_t ms)
     }
 }
 
-/* Devices 0 to count - 1 have taken their tasks of view 1; device 1 computes, the others wait. */
 static void compute_with(uint32_t count)
 {
     memset(parts, 0, sizeof parts);
@@ -50,7 +47,6 @@ static void compute_with(uint32_t count)
     pass_time(200);
 }
 
-/* The remaining devices stop, link the next view and enter it. */
 static void follow(void)
 {
     for (uint32_t i = 0; i < DEVICES; i++)
@@ -70,7 +66,7 @@ static void one_that_hangs_is_told_of_and_put_out(void **state)
     assert_int_equal(refused, 0);
     pass_time(2000);
     assert_int_equal(refused, 1);
-    assert_true(again); /* it may only have been paused */
+    assert_true(again);
     assert_non_null(strstr(refusal, "it computes, and made no progress for 4.0 s"));
     assert_non_null(strstr(notes, "lost: device d1 was lost"));
     follow();
@@ -94,7 +90,6 @@ static void one_that_is_slow_stays(void **state)
     assert_int_equal(refused, 1);
 }
 
-/* Its pauses before READY count too. */
 static void one_that_was_slow_before_the_job_stays(void **state)
 {
     (void)state;
@@ -117,14 +112,13 @@ static void one_that_was_slow_before_the_job_stays(void **state)
     inform(1, (sh_participant_event){.kind = SH_PARTICIPANT_PREPARED});
     settle();
     fetch(1, (sh_position){0, SH_PHASE_FIRST});
-    pass_time(100000); /* it waits: no pause is forgotten */
+    pass_time(100000);
     (void)take_run(1, 1);
     says(1, SH_ACTIVITY_COMPUTES);
     pass_time(11000);
     assert_int_equal(refused, 0);
 }
 
-/* A slow transfer or disk does not extend the limit on computing. */
 static void pauses_of_another_kind_do_not_count(void **state)
 {
     (void)state;
@@ -156,7 +150,6 @@ static void those_that_wait_are_not_put_out(void **state)
     assert_null(strstr(notes, "waited: "));
 }
 
-/* Its silence alone, which may last longer, decides about a silent device. */
 static void the_silent_do_not_count_as_hung(void **state)
 {
     (void)state;
@@ -168,7 +161,7 @@ static void the_silent_do_not_count_as_hung(void **state)
         gets_on(1);
         pass_time(100);
     }
-    present[1] = false; /* silent */
+    present[1] = false;
     pass_time(5900);
     assert_int_equal(refused, 0);
     pass_time(600);
@@ -187,7 +180,6 @@ static void the_words_say_what_it_did(void **state)
     assert_non_null(strstr(refusal, "check its disk"));
 }
 
-/* It is not evicted, but asked again and again to hand over. */
 static void device_0_is_told_of_and_resigns(void **state)
 {
     (void)state;
@@ -204,13 +196,12 @@ static void device_0_is_told_of_and_resigns(void **state)
     assert_int_equal(refused, 0);
     assert_int_equal(ended, 0);
     assert_non_null(strstr(notes, "the others wait for device d0: it reads samples"));
-    assert_null(strstr(strstr(notes, "waited: ") + 1, "waited: ")); /* once */
+    assert_null(strstr(strstr(notes, "waited: ") + 1, "waited: "));
     gets_on(0);
     pass_time(2000);
     assert_int_equal(resigned, 51);
 }
 
-/* It waits, and its thread does not answer the halt. */
 static void device_0_that_does_not_follow_resigns(void **state)
 {
     (void)state;
@@ -257,7 +248,6 @@ static void one_that_hangs_in_a_halt_is_put_out(void **state)
     assert_int_equal(membership->phase, SH_MEMBERSHIP_STEADY);
 }
 
-/* It is idle and never confirms the halt, because no directive reaches it. */
 static void one_that_does_not_follow_is_put_out(void **state)
 {
     (void)state;
@@ -274,7 +264,6 @@ static void one_that_does_not_follow_is_put_out(void **state)
     assert_non_null(strstr(refusal, "did not follow the coordinator"));
 }
 
-/* The loss of another device does not extend their time. */
 static void two_that_do_not_follow_are_put_out_together(void **state)
 {
     (void)state;
@@ -294,7 +283,6 @@ static void two_that_do_not_follow_are_put_out_together(void **state)
     assert_int_equal(membership->phase, SH_MEMBERSHIP_STEADY);
 }
 
-/* A device that paused for a second may answer after four. */
 static void one_that_follows_slowly_stays(void **state)
 {
     (void)state;
@@ -331,7 +319,6 @@ static void of_a_stuck_link_the_later_end_is_put_out(void **state)
     assert_non_null(strstr(refusal, "from device d2 to device d1 for 4.0 s"));
 }
 
-/* Device 1 reads nothing while it hangs, and then waits for the rest of the data. */
 static void a_link_whose_reader_hung_is_not_stuck(void **state)
 {
     (void)state;
@@ -349,7 +336,7 @@ static void a_link_whose_reader_hung_is_not_stuck(void **state)
     assert_int_equal(refused, 2);
 }
 
-/* Device 1 is often late, so its silence counts as a loss only after 8 s. */
+/* Device 1 is often late: its silence counts as a loss only after 8 s. */
 static void a_silent_device_is_not_known_to_wait(void **state)
 {
     (void)state;
@@ -373,8 +360,7 @@ static void a_silent_device_is_not_known_to_wait(void **state)
     assert_int_equal(refused, 2);
 }
 
-/* The receiver works, or has no buffer space because its own link is stuck: not this link's
- * fault. */
+/* The receiver works, or its own link is stuck. */
 static void links_to_those_that_cannot_take_are_not_stuck(void **state)
 {
     (void)state;
@@ -403,7 +389,6 @@ static void the_last_of_a_chain_of_stuck_links_is_meant(void **state)
     assert_non_null(strstr(refusal, "from device d1 to device d2"));
 }
 
-/* If a ring without that link is possible, no device is lost the first time. */
 static void more_devices_are_parted_first(void **state)
 {
     (void)state;
@@ -424,7 +409,6 @@ static void more_devices_are_parted_first(void **state)
     }
 }
 
-/* A completed stage restarts the time of its links. */
 static void a_link_is_judged_only_where_no_stage_passes(void **state)
 {
     (void)state;
@@ -441,7 +425,6 @@ static void a_link_is_judged_only_where_no_stage_passes(void **state)
     assert_int_equal(refused, 1);
 }
 
-/* A stuck transfer restarts; a device whose transfers all fail is lost. */
 static void a_transfer_that_stands_still_begins_anew(void **state)
 {
     (void)state;
@@ -456,11 +439,11 @@ static void a_transfer_that_stands_still_begins_anew(void **state)
         assert_int_equal(task.transfer.number, membership->last_transfer);
         says(1, SH_ACTIVITY_TAKES);
         pass_time(3000);
-        gets_on(1); /* only one piece arrives */
+        gets_on(1);
         uint64_t waited_ms = 0;
         for (; refused == 0 && membership->last_transfer == task.transfer.number; waited_ms += 100)
             pass_time(100);
-        assert_in_range(waited_ms, 5500, 6500); /* twice as long as that piece took */
+        assert_in_range(waited_ms, 5500, 6500); /* twice that piece's time */
     }
     assert_int_equal(refused, 1);
     assert_non_null(strstr(refusal, "could not receive a replica"));

@@ -5,7 +5,7 @@
 
 static sh_participant part;
 
-/* Sends `directive`, with devices 1 and 2 in the seats. */
+/* Devices 1 and 2 have the seats. */
 static void order(sh_directive directive)
 {
     if (directive.phase >= SH_DIRECTIVE_LINK) {
@@ -32,7 +32,6 @@ static void begin(void)
                                 .grains = 12});
 }
 
-/* Enters view 1 and starts its first stage. */
 static void work(void)
 {
     begin();
@@ -87,7 +86,7 @@ static void the_trailer_moves_it_on(void **state)
     hear((sh_participant_event){
         .kind = SH_PARTICIPANT_PASSED, .position = {1, SH_PHASE_FIRST}, .next_view = 2});
     assert_int_equal(part.notice.view, 2);
-    assert_true(sh_participant_needs_ring(&part, 1)); /* others may still need it */
+    assert_true(sh_participant_needs_ring(&part, 1));
     const sh_task task = sh_participant_take(&part);
     assert_int_equal(task.view, 2);
     assert_false(task.dealt);
@@ -117,7 +116,7 @@ static void without_a_seat_it_waits_to_be_dismissed(void **state)
     assert_false(sh_participant_needs_ring(&part, 1));
 }
 
-/* The current GO would match again: a validation does not change the weights. */
+/* A validation does not change the weights, so the current GO matches again. */
 static void who_is_out_does_not_enter_again(void **state)
 {
     (void)state;
@@ -160,7 +159,7 @@ static void a_transfer_voids_the_replica(void **state)
     assert_int_equal(task.kind, SH_TASK_FETCH);
     assert_false(part.notice.whole);
     assert_int_equal(sh_participant_take(&part).kind, SH_TASK_WAIT);
-    hear((sh_participant_event){.kind = SH_PARTICIPANT_FETCHED, .transfer = 3}); /* another one */
+    hear((sh_participant_event){.kind = SH_PARTICIPANT_FETCHED, .transfer = 3});
     assert_false(part.notice.whole);
     hear((sh_participant_event){
         .kind = SH_PARTICIPANT_FETCHED, .transfer = 4, .position = {7, SH_PHASE_FIRST}});
@@ -191,7 +190,6 @@ static void a_complete_transfer_cannot_fail(void **state)
     }
 }
 
-/* The others finished; this device received the last step from them. */
 static void the_job_may_end_with_a_transfer(void **state)
 {
     (void)state;

@@ -6,7 +6,6 @@
 
 #include "train/schedule.h"
 
-/* Chooses the validation before an attempt if a complete replica is there. */
 static sh_position step_back(sh_position position, const sh_survivor *survivors, uint32_t count)
 {
     const sh_position validation = {position.steps, SH_PHASE_VALIDATION};
@@ -18,7 +17,6 @@ static sh_position step_back(sh_position position, const sh_survivor *survivors,
     return position;
 }
 
-/* The number of complete replicas that can continue at a position. */
 static uint32_t count_there(sh_position position, const sh_survivor *survivors, uint32_t count)
 {
     uint32_t there = 0;
@@ -53,8 +51,7 @@ static bool votes(const sh_recovery *recovery, const sh_survivor *survivors, uin
     return recovery->agreement[i] == SH_REPLICA_AT && (!proven || survivors[i].proven);
 }
 
-/* The check with the most votes at the target. False: a tie, or a single vote while another
- * survivor there has another check. */
+/* False: a tie, or a single vote against another. */
 static bool majority(uint64_t *check, const sh_recovery *recovery, const sh_survivor *survivors,
                      uint32_t count)
 {
@@ -81,9 +78,9 @@ static bool majority(uint64_t *check, const sh_recovery *recovery, const sh_surv
     return !tie;
 }
 
-/* The stage at the target, from the reports of devices exactly there: its grains, by device 0 or
- * else by majority, and whether the job ends. Device 0 knows the latter if it arrived there by
- * stages; else the majority of devices that did decides, or any report if none did. */
+/* Reads from the reports of devices exactly at the target how many grains its stage has, by device
+ * 0 or else by majority, and whether the job ends. Device 0 decides the latter if it arrived there
+ * by stages; else the majority of devices that did, or any report if none did. */
 static void hear_stage(sh_recovery *recovery, const sh_survivor *survivors, uint32_t count)
 {
     uint32_t ends = 0, goes_on = 0, most = 0;
@@ -107,7 +104,7 @@ static void hear_stage(sh_recovery *recovery, const sh_survivor *survivors, uint
             heard = true;
         }
         if (survivors[i].proven && !proven)
-            ends = goes_on = 0; /* the others do not count */
+            ends = goes_on = 0;
         proven = proven || survivors[i].proven;
         if (survivors[i].proven != proven)
             continue;
@@ -138,7 +135,7 @@ bool sh_recovery_judge(sh_recovery *recovery, const sh_survivor *survivors, uint
     return true;
 }
 
-/* Chooses the survivors that keep their grains; *held is their union. False: too many ranges. */
+/* `held`: the union of the grains that are kept. False: too many ranges. */
 static bool choose_kept(sh_recovery *recovery, sh_ranges *held, const sh_survivor *survivors,
                         uint32_t count)
 {
@@ -154,7 +151,7 @@ static bool choose_kept(sh_recovery *recovery, sh_ranges *held, const sh_survivo
     return true;
 }
 
-/* Deals `missing` by shares. False: a device's kept and new grains have too many ranges. */
+/* Deals `missing` by shares. False: too many ranges for a device. */
 static bool deal(sh_recovery *recovery, const sh_survivor *survivors, uint32_t count,
                  const sh_range *shares, uint32_t of, sh_ranges missing)
 {

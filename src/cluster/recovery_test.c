@@ -129,7 +129,6 @@ static void judges_by_position_and_check(void **state)
     assert_false(sh_recovery_judge(&recovery, &(sh_survivor){0, &none, true}, 1));
 }
 
-/* Reports of four devices at one position about its stage. */
 static void nobody_alone_says_how_the_job_goes_on(void **state)
 {
     (void)state;
@@ -171,7 +170,6 @@ static void nobody_alone_says_how_the_job_goes_on(void **state)
     }
 }
 
-/* A device's grains must fit the ranges of a message. */
 static void nobody_is_dealt_what_its_account_has_no_room_for(void **state)
 {
     (void)state;
@@ -222,7 +220,7 @@ static void deals_every_grain_once(void **state)
         }
         assert_int_equal(grains, 12);
         assert_int_equal(sh_ranges_total(&all), 12);
-        assert_int_equal(sh_ranges_total(&recovery.work[2]), 0); /* it has no share */
+        assert_int_equal(sh_ranges_total(&recovery.work[2]), 0);
     }
 }
 

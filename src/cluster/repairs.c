@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/repairs.h"
 
-/* Reduces the count by the steps without faults. */
 static void forgive(sh_repairs *repairs, uint64_t steps)
 {
     const uint64_t good = steps > repairs->steps ? (steps - repairs->steps) / SH_REPAIRS_CALM : 0;

@@ -6,7 +6,6 @@
 static sh_silence silence;
 static uint64_t now_ms;
 
-/* The device is heard `count` times, each after `pause_ms`. */
 static void hear(uint64_t pause_ms, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -28,12 +27,12 @@ static void one_that_keeps_its_time_gets_the_least(void **state)
     (void)state;
     hear(100, 60);
     hear(112, 1);
-    hear(0, 3); /* several messages at once */
+    hear(0, 3);
     assert_int_equal(sh_silence_limit_ms(&silence, true), 450);
     assert_int_equal(sh_silence_ms(&silence, now_ms + 300), 300);
 }
 
-/* Seen: a device with a twentieth of a core and pauses of 220 ms was lost after 882 ms. */
+/* A device with a twentieth of a core and pauses of 220 ms was lost after 882 ms. */
 static void a_slow_one_may_be_ten_times_as_late(void **state)
 {
     (void)state;
@@ -55,7 +54,7 @@ static void a_very_slow_one_gets_four_times_its_longest_pause(void **state)
     assert_int_equal(sh_silence_limit_ms(&silence, true), 6000);
 }
 
-/* Its regularity is unknown: an emulated board was lost after 472 ms, in its first seconds. */
+/* An emulated board was lost after 472 ms, in its first seconds. */
 static void a_new_one_has_time(void **state)
 {
     (void)state;
@@ -77,7 +76,7 @@ static void a_pause_is_forgotten(void **state)
     assert_int_equal(sh_silence_limit_ms(&silence, true), 450);
 }
 
-/* A device whose pauses grow less than fourfold each time never exceeds its limit. */
+/* Its pauses grow less than fourfold each time. */
 static void no_limit_is_above_the_most(void **state)
 {
     (void)state;

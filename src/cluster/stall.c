@@ -24,8 +24,7 @@ static struct sh_stall_pauses recall(const sh_stall *stall)
     return all;
 }
 
-/* Records a pause. Records age only while the device works, so that those before a long wait still
- * count. */
+/* Records age only while the device works, so that those before a long wait still count. */
 static void remember(sh_stall *stall, uint64_t pause_ms, uint64_t now_ms)
 {
     if (now_ms - stall->recall_ms >= SH_STALL_RECALL_MS) {

@@ -15,7 +15,7 @@ static int begin(void **state)
     return 0;
 }
 
-/* Reports work every 100 ms for `for_ms`, with progress after each `pause_ms`; 0: none. */
+/* Reports work every 100 ms, with progress after each `pause_ms`; 0: none. */
 static void work(uint64_t for_ms, uint64_t pause_ms)
 {
     for (uint64_t passed = 100; passed <= for_ms; passed += 100) {
@@ -57,7 +57,7 @@ static void one_that_waits_for_others_never_hangs(void **state)
     wait(1000000);
     assert_false(hangs());
     assert_int_equal(sh_stall_ms(&stall, now_ms), 0);
-    work(3900, 0); /* its time starts with its work */
+    work(3900, 0);
     assert_false(hangs());
     work(200, 0);
     assert_true(hangs());
@@ -71,11 +71,10 @@ static void one_that_works_and_does_not_get_on_hangs(void **state)
     assert_false(hangs());
     work(100, 0);
     assert_true(hangs());
-    work(100, 100); /* it continues after all */
+    work(100, 100);
     assert_false(hangs());
 }
 
-/* Without further reports, the time since its last progress grows. */
 static void silence_at_work_is_a_standstill(void **state)
 {
     (void)state;
@@ -96,7 +95,6 @@ static void a_slow_one_gets_the_time_that_it_takes(void **state)
     assert_true(hangs());
 }
 
-/* The last work before a wait counts as a pause. */
 static void a_pause_before_a_wait_counts(void **state)
 {
     (void)state;
@@ -106,7 +104,6 @@ static void a_pause_before_a_wait_counts(void **state)
     assert_int_equal(sh_stall_limit_ms(&stall), 6000);
 }
 
-/* The longest pause counts twice, the second longest four times. */
 static void the_second_longest_pause_shows_that_it_is_slow(void **state)
 {
     (void)state;
@@ -119,7 +116,6 @@ static void the_second_longest_pause_shows_that_it_is_slow(void **state)
     assert_int_equal(sh_stall_limit_ms(&stall), 10000);
 }
 
-/* A device for which no other waits may hang for long and continue. */
 static void one_long_hang_is_no_measure(void **state)
 {
     (void)state;
@@ -141,7 +137,6 @@ static void one_that_becomes_slower_does_not_hang(void **state)
         }
 }
 
-/* After one to two minutes of work; waiting does not count. */
 static void a_long_pause_is_forgotten_at_work(void **state)
 {
     (void)state;

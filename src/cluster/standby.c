@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The stretch is the time of a step with several devices beyond computing, divided by the time that
- * its links explain. It is measured with the current devices and applied to other sets too, until
- * links or conditions change: so it decays slowly, and a set that did not pay is tried again from
- * time to time.
+ * its links explain. It applies to other sets of devices too, and decays slowly, so that a set that
+ * did not pay is tried again.
  *
  * A link that becomes slow shows in the current step, and in the expected time, before it shows in
  * the median of steps. Steps that began before are then ignored.
@@ -15,17 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OTHER_LINKS 1.5 /* ratio of exchange times that makes earlier steps incomparable */
+#define OTHER_LINKS 1.5 /* ratio of exchange times; earlier steps then do not count */
 #define STRETCH_MIN 0.02
 #define STRETCH_MAX 50.0
 #define WEIGHT 0.2          /* of one measurement */
-#define FEW_STEPS 4         /* steps that suffice to show a large slowdown */
+#define FEW_STEPS 4         /* suffice to show a large slowdown */
 #define BY_FAR 2.5          /* times the best step */
 #define BY_VERY_FAR 4.0     /* likewise, of the step under way */
 #define LEAST_EXCHANGE 0.01 /* of a step of several devices */
 #define SLOW 1.5            /* times the expected time */
-#define OWN_LINK 1.01       /* ratio to the slowest speed that counts as equally slow */
-#define PASSED_MAX_MS 1000  /* that an assessment counts for */
+#define OWN_LINK 1.01       /* ratio to the slowest that counts as equal */
+#define PASSED_MAX_MS 1000  /* that one assessment counts for */
 
 sh_status sh_standby_parse(uint32_t *most, const char *text)
 {
@@ -72,7 +71,6 @@ static uint32_t count_used(const bool *used, uint32_t count)
     return n;
 }
 
-/* The used device, if there is only one. */
 static uint32_t first_used(const bool *used)
 {
     uint32_t i = 0;
@@ -81,8 +79,8 @@ static uint32_t first_used(const bool *used)
     return i;
 }
 
-/* The expected step of a set. A single device computes as fast as when it was last alone; with
- * others it may seem slower because of the exchange. */
+/* A single device computes as fast as when it was last alone; with others, the exchange may make it
+ * seem slower. */
 static sh_lineup_time expect(const sh_standby *standby, const sh_lineup_device *devices,
                              const bool *used, uint32_t count)
 {
@@ -97,7 +95,6 @@ static sh_lineup_time expect(const sh_standby *standby, const sh_lineup_device *
     return time;
 }
 
-/* The exchange time of a set by its links. */
 static double links_of(const sh_standby *standby, const sh_lineup_device *devices, const bool *used,
                        uint32_t count)
 {
@@ -106,8 +103,7 @@ static double links_of(const sh_standby *standby, const sh_lineup_device *device
     return sh_lineup_time_of(&plain, devices, used, count, NULL).exchange_s;
 }
 
-/* Counts the steps with the current devices and links. Returns whether there are enough to believe
- * seen->step_s, the median of the last ones. */
+/* Returns whether seen->step_s, the median of the last steps, has enough of them. */
 static bool track(sh_standby *standby, double links_s, const sh_standby_seen *seen)
 {
     const bool slower = links_s > standby->links_s * OTHER_LINKS;
@@ -125,8 +121,7 @@ static bool track(sh_standby *standby, double links_s, const sh_standby_seen *se
     return seen->step_s > 0 && seen->steps >= standby->links_steps + SH_STANDBY_STEPS;
 }
 
-/* The time of a step while there are too few: the mean, or the current step if it is much longer
- * than with the best devices; 0: unknown. */
+/* The mean of a few steps, or the current one if it is much longer than the best; 0: unknown. */
 static double guess(const sh_standby *standby, double best_s, uint64_t now_ms)
 {
     const uint64_t steps = standby->steps - standby->links_steps;
@@ -142,7 +137,6 @@ static double toward(double known, double measured, bool first)
     return first ? measured : known + WEIGHT * (measured - known);
 }
 
-/* Learns from the steps with the current devices. */
 static void learn(sh_standby *standby, const sh_lineup_device *devices, const bool *used,
                   uint32_t count, double links_s, double step_s)
 {
@@ -163,7 +157,6 @@ static void learn(sh_standby *standby, const sh_lineup_device *devices, const bo
     }
 }
 
-/* Measurements with several devices decay while there is only one. */
 static void forget(sh_standby *standby, double passed_ms)
 {
     const double kept = exp2(-passed_ms / standby->memory_ms);
@@ -191,7 +184,6 @@ static bool same(const bool *a, const bool *b, uint32_t count)
     return memcmp(a, b, count * sizeof *a) == 0;
 }
 
-/* Whether all of `some` are among `all`. */
 static bool within(const bool *some, const bool *all, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -200,7 +192,6 @@ static bool within(const bool *some, const bool *all, uint32_t count)
     return true;
 }
 
-/* Whether the chosen devices include one without a decision so far. */
 static bool has_fresh(const sh_lineup *best, const bool *fresh, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)

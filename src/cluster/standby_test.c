@@ -10,7 +10,7 @@
 #define MBIT 125000.0
 #define DEVICES 8
 
-/* A simulated cluster: step times follow from its parts, with its own stretch and noise. */
+/* Step times have their own stretch and noise. */
 typedef struct cluster {
     sh_lineup_device devices[DEVICES];
     bool fresh[DEVICES], used[DEVICES];
@@ -19,7 +19,7 @@ typedef struct cluster {
     double noise;
     sh_standby standby;
     uint64_t now_ms, steps;
-    double of_step; /* completed part of the current step */
+    double of_step;
     uint32_t changes;
     sh_random random;
 } cluster;
@@ -105,7 +105,6 @@ static void a_promise_that_is_not_kept_is_taken_back(void **state)
     assert_int_equal(used(&c), 2);
     pass(&c, 20000);
     assert_int_equal(used(&c), 1);
-    /* Retries become rarer and cost less. */
     double lost_s = 0;
     const double alone_s = step_s(&c);
     for (int i = 0; i < 6000; i++) {
@@ -134,7 +133,6 @@ static void a_link_that_falls_puts_its_device_on_stand_by_and_back(void **state)
     assert_int_equal(c.changes, 3);
 }
 
-/* Ten minutes in which links change at random. */
 static void changes_are_few_whatever_links_do(void **state)
 {
     (void)state;
@@ -161,7 +159,6 @@ static void noise_alone_changes_nothing(void **state)
     assert_true(c.changes <= 3);
 }
 
-/* Another device joins that seems a little better. */
 static void one_is_not_swapped_for_its_like(void **state)
 {
     (void)state;

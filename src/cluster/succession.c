@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/succession.h"
 
-/* The best coordinator that answered: highest term, then most steps. Only the lost coordinator,
- * which may have another address now, has the lost term. */
+/* Highest term, then most steps. Only the lost coordinator, which may have another address now, has
+ * the lost term. */
 static bool find_leader(uint32_t *whom, const sh_succession *succession,
                         const sh_successor_answer *answers)
 {
@@ -24,13 +24,12 @@ static bool find_leader(uint32_t *whom, const sh_succession *succession,
     return found;
 }
 
-/* Whether a successor heard from its coordinator recently. */
 static bool has_coordinator(const sh_successor_answer *one)
 {
     return one->word == SH_SUCCESSOR_FOLLOWS && one->heard_ms < SH_SUCCESSION_ALIVE_MS;
 }
 
-/* A device that follows a coordinator of a later term and knows its address. */
+/* Its coordinator has a later term and a known address. */
 static bool find_follower(uint32_t *whom, const sh_succession *succession,
                           const sh_successor_answer *answers)
 {
@@ -44,7 +43,6 @@ static bool find_follower(uint32_t *whom, const sh_succession *succession,
     return false;
 }
 
-/* Whether another device still reaches the coordinator, which then is not lost. */
 static bool is_alive_elsewhere(const sh_succession *succession, const sh_successor_answer *answers)
 {
     for (uint32_t i = 0; i < succession->successors; i++)

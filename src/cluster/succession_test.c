@@ -26,7 +26,7 @@ static const sh_successor_answer from_before = {
 #define ASK SH_SUCCESSION_ASK
 #define FOLLOW SH_SUCCESSION_FOLLOW
 #define LEAD SH_SUCCESSION_LEAD
-#define NONE SUCCESSORS /* no successor */
+#define NONE SUCCESSORS
 #define COORDINATOR SUCCESSORS
 
 /* This device's place, the answers of the successors and of the coordinator's address, and the time
@@ -116,7 +116,6 @@ static void each_case_is_decided(void **state)
     }
 }
 
-/* Other addresses: a coordinator that is back there, or a device that knows a later one. */
 static void other_addresses_count(void **state)
 {
     (void)state;
@@ -142,7 +141,6 @@ static void other_addresses_count(void **state)
     }
 }
 
-/* Three of four or five continue; three of six or one of two do not. */
 static void some_strategies_want_a_majority(void **state)
 {
     (void)state;

@@ -4,11 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-/* The files of a battery. */
 enum {
-    NOW, /* energy or charge, in the same unit as FULL */
+    NOW, /* energy or charge, as FULL */
     FULL,
-    CAPACITY, /* percent; used if the two above are missing */
+    CAPACITY, /* percent; used without the two above */
     STATUS,
     POWER, /* micro-units, as are CURRENT and VOLTAGE */
     CURRENT,
@@ -28,7 +27,7 @@ static void add_cell(void *context, const char *path)
         !sh_probe_once(line, sizeof line, "%s/type", path) || strcmp(line, "Battery") != 0)
         return;
     if (sh_probe_once(line, sizeof line, "%s/scope", path) && strcmp(line, "Device") == 0)
-        return; /* the battery of a peripheral such as a mouse */
+        return; /* the battery of a peripheral */
     sh_probe *probes = battery->cells[battery->count++].probes;
     sh_probe_open_each(probes, path, names, SH_BATTERY_PROBES);
     if (!sh_probe_is_open(&probes[NOW])) {
@@ -47,10 +46,10 @@ static double charge_of(const struct sh_battery_cell *cell)
 {
     const double exact = sh_probe_number(&cell->probes[NOW]) / sh_probe_number(&cell->probes[FULL]);
     const double ratio = isfinite(exact) ? exact : 1e-2 * sh_probe_number(&cell->probes[CAPACITY]);
-    return ratio >= 0 ? fmin(ratio, 1) : NAN; /* a worn battery may report more than full */
+    return ratio >= 0 ? fmin(ratio, 1) : NAN; /* a worn battery may report more */
 }
 
-/* Power drawn from the battery. 0 unless it is discharging: then the mains feed the machine. */
+/* 0 unless the battery is discharging: then the mains feed the machine. */
 static double draw_of(const struct sh_battery_cell *cell)
 {
     char status[64];

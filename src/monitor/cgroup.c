@@ -15,7 +15,6 @@ typedef struct span {
     size_t bytes;
 } span;
 
-/* The text before the first of the characters in `ends`. */
 static span until(const char *start, const char *ends)
 {
     return (span){start, strcspn(start, ends)};
@@ -26,7 +25,7 @@ static bool is(span word, const char *text)
     return strlen(text) == word.bytes && memcmp(word.start, text, word.bytes) == 0;
 }
 
-/* True if a comma-separated list, which ends at one of `ends`, contains the word. */
+/* `list` is comma-separated and ends at one of `ends`. */
 static bool lists(const char *list, const char *word, const char *ends)
 {
     char stops[8] = ",";
@@ -47,7 +46,7 @@ static const char *next_line(const char *line)
 }
 
 typedef struct mount {
-    int version; /* 0: not a mount of control groups */
+    int version; /* 0: no control groups */
     span root, place;
 } mount;
 
@@ -78,7 +77,7 @@ static mount mount_of(const char *line, const char *controller)
     return (mount){1, fields[3], fields[4]};
 }
 
-/* The path of the process's group. Empty if no line names it. */
+/* Empty if no line names the process's group. */
 static span find_path(const char *cgroup, int version, const char *controller)
 {
     for (const char *line = cgroup; line != NULL; line = next_line(line)) {
@@ -95,7 +94,7 @@ static span find_path(const char *cgroup, int version, const char *controller)
     return (span){"", 0};
 }
 
-/* The part of the path after the root, with its slash. Empty if the path is not below the root. */
+/* The part after the root, with its slash; empty if the path is not below the root. */
 static span below(span path, span root)
 {
     if (root.bytes == 1)
@@ -111,7 +110,7 @@ static span below(span path, span root)
 bool sh_cgroup_find(sh_cgroup *place, const char *mountinfo, const char *cgroup,
                     const char *controller)
 {
-    mount top = {0}; /* prefer version 1, else the first of version 2 */
+    mount top = {0}; /* version 1, else the first of version 2 */
     for (const char *line = mountinfo; line != NULL && top.version != 1; line = next_line(line)) {
         const mount this = mount_of(line, controller);
         if (this.version == 1 || top.version == 0)

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the folder of a process's control group (cgroups(7)), version 1 or 2, from the contents of
- * its files mountinfo and cgroup in /proc.
- *
- *     sh_cgroup place;
- *     if (sh_cgroup_find(&place, mountinfo, cgroup, "cpu"))
- *         printf("%s, version %d\n", place.folder, place.version);
- *
- * Threads: any.
+ * its files mountinfo and cgroup in /proc. Threads: any.
  */
 #ifndef SHOAL_MONITOR_CGROUP_H
 #define SHOAL_MONITOR_CGROUP_H
@@ -19,14 +13,12 @@
 
 typedef struct sh_cgroup {
     int version;
-    size_t mount_bytes; /* length of the prefix of `folder` that is the mount point */
+    size_t mount_bytes; /* of the mount point, a prefix of `folder` */
     char folder[SH_CGROUP_PATH_BYTES];
 } sh_cgroup;
 
-/*
- * Finds the process's group for `controller`: in the controller's hierarchy of version 1 if that is
- * mounted, else in the one of version 2. False if neither is mounted or a line is malformed.
- */
+/* Prefers the controller's hierarchy of version 1. False if neither version is mounted or a line is
+ * malformed. */
 bool sh_cgroup_find(sh_cgroup *place, const char *mountinfo, const char *cgroup,
                     const char *controller);
 

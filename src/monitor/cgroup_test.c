@@ -15,7 +15,7 @@
 static const struct {
     const char *mountinfo, *cgroup, *controller;
     int version;
-    const char *folder; /* the folder and its parents, separated by blanks */
+    const char *folder; /* with its parents, separated by blanks */
 } places[] = {
     {ROOT_MOUNT SECOND, "0::/user.slice/a.scope\n", "cpu", 2,
      "/sys/fs/cgroup/user.slice/a.scope /sys/fs/cgroup/user.slice /sys/fs/cgroup"},
@@ -24,7 +24,7 @@ static const struct {
      "/sys/fs/cgroup/cpu,cpuacct/lab/d1 /sys/fs/cgroup/cpu,cpuacct/lab /sys/fs/cgroup/cpu,cpuacct"},
     {HYBRID, "3:cpu,cpuacct:/lab/d1\n0::/other", "memory", 2,
      "/sys/fs/cgroup/unified/other /sys/fs/cgroup/unified"},
-    /* In a container: the group's own folder is mounted at the usual path. */
+    /* A container mounts the group's own folder at the usual path. */
     {"40 1 0:9 /docker/x /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu\n", "1:cpu:/docker/x\n",
      "cpu", 1, "/sys/fs/cgroup/cpu"},
     {"40 1 0:9 /docker/x /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu\n", "1:cpu:/docker/x/y\n",
@@ -32,7 +32,7 @@ static const struct {
     {"40 1 0:9 /docker/x /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu\n", "1:cpu:/docker/xyz\n",
      "cpu", 1, "/sys/fs/cgroup/cpu"},
     {SECOND, "0::/../../elsewhere\n", "cpu", 2, "/sys/fs/cgroup"},
-    /* Type and controller are not searched in other fields. */
+    /* Other fields do not count. */
     {"9 1 0:9 / /a-\\040cgroup2 rw - tmpfs cgroup2 rw\n" SECOND, "0::/a\n", "cpu", 2,
      "/sys/fs/cgroup/a /sys/fs/cgroup"},
 };

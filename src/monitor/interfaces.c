@@ -6,7 +6,7 @@
 
 #include "monitor/numbers.h"
 
-/* Columns: received bytes, packets and six more, then the same of sent. */
+/* Received bytes, packets and six more, then the same of sent. */
 enum { RECEIVED_BYTES, RECEIVED_PACKETS, SENT_BYTES = 8, SENT_PACKETS, COLUMNS_READ };
 
 static bool add_columns(sh_interfaces *sums, const char *at)
@@ -14,7 +14,7 @@ static bool add_columns(sh_interfaces *sums, const char *at)
     double columns[COLUMNS_READ];
     for (int i = 0; i < COLUMNS_READ; i++) {
         columns[i] = sh_numbers_next(&at);
-        if (!(columns[i] >= 0)) /* also false for NaN */
+        if (!(columns[i] >= 0))
             return false;
     }
     sums->received_bytes += columns[RECEIVED_BYTES];

@@ -3,7 +3,6 @@
  * For tests: a simulated machine. It is a folder with the files of proc/ and sys/, and a clock.
  *
  *     static const machine_file pi[] = {{"proc/loadavg", "0.50 0.40 0.30 1/99 1234\n"}, {0}};
- *     machine m;
  *     machine_make(&m, pi);
  *     machine_set(&m, "proc/loadavg", "x\n");
  *     machine_take(&m);                            // m.sample
@@ -36,7 +35,7 @@ static inline uint64_t machine_now_ns(void *context)
     return *(const uint64_t *)context;
 }
 
-/* Creates the file or overwrites it in place, as a kernel does. */
+/* Overwrites a file in place, as a kernel does. */
 static inline void machine_set(const machine *m, const char *path, const char *text)
 {
     char whole[SCRATCH_BYTES + 512];
@@ -73,7 +72,6 @@ static inline void machine_take(machine *m)
     sh_sampler_take(m->sampler, &m->sample);
 }
 
-/* Advances the clock and takes a sample. */
 static inline void machine_take_after(machine *m, double seconds)
 {
     m->now_ns += (uint64_t)(seconds * 1e9);
@@ -86,7 +84,7 @@ static inline void machine_remove(machine *m)
     scratch_remove(m->folder);
 }
 
-/* Checks a figure of the last sample to nine digits. NaN: the figure must not be available. */
+/* Checks a figure to nine digits. NaN: it must not be available. */
 static inline void machine_expect(const machine *m, sh_figure figure, double expected)
 {
     const double found = m->sample.figures[figure];

@@ -10,7 +10,7 @@
 #include "base/thread.h"
 
 struct sh_monitor {
-    sh_sampler *sampler; /* used only by the thread while it runs */
+    sh_sampler *sampler; /* the thread's while it runs */
     sh_monitor_sink *sink;
     void *context;
     uint64_t period_ns;
@@ -30,7 +30,7 @@ static void *monitor_main(void *argument)
         monitor->sink(monitor->context, &sample);
         if (stopping)
             return NULL;
-        /* The next multiple of the period. */
+        /* Waits for the next multiple of the period. */
         const uint64_t passed = sh_clock_now_ns(sh_clock_system()) - start_ns;
         const uint64_t due_ns = start_ns + (passed / monitor->period_ns + 1) * monitor->period_ns;
         const struct timespec due = {.tv_sec = (time_t)(due_ns / 1000000000u),

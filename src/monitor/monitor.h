@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread that samples this device periodically and passes each sample to a callback. node/ starts
- * one in each process when it has a destination for samples, and stops it at the end of the job:
+ * A thread that samples this device periodically and passes each sample to a callback.
  *
- *     sh_monitor *monitor;
  *     SH_TRY(sh_monitor_start(&monitor, &(sh_monitor_options){
  *         .sampler = {.network = count_channels, .context = node},
  *         .sink = keep_sample, .context = mailbox}));
@@ -22,27 +20,23 @@
 
 typedef struct sh_monitor sh_monitor;
 
-/* `sample` is borrowed for the call. The function may take longer than a period: samples due
- * meanwhile are skipped, and the next one is taken at the next multiple of the period. */
+/* `sample` is borrowed for the call. The call may take longer than a period: samples due meanwhile
+ * are skipped, and the next one is taken at the next multiple of the period. */
 typedef void sh_monitor_sink(void *context, const sh_sample *sample);
 
 typedef struct sh_monitor_options {
     sh_sampler_options sampler;
     uint32_t period_ms;    /* 0: SH_MONITOR_PERIOD_MS */
     sh_monitor_sink *sink; /* required */
-    void *context;         /* of `sink`; borrowed until the monitor is stopped */
+    void *context;         /* borrowed until the monitor is stopped */
 } sh_monitor_options;
 
-/*
- * Starts the thread, which takes the first sample at once. The caller owns `*monitor`:
- * sh_monitor_stop. SH_NO_MEMORY, or SH_IO if no thread can be created.
- */
+/* Takes the first sample at once. `*monitor` is owned: sh_monitor_stop. SH_NO_MEMORY, or SH_IO if
+ * no thread can be created. */
 sh_status sh_monitor_start(sh_monitor **monitor, const sh_monitor_options *options) SHOAL_CHECKED;
 
-/*
- * Takes a last sample, so that the counters are complete, and ends the thread without waiting for
- * the end of the period. No callback runs after it returns. Frees the monitor. NULL does nothing.
- */
+/* Takes a last sample, so that the counters are complete, and ends the thread at once. No callback
+ * runs after it returns. NULL does nothing. */
 void sh_monitor_stop(sh_monitor *monitor);
 
 #endif

@@ -55,7 +55,7 @@ static uint64_t now_ns(void)
     return sh_clock_now_ns(sh_clock_system());
 }
 
-/* One sample at the start and one at the end, without waiting for the period of an hour. */
+/* It does not wait for the period of an hour. */
 static void stops_promptly_with_a_last_sample(void **state)
 {
     (void)state;
@@ -81,7 +81,7 @@ static void stops_before_it_has_begun(void **state)
     sh_monitor_stop(NULL);
 }
 
-/* No sample is early: sample n is due n periods after the start. */
+/* Sample n is due n periods after the start. */
 static void samples_come_at_the_period(void **state)
 {
     (void)state;
@@ -94,7 +94,6 @@ static void samples_come_at_the_period(void **state)
         assert_true(k.at_ns[i] - start_ns >= i * 5000000u);
 }
 
-/* Samples that were due while the sink was busy are skipped, not delivered in a burst. */
 static void a_slow_sink_gets_no_backlog(void **state)
 {
     (void)state;

@@ -31,7 +31,7 @@ double sh_numbers_next(const char **text)
         number += fraction / pow(10, (double)(end - at - 1));
         at = end;
     }
-    if (strchr(" \t\n", *at) == NULL) /* strchr finds the terminator too */
+    if (strchr(" \t\n", *at) == NULL) /* also finds the terminator */
         return NAN;
     *text = at;
     return negative ? -number : number;

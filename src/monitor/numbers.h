@@ -10,13 +10,11 @@
 #ifndef SHOAL_MONITOR_NUMBERS_H
 #define SHOAL_MONITOR_NUMBERS_H
 
-/*
- * Skips blanks, parses a decimal number at *text and advances *text past it. A blank or the end of
- * the line or text must follow. Otherwise returns NaN and leaves *text unchanged.
- */
+/* Skips blanks, parses a decimal number and advances *text past it. A blank or the end of the line
+ * or text must follow; otherwise *text is unchanged. */
 double sh_numbers_next(const char **text);
 
-/* The number after `name` in the first line that begins with this word. */
+/* The number after `name` at the start of a line. */
 double sh_numbers_field(const char *text, const char *name);
 
 #endif

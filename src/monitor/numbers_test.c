@@ -12,7 +12,7 @@ static void reads_one_number_after_another(void **state)
     assert_float_equal(sh_numbers_next(&at), 12, 0);
     assert_float_equal(sh_numbers_next(&at), -3, 0);
     assert_float_equal(sh_numbers_next(&at), 4.25, 0);
-    assert_true(isnan(sh_numbers_next(&at))); /* end of the line */
+    assert_true(isnan(sh_numbers_next(&at)));
     assert_string_equal(at, "\n5");
 }
 

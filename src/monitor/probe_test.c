@@ -48,7 +48,7 @@ static void a_file_is_read_again_and_again(void **state)
     assert_string_equal(text, "13 ");
 }
 
-/* A text that is too long is never truncated, which could cut a number. */
+/* Truncation could cut a number. */
 static void what_has_no_room_is_not_available(void **state)
 {
     (void)state;
@@ -89,7 +89,6 @@ static void no_file_or_nothing_in_it_gives_nothing(void **state)
     sh_probe_close(&probe);
 }
 
-/* A folder can be opened, but not read. */
 static void what_cannot_be_read_gives_nothing(void **state)
 {
     (void)state;

@@ -10,7 +10,7 @@
 #include "monitor/numbers.h"
 
 #define TEXT_BYTES 8192
-#define INTERFACES_BYTES 32768 /* enough for 250 interfaces */
+#define INTERFACES_BYTES 32768 /* for 250 interfaces */
 
 enum { STAT, MEMINFO, STATUS, IO, INTERFACES, LOAD };
 
@@ -25,8 +25,8 @@ void sh_proc_open(sh_proc *proc, const char *root)
     proc->ticks = (double)sysconf(_SC_CLK_TCK);
 }
 
-/* Busy time in the first line: user, nice, system, idle, iowait, irq, softirq, and more. Time that
- * the hypervisor gave to other machines (steal) is not busy time. User includes guests' time. */
+/* Columns: user, nice, system, idle, iowait, irq, softirq, and more. Time that the hypervisor gave
+ * to other machines (steal) is not busy time. User includes guests' time. */
 static double machine_ticks(const char *line)
 {
     enum { IDLE = 3, IOWAIT, SOFTIRQ = 6 };
@@ -64,7 +64,7 @@ void sh_proc_read(sh_proc *proc, sh_sample *sample)
     if (sh_probe_text(&proc->probes[MEMINFO], text, sizeof text)) {
         figures[SH_FIGURE_memory_available_bytes] = 1024 * sh_numbers_field(text, "MemAvailable:");
         const double swap = sh_numbers_field(text, "SwapTotal:");
-        if (swap > 0) /* else the machine has no swap */
+        if (swap > 0) /* else there is no swap */
             figures[SH_FIGURE_swap_used_bytes] =
                 1024 * (swap - sh_numbers_field(text, "SwapFree:"));
     }

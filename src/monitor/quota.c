@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A group counts only the throttling by its own quota, so the counters of all levels are added. The
- * memory usage of a group includes the page cache. Its inactive part is reclaimable and counts as
- * available, as in the kernel's own estimate for the machine.
+ * memory usage of a group includes the page cache, whose inactive part counts as available, as in
+ * the kernel's estimate for the machine.
  */
 #include "monitor/figure_sources.h"
 
@@ -27,7 +27,7 @@ static void open_cpu(sh_quota *quota, const char *root, sh_cgroup *place)
     do {
         sh_probe *stat = &quota->cpu[quota->cpu_levels];
         *stat = sh_probe_open("%s%s/cpu.stat", root, place->folder);
-        if (isnan(field(stat, quota->throttled))) /* not in version 2's root group */
+        if (isnan(field(stat, quota->throttled))) /* version 2's root group */
             sh_probe_close(stat);
         else
             quota->cpu_levels++;
@@ -42,7 +42,7 @@ static void open_memory(sh_quota *quota, const char *root, sh_cgroup *place)
         const char *folder = place->folder;
         level->limit =
             sh_probe_open("%s%s/%s", root, folder, first ? "memory.limit_in_bytes" : "memory.max");
-        if (!sh_probe_is_open(&level->limit)) /* not in the root group */
+        if (!sh_probe_is_open(&level->limit)) /* the root group */
             continue;
         level->used = sh_probe_open("%s%s/%s", root, folder,
                                     first ? "memory.usage_in_bytes" : "memory.current");
@@ -70,7 +70,6 @@ void sh_quota_open(sh_quota *quota, const char *root)
     sh_probe_close(&cgroup);
 }
 
-/* The part of `available` that one group's limit leaves. All of it without a limit. */
 static double left_of(double available, const sh_quota_memory *level)
 {
     const double limit = sh_probe_number(&level->limit); /* NaN: "max" */

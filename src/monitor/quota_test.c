@@ -15,7 +15,7 @@
         "proc/self/cgroup", "0::/lab/d1\n"                                                         \
     }
 
-/* The root group of version 2 has no throttling and no limit. */
+/* The root group has no throttling and no limit. */
 static const machine_file second[] = {
     MEMINFO,
     SECOND,
@@ -40,14 +40,14 @@ static void version_2_adds_what_all_levels_take(void **state)
     machine_expect(&m, SH_FIGURE_cpu_throttled_seconds, 1.75);
     machine_expect(&m, SH_FIGURE_memory_available_bytes, 270e6);
 
-    machine_set(&m, "sys/fs/cgroup/lab/d1/memory.max", "45000000\n"); /* tightest limit wins */
+    machine_set(&m, "sys/fs/cgroup/lab/d1/memory.max", "45000000\n");
     machine_take(&m);
     machine_expect(&m, SH_FIGURE_memory_available_bytes, 25e6);
-    machine_set(&m, "sys/fs/cgroup/lab/d1/memory.current", "99000000\n"); /* over the limit */
+    machine_set(&m, "sys/fs/cgroup/lab/d1/memory.current", "99000000\n");
     machine_take(&m);
     machine_expect(&m, SH_FIGURE_memory_available_bytes, 0);
 
-    machine_set(&m, "sys/fs/cgroup/lab/cpu.stat", ""); /* no partial sum */
+    machine_set(&m, "sys/fs/cgroup/lab/cpu.stat", "");
     machine_set(&m, "sys/fs/cgroup/lab/d1/memory.max", "x\n");
     machine_set(&m, "sys/fs/cgroup/lab/memory.max", "");
     machine_take(&m);
@@ -102,7 +102,6 @@ static void without_groups_nothing_is_kept_back_and_nothing_known(void **state)
     }
 }
 
-/* Only the process's own group and its nearest ancestors are read. */
 static void a_deep_group_is_cut_short(void **state)
 {
     (void)state;

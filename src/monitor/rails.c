@@ -24,11 +24,10 @@ static void close_rail(sh_rail *rail)
     sh_probe_close(&rail->current);
 }
 
-/* Takes ownership of the rail. Channels that are disabled or not connected give no value and are
- * skipped. */
+/* Owns the rail. Skips disabled or unconnected channels, which give no value. */
 static void add_rail(sh_rails *rails, sh_rail rail, const char *label)
 {
-    /* The input of the module (TX1 to Orin Nano) or of the board (Nano) feeds the other rails. */
+    /* The input of the module (TX1 to Orin Nano) or of the board (Nano). */
     const bool whole = strcmp(label, "VDD_IN") == 0 || strcmp(label, "POM_5V_IN") == 0;
     if (rails->whole || strcmp(label, "NC") == 0 || rails->count == SH_RAILS_MAX ||
         isnan(watts(&rail))) {
@@ -41,7 +40,7 @@ static void add_rail(sh_rails *rails, sh_rail rail, const char *label)
     rails->items[rails->count++] = rail;
 }
 
-/* hwmon: millivolts and milliamperes; channels are counted from 1. */
+/* hwmon: millivolts and milliamperes, from channel 1. */
 static void add_chip(void *context, const char *path)
 {
     char name[64], label[64];
@@ -57,7 +56,7 @@ static void add_chip(void *context, const char *path)
     }
 }
 
-/* Industrial I/O: milliwatts; channels are counted from 0. */
+/* Industrial I/O: milliwatts, from channel 0. */
 static void add_old_chip(void *context, const char *path)
 {
     char label[64];
@@ -71,7 +70,7 @@ static void add_old_chip(void *context, const char *path)
     }
 }
 
-/* A chip with a single rail: microwatts. */
+/* A single rail: microwatts. */
 static void add_single(void *context, const char *path)
 {
     char name[64];

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* Packages are named intel-rapl:0, also on AMD; their parts intel-rapl:0:1. Two domains are
- * skipped: intel-rapl-mmio is a second interface to the same counters, and psys, the whole
- * platform, includes the packages but is wrong on many machines. */
+ * skipped: intel-rapl-mmio has the same counters, and psys, the whole platform, is wrong on many
+ * machines. */
 static void add_package(void *context, const char *path)
 {
     sh_rapl *rapl = context;

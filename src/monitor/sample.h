@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The figures of figures.def for one device at one moment. A figure that is not available is NaN,
- * never zero.
- *
- *     sh_sample sample;
- *     sh_sample_clear(&sample);
- *     sample.figures[SH_FIGURE_load_1m] = 0.4;
- *     if (isnan(sample.figures[SH_FIGURE_power_watts]))
- *         ...                                             // not available
- *
- * Threads: any; a value.
+ * never zero. Threads: any; a value.
  */
 #ifndef SHOAL_MONITOR_SAMPLE_H
 #define SHOAL_MONITOR_SAMPLE_H
@@ -30,7 +22,7 @@ typedef struct sh_sample {
     double figures[SH_FIGURE_COUNT];
 } sh_sample;
 
-/* Sets all figures to not available. */
+/* Makes all figures not available. */
 void sh_sample_clear(sh_sample *sample);
 
 /* Static storage. */

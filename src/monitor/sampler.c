@@ -15,8 +15,8 @@ struct sh_sampler {
     SH_SOURCES(MEMBER)
     SH_SLOW_SOURCES(MEMBER)
 #undef MEMBER
-    sh_sample slow; /* last reading of the slow sources */
-    bool read_slow; /* `slow` has been read */
+    sh_sample slow; /* the last reading */
+    bool read_slow;
 };
 
 sh_status sh_sampler_open(sh_sampler **sampler, const sh_sampler_options *options)

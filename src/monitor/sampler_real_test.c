@@ -66,7 +66,7 @@ static void processor_time_is_what_getrusage_says(void **state)
     sh_sampler_close(sampler);
 }
 
-/* Busy seconds, summed core by core. The columns are those of proc(5). */
+/* The columns are those of proc(5). */
 static double cores_busy_seconds(void)
 {
     char line[512];
@@ -94,7 +94,6 @@ static void the_machines_time_is_that_of_its_cores(void **state)
     sh_sampler_close(sampler);
 }
 
-/* The number after the name at the start of a line of the file. */
 static double field_of(const char *path, const char *name)
 {
     char line[256];
@@ -110,7 +109,7 @@ static double field_of(const char *path, const char *name)
     return number;
 }
 
-/* smaps_rollup counts pages exactly. The sampler's file is approximate. */
+/* smaps_rollup counts pages exactly. */
 static void memory_is_what_the_pages_add_up_to(void **state)
 {
     (void)state;
@@ -136,7 +135,7 @@ static void memory_is_what_the_pages_add_up_to(void **state)
     sh_sampler_close(sampler);
 }
 
-/* Sums of `ip -s link`: received bytes, packets, sent bytes, packets. False without the command. */
+/* Received bytes, packets, sent bytes, packets of `ip -s link`. False without the command. */
 static bool ip_link(double sums[4])
 {
     char line[512];
@@ -162,7 +161,7 @@ static bool ip_link(double sums[4])
     return pclose(pipe) == 0;
 }
 
-/* Other programs may use the network, so the figure must lie between ip's sums before and after. */
+/* Other programs may use the network. */
 static void interfaces_carry_what_ip_says(void **state)
 {
     (void)state;
@@ -197,7 +196,6 @@ static void write_and_sync(const char *path, size_t bytes)
     close(fd);
 }
 
-/* A file system in memory writes to no disk. */
 static void the_disk_gets_what_is_written(void **state)
 {
     (void)state;
@@ -247,7 +245,7 @@ static void read_file(char *text, size_t bytes, const char *path)
         fclose(file);
 }
 
-/* Creates a child group with a quota of 1 ms per 10 ms. False if that is not possible. */
+/* The quota is 1 ms per 10 ms. False if that is not possible. */
 static bool group_make(group *g)
 {
     static char mounts[65536], groups[8192];
@@ -276,8 +274,8 @@ static double group_throttled_seconds(const group *g)
                            : 1e-9 * field_of(path, "throttled_time ");
 }
 
-/* The child's measurements: its throttled time by the sampler, by the group's own accounting
- * between and around the samples, and the elapsed time. */
+/* Throttled time by the sampler, by the group's own accounting between and around the samples;
+ * elapsed time. */
 typedef struct findings {
     double throttled, accounted_within, accounted_around, cpu, wall;
 } findings;
@@ -306,7 +304,6 @@ static void work_in(const group *g, int report)
     _exit(write(report, &found, sizeof found) == sizeof found ? 0 : 2);
 }
 
-/* The figure matches the group's own accounting and does not exceed the time without work. */
 static void a_quota_shows_as_throttled_time(void **state)
 {
     (void)state;
@@ -314,7 +311,7 @@ static void a_quota_shows_as_throttled_time(void **state)
     int ends[2], status;
     findings found;
     sh_sampler *sampler = NULL;
-    sh_sample before, after; /* of the parent groups, which may have quotas too */
+    sh_sample before, after; /* of the parent groups */
     if (!group_make(&g))
         skip_because("no control group with a quota can be made here");
     take(&sampler, &before);

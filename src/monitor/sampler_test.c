@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Simulated machines of several kinds: their figures, and that all others are not available. */
 #include "monitor/sampler.h"
 
 #include "monitor/machine_fixture.h"
@@ -10,7 +9,7 @@ typedef struct expectation {
     double value;
 } expectation;
 
-/* Checks these figures, and that only they and the test's own processor time are available. */
+/* Only these and the test's own processor time are available. */
 static void expect_only(const machine *m, const expectation *expected, size_t count)
 {
     double all[SH_FIGURE_COUNT];
@@ -27,7 +26,7 @@ static void expect_only(const machine *m, const expectation *expected, size_t co
 
 #define EXPECT_ONLY(m, expected) expect_only(m, expected, sizeof(expected) / sizeof *(expected))
 
-/* /proc of any Linux. A tick is a hundredth of a second. */
+/* A tick is a hundredth of a second. */
 #define PROC                                                                                       \
     {"proc/stat", "cpu  1000 20 300 99999 888 7 60 5555 44 0\ncpu0 1 2 3 4 5 6 7 8 9 0\n"},        \
         {"proc/meminfo", "MemTotal:       948304 kB\nMemFree:         52000 kB\n"                  \
@@ -57,7 +56,7 @@ static void expect_only(const machine *m, const expectation *expected, size_t co
         SH_FIGURE_load_1m, 0.52                                                                    \
     }
 
-/* A Raspberry Pi 3B or 4: four cores with one policy, one thermal zone, throttling by firmware. */
+/* Raspberry Pi 3B or 4: four cores with one policy, one thermal zone, throttling by firmware. */
 static const machine_file pi[] = {
     PROC,
     {"sys/devices/system/cpu/cpufreq/policy0/scaling_cur_freq", "1200000\n"},
@@ -81,7 +80,7 @@ static void a_pi_shows_heat_and_throttling_but_no_power(void **state)
         PROC_FIGURES,
         {SH_FIGURE_cpu_frequency_hertz, 1.2e9},
         {SH_FIGURE_temperature_celsius, 61.224},
-        {SH_FIGURE_throttled_ratio, 0}, /* throttled in the past, not now */
+        {SH_FIGURE_throttled_ratio, 0}, /* only in the past */
     };
     machine m;
     machine_make(&m, pi);
@@ -91,7 +90,7 @@ static void a_pi_shows_heat_and_throttling_but_no_power(void **state)
     machine_set(&m, "sys/devices/platform/soc/soc:firmware/get_throttled", "50005\n");
     machine_set(&m, "sys/class/thermal/thermal_zone0/temp", "84500\n");
     machine_set(&m, "sys/devices/system/cpu/cpufreq/policy0/scaling_cur_freq", "600000\n");
-    machine_take_after(&m, 0.5); /* slow sensors are not read again */
+    machine_take_after(&m, 0.5); /* slow sensors are not read */
     machine_expect(&m, SH_FIGURE_cpu_frequency_hertz, 0.6e9);
     machine_expect(&m, SH_FIGURE_throttled_ratio, 0);
     machine_expect(&m, SH_FIGURE_temperature_celsius, 61.224);
@@ -162,7 +161,7 @@ static void a_jetson_shows_the_power_of_its_rails_but_no_energy(void **state)
     machine_take_after(&m, 1);
     machine_expect(&m, SH_FIGURE_throttled_ratio, 1);
 
-    machine_set(&m, "sys/class/hwmon/hwmon3/curr1_input", ""); /* a rail vanishes: no partial sum */
+    machine_set(&m, "sys/class/hwmon/hwmon3/curr1_input", ""); /* no partial sum */
     machine_take_after(&m, 0.1);
     machine_expect(&m, SH_FIGURE_power_watts, NAN);
     machine_remove(&m);
@@ -283,7 +282,6 @@ static void a_laptop_shows_the_energy_of_its_package_and_its_battery(void **stat
     machine_remove(&m);
 }
 
-/* Counters without read permission are not available, not zero, and give no power. */
 static void energy_that_only_root_may_read_leaves_the_battery(void **state)
 {
     (void)state;
@@ -360,7 +358,6 @@ static void set_all(const machine *m, const machine_file *files, const char *tex
         machine_set(m, files->path, text);
 }
 
-/* Each file becomes malformed, or is malformed from the start: its figures are not available. */
 static void what_is_malformed_or_vanishes_is_not_available(void **state)
 {
     (void)state;
@@ -375,7 +372,7 @@ static void what_is_malformed_or_vanishes_is_not_available(void **state)
             machine_take_after(&m, 2);
             expect_only(&m, NULL, 0);
             sh_sampler_close(m.sampler);
-            m.sampler = NULL; /* another */
+            m.sampler = NULL;
             machine_take(&m);
             expect_only(&m, NULL, 0);
         }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The time of one step on one device, divided into the parts of parts.def.
- *
- *     for (int part = 0; part < SH_PART_COUNT; part++)
- *         printf("%s %.3f ms\n", sh_step_part_name(part), 1e-6 * (double)times.ns[part]);
- *
- * Threads: any; a value.
+ * The time of one step on one device, divided into the parts of parts.def. Threads: any; a value.
  */
 #ifndef SHOAL_MONITOR_STEP_TIMES_H
 #define SHOAL_MONITOR_STEP_TIMES_H
@@ -20,11 +15,11 @@ typedef enum sh_step_part {
 } sh_step_part;
 
 typedef struct sh_step_times {
-    uint64_t step;            /* applied step, counted from 1 at the start of the job */
-    uint64_t ends_ns;         /* of the device's monotonic clock */
-    uint32_t grains, samples; /* computed by this device */
-    uint32_t attempts;        /* 1 + number of times the step was repeated */
-    uint64_t wall_ns; /* since the end of the previous step, without validations and halts */
+    uint64_t step;              /* applied, counted from 1 at the start of the job */
+    uint64_t ends_ns;           /* of the device's monotonic clock */
+    uint32_t grains, samples;   /* of this device */
+    uint32_t attempts;          /* 1 + repetitions */
+    uint64_t wall_ns;           /* since the previous step, without validations and halts */
     uint64_t ns[SH_PART_COUNT]; /* mean over the lanes */
 } sh_step_times;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Outside of these limits a sensor is off or broken. */
+/* The sensor is off or broken outside of these limits. */
 #define LEAST_CELSIUS (-40.0)
 #define MOST_CELSIUS 150.0
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bits of get_throttled for the current state: under-voltage, frequency capped, throttled, soft
- * temperature limit (Raspberry Pi, documentation of vcgencmd). Bits from 16 on are the past. */
+/* Bits of get_throttled: under-voltage, frequency capped, throttled, soft temperature limit
+ * (Raspberry Pi, documentation of vcgencmd). Bits from 16 on are the past. */
 #define FIRMWARE_NOW 0xful
 
 static void find_firmware(void *context, const char *path)
@@ -49,13 +49,13 @@ void sh_throttling_open(sh_throttling *throttling, const char *root)
                    "/sys/devices/system/cpu/cpu*/thermal_throttle/*_throttle_count");
 }
 
-/* fmax ignores NaN, which means not available. */
+/* fmax ignores NaN. */
 void sh_throttling_read(sh_throttling *throttling, sh_sample *sample)
 {
     char line[32], *end;
     double held = NAN;
     if (sh_probe_line(&throttling->firmware, line, sizeof line)) {
-        const unsigned long bits = strtoul(line, &end, 16); /* with or without 0x */
+        const unsigned long bits = strtoul(line, &end, 16);
         if (end != line && *end == '\0')
             held = (bits & FIRMWARE_NOW) != 0;
     }

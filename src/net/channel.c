@@ -7,17 +7,16 @@
  *
  * All work is done in turns. A turn runs when the socket is ready, when another function requested
  * one (`again`, `queued`), or when the deadline of the phase has passed. It reads and writes a
- * bounded number of bytes and then sets the events for the next turn. Only turns make callbacks, so
- * a public function never calls back into its caller. A channel that is closed during its own turn
- * (`in_turn`) is freed at the end of the turn.
+ * bounded number of bytes and sets the events for the next turn. Only turns make callbacks, so a
+ * public function never calls back into its caller. A channel that is closed during its own turn is
+ * freed at its end.
  *
- * TLS may buffer bytes that were already read from the socket. A turn therefore reads until TLS
- * needs more bytes from the socket, or requests another turn.
+ * TLS may buffer bytes, so a turn reads until TLS needs more from the socket, or requests another
+ * turn.
  *
- * If sending fails, the peer may have sent the reason before it left. Writing then ends (`mute`),
- * and reading continues to the end of the stream. In the other direction, LINGER waits after the
- * goodbye until the peer has closed its side, because closing a socket with unread bytes discards
- * bytes that are still in flight to the peer.
+ * If sending fails, the peer may have sent the reason before. Writing then ends (`mute`), and
+ * reading continues to the end of the stream. LINGER waits until the peer has closed its side,
+ * because closing a socket with unread bytes discards bytes in flight to the peer.
  */
 #include "net/channel.h"
 
@@ -49,10 +48,10 @@ struct sh_channel {
     void *context;
     enum phase phase;
     bool is_client, in_turn;
-    bool closing; /* sh_channel_flush_close was called */
-    bool paused;  /* by SH_FLOW_PAUSE */
-    bool mute;    /* sending has failed: write no more */
-    bool more;    /* this turn reached its limit: request another */
+    bool closing;
+    bool paused;
+    bool mute; /* sending has failed */
+    bool more; /* this turn reached its limit */
     bool read_waits_for_write, write_waits;
     bool reading, writing; /* read_event and write_event are added */
     int fd;
@@ -60,16 +59,16 @@ struct sh_channel {
     struct event read_event, write_event, queued, again, deadline;
     uint32_t patience_ms;
     sh_inbox inbox;
-    sh_outbox *outbox; /* allocated at the first use */
+    sh_outbox *outbox; /* NULL before the first use */
     sh_address local, peer;
-    sh_channel_stats stats; /* the final values, after the connection is closed */
+    sh_channel_stats stats; /* final once the connection is closed */
     sh_socket_crawl crawl;
-    /* Clients only: the target and the key. */
+    /* Clients only: */
     sh_address found[SH_ADDRESS_FOUND_MAX];
     size_t found_count, tried;
-    int connect_error;                /* errno of the last address tried */
-    char not_found[SH_MESSAGE_BYTES]; /* why no address was found */
-    char target[SH_TOKEN_HOST + 16];  /* "HOST:PORT" as given */
+    int connect_error; /* errno of the last address tried */
+    char not_found[SH_MESSAGE_BYTES];
+    char target[SH_TOKEN_HOST + 16]; /* "HOST:PORT" as given */
     char identity[SH_IDENTITY_TEXT];
     unsigned char key[SH_KEY_BYTES];
 };
@@ -153,7 +152,7 @@ static void channel_free(sh_channel *channel)
 static void end(sh_channel *channel, sh_status why, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Closes the channel and calls on_close. In a turn only. */
+/* Call it in a turn only. */
 static void end(sh_channel *channel, sh_status why, const char *format, ...)
 {
     assert(channel->in_turn);
@@ -169,7 +168,7 @@ static void end(sh_channel *channel, sh_status why, const char *format, ...)
         channel->events->on_close(channel->context, channel, why, reason);
 }
 
-/* Closes the channel because the peer broke the protocol, as the current failure describes. */
+/* The current failure says how the peer broke the protocol. */
 static void violation(sh_channel *channel, sh_status why)
 {
     char peer[SH_ADDRESS_TEXT];
@@ -201,7 +200,6 @@ static void tls_ended(sh_channel *channel)
 
 /* ---- connecting ------------------------------------------------------------------------------ */
 
-/* Takes over a connected or connecting socket and prepares its events. */
 static void assign_socket(sh_channel *channel, int fd)
 {
     struct event_base *base = sh_loop_base(channel->loop);
@@ -211,7 +209,7 @@ static void assign_socket(sh_channel *channel, int fd)
     event_assign(&channel->write_event, base, fd, EV_WRITE | EV_PERSIST, on_writable, channel);
 }
 
-/* Starts to connect to the next address; closes the channel after the last one. */
+/* After the last address, closes the channel. */
 static void connect_next(sh_channel *channel)
 {
     if (channel->fd >= 0) {
@@ -250,7 +248,6 @@ static void start_handshake(sh_channel *channel)
     set_timer(&channel->deadline, channel->patience_ms);
 }
 
-/* The socket became writable: the connection attempt succeeded or failed. */
 static void check_connected(sh_channel *channel)
 {
     int error = 0;
@@ -265,7 +262,7 @@ static void check_connected(sh_channel *channel)
     sh_address peer;
     sh_address_of_peer(&peer, channel->fd);
     if (peer.bytes == 0)
-        return; /* not yet */
+        return;
     const sh_status status =
         sh_tls_connect(&channel->tls, channel->fd, channel->identity, channel->key);
     sh_key_wipe(channel->key, sizeof channel->key);
@@ -345,7 +342,7 @@ static void shake_hands(sh_channel *channel)
         channel->events->on_open(channel->context, channel);
 }
 
-/* Handles an event of the inbox. After a callback the channel may be in any later phase. */
+/* After a callback the channel may be in any later phase. */
 static void handle(sh_channel *channel, sh_inbox_event event)
 {
     sh_inbox *inbox = &channel->inbox;
@@ -380,7 +377,6 @@ static void handle(sh_channel *channel, sh_inbox_event event)
         sh_inbox_next(inbox);
 }
 
-/* Reads `*got` bytes once. False: nothing more to read in this turn. */
 static bool read_once(sh_channel *channel, void *place, size_t room, size_t *got)
 {
     char peer[SH_ADDRESS_TEXT];
@@ -401,7 +397,7 @@ static bool read_once(sh_channel *channel, void *place, size_t room, size_t *got
         break;
     case SH_TLS_FAILED:
         if (channel->phase == LINGER)
-            end(channel, SH_OK, "closed"); /* the peer left without a goodbye */
+            end(channel, SH_OK, "closed");
         else
             tls_ended(channel);
         break;
@@ -442,7 +438,6 @@ static void read_frames(sh_channel *channel)
     }
 }
 
-/* Reads and drops bytes in FLUSH and LINGER, to detect the end of the stream. */
 static void discard(sh_channel *channel)
 {
     unsigned char dropped[DISCARD_BYTES];
@@ -459,7 +454,7 @@ static void discard(sh_channel *channel)
     }
 }
 
-/* Handles a write that must wait: for room, or without end if sending has failed. */
+/* The write waits for room, or without end if sending has failed. */
 static void write_waits(sh_channel *channel)
 {
     const int error = sh_tls_write_error(channel->tls);
@@ -474,7 +469,7 @@ static void write_waits(sh_channel *channel)
         end(channel, SH_PEER_LOST, "%s: the connection ended: %s", peer, strerror(error));
 }
 
-/* Passes frames to TLS. True: all were passed. False: nothing more to write in this turn. */
+/* True: TLS has all frames. False: nothing more to write in this turn. */
 static bool give_frames(sh_channel *channel, size_t *used)
 {
     const unsigned char *bytes;
@@ -499,8 +494,7 @@ static bool give_frames(sh_channel *channel, size_t *used)
     return true;
 }
 
-/* Writes frames. A frame counts as sent when the kernel has it, because the owner may then close
- * the channel. */
+/* A frame counts as sent when the kernel has it, because the owner may then close the channel. */
 static void write_frames(sh_channel *channel)
 {
     size_t used = 0;
@@ -560,7 +554,6 @@ static void take_turn(sh_channel *channel, bool may_read)
     if (channel->phase == FLUSH || channel->phase == LINGER)
         discard(channel);
 
-    /* Set the events for the next turn. */
     const bool read = channel->phase > CONNECT && !(channel->phase == OPEN && channel->paused);
     const bool write =
         channel->phase == CONNECT || channel->write_waits || channel->read_waits_for_write;
@@ -656,9 +649,9 @@ static sh_status can_send(sh_channel *channel)
 }
 
 /*
- * Requests a turn in this round of the loop to write a queued frame. A running turn writes it
- * anyway. The request needs a separate event, `queued`: libevent treats an active event as added,
- * so if write_event were made active, a later event_add of it would do nothing.
+ * Requests a turn in this round of the loop, unless a running one writes the frame. It needs a
+ * separate event, `queued`: libevent treats an active event as added, so if write_event were made
+ * active, a later event_add of it would do nothing.
  */
 static void write_soon(sh_channel *channel)
 {
@@ -713,7 +706,7 @@ void sh_channel_close(sh_channel *channel)
         return; /* called from on_close: the end of the turn frees it */
     if (channel->phase == OPEN || channel->phase == FLUSH)
         if (sh_tls_close_notify(channel->tls) == SH_TLS_WAIT)
-            channel->mute = true; /* no room: the peer sees an end without a goodbye */
+            channel->mute = true; /* no room for the goodbye */
     let_go(channel);
     if (!channel->in_turn)
         channel_free(channel);

@@ -227,7 +227,6 @@ static void send_piece(struct side *side, uint32_t step)
     loop_ok(side->meeting, sh_channel_send(side->channel, &head, sent_words + step));
 }
 
-/* Sends the next piece; ten are in flight. */
 static void send_next_piece(struct side *side, const sh_frame *head)
 {
     if (head->step + 10 < PIECES)
@@ -284,7 +283,7 @@ static sh_flow ignore_frame(void *context, sh_channel *channel, const sh_frame *
     return SH_FLOW_TAKE;
 }
 
-/* Takes longer than sending a frame, so that there are always bytes to read. */
+/* It takes longer than sending, so that there are always bytes to read. */
 static void work_on_frame(void *context, sh_channel *channel, const sh_frame *head)
 {
     (void)context;
@@ -308,7 +307,6 @@ static const sh_channel_events flooded_events = {
     .on_close = flood_ended,
 };
 
-/* The first connection is the flood; the second is served normally. */
 static void accept_flood(struct side *side)
 {
     if (side->meeting->accepted == 1) {
@@ -333,7 +331,7 @@ static void start_flood(struct side *side)
 static void connect_flood(void *context)
 {
     struct invitation *invitation = context;
-    struct meeting *other = invitation->meeting; /* on another loop */
+    struct meeting *other = invitation->meeting;
     loop_ok(other, sh_channel_connect(&other->client.channel, other->loop, &invitation->target,
                                       &side_events, &other->client));
 }
@@ -415,10 +413,7 @@ static void flushing_sends_everything_and_says_goodbye(void **state)
     close_meeting(meeting);
 }
 
-/*
- * The server sends its reason and closes while the client writes and does not read. The reason is
- * still in the server's socket. A close with unread bytes would discard it.
- */
+/* The server's reason is still in its socket while the client writes and does not read. */
 #define WORD_BYTES 200000
 
 static void say_why_and_close(struct side *side)
@@ -462,7 +457,7 @@ static void the_last_word_is_heard_while_writing(void **state)
     close_meeting(meeting);
 }
 
-/* As above, but the server closes at once; its bytes are in the paused client's socket. */
+/* The server closes at once; its bytes are in the paused client's socket. */
 #define SHORT_WORD_BYTES 30000
 
 static void say_why(struct side *side)
@@ -484,7 +479,7 @@ static void close_server(void *context)
     meeting->server.channel = NULL;
 }
 
-/* Counts rounds of the loop by timers of 0 ms; each round polls the sockets. */
+/* Each round of the loop polls the sockets. */
 #define ROUNDS 5
 
 struct rounds {
@@ -523,7 +518,7 @@ static void a_paused_channel_keeps_what_came_before_its_peer_was_gone(void **sta
     (void)state;
     struct meeting *meeting = new_meeting();
     open_both(meeting);
-    meeting->server.pauses = 1; /* so that the client has more to write than fits */
+    meeting->server.pauses = 1;
     meeting->server.at_frame = say_why;
     meeting->client.pauses = 1;
     meeting->client.sink = (sh_sink){.data = got_words, .bytes = SHORT_WORD_BYTES};
@@ -532,7 +527,7 @@ static void a_paused_channel_keeps_what_came_before_its_peer_was_gone(void **sta
     on_loop(meeting, close_server);
     struct rounds rounds = {.meeting = meeting, .left = ROUNDS};
     sh_loop_call(meeting->loop, start_rounds, &rounds);
-    await(meeting, no_rounds_left); /* the client has detected that it cannot write */
+    await(meeting, no_rounds_left);
     assert_int_equal(meeting->client.closes, 0);
     on_loop(meeting, resume_client);
     await(meeting, client_closed);
@@ -637,7 +632,7 @@ static void what_is_sent_before_it_is_open_arrives(void **state)
 
 /* ---- peers that break the rules -------------------------------------------------------------- */
 
-/* A client with correct TLS that then sends arbitrary bytes. Waits for the socket. */
+/* A client with correct TLS that then sends arbitrary bytes. */
 static void wait_for_socket(int fd, const sh_tls *tls)
 {
     struct pollfd wait = {.fd = fd, .events = (short)(sh_tls_wants_write(tls) ? POLLOUT : POLLIN)};

@@ -6,7 +6,6 @@
 
 #include "base/library.h"
 
-/* The functions of libevent that src/net calls. */
 #define LIST(VALUE, NOTHING)                                                                       \
     NOTHING(event_active, (struct event * a, int b, short c), (a, b, c))                           \
     VALUE(int, event_add, (struct event * a, const struct timeval *b), (a, b))                     \

@@ -5,7 +5,7 @@
 #include <endian.h>
 #include <string.h>
 
-/* The wire format of a header, little-endian. */
+/* The wire format, little-endian. */
 typedef struct wire_frame {
     uint32_t bytes;
     uint16_t kind, bucket;

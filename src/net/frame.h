@@ -5,18 +5,14 @@
  *     byte  0        4      6        8      12     16    18        20         24
  *           | bytes  | kind | bucket | view | step | hop | attempt | reserved | body ...
  *
- * All fields are little-endian. `bytes` is the size of the body without the header. `reserved` is
- * zero. The body of a control frame is a packed message (net/message.h), and its other fields are
- * zero. In raw frames, which are all others, the senders define the meaning of the fields:
+ * All fields are little-endian. `bytes` is the size of the body. `reserved` is zero. The body of a
+ * control frame is a packed message (net/message.h), and its other fields are zero. In raw frames,
+ * which are all others, the senders define the fields:
  *
  *     state, sum, tail           train/transfer.h
  *     segment                    reduce/ring.c, reduce/servers.c
  *     update                     reduce/exchange.c
  *     manifest, block, network   node/delivery/supply.h
- *
- *     unsigned char wire[SH_FRAME_BYTES];
- *     sh_frame_encode(wire, &head);
- *     SH_TRY(sh_frame_decode(&head, wire));
  *
  * Threads: any.
  */
@@ -28,17 +24,17 @@
 #include "base/fail.h"
 
 #define SH_FRAME_BYTES 24
-#define SH_FRAME_CONTROL_MAX (256u * 1024) /* body bytes of a control frame */
-#define SH_FRAME_RAW_MAX (1u << 30)        /* body bytes of a raw frame; receivers expect fewer */
+#define SH_FRAME_CONTROL_MAX (256u * 1024) /* body bytes */
+#define SH_FRAME_RAW_MAX (1u << 30)        /* likewise; receivers expect fewer */
 
-/* These numbers are sent on the wire: never renumber them, only append. */
+/* Sent on the wire: never renumber, only append. */
 typedef enum sh_frame_kind {
-    SH_FRAME_CONTROL = 1,  /* a packed message */
+    SH_FRAME_CONTROL = 1,
     SH_FRAME_STATE = 2,    /* a piece of the weights and optimiser state */
     SH_FRAME_SEGMENT = 3,  /* a piece of a reduction */
-    SH_FRAME_SUM = 4,      /* a piece of a reduced sum, for a device that follows the training */
-    SH_FRAME_TAIL = 5,     /* a stage of the training is complete */
-    SH_FRAME_MANIFEST = 6, /* the description of a data set; without a body: a request for it */
+    SH_FRAME_SUM = 4,      /* a piece of a sum, for a device that follows */
+    SH_FRAME_TAIL = 5,     /* a stage is complete */
+    SH_FRAME_MANIFEST = 6, /* describes a data set; without a body: a request for it */
     SH_FRAME_BLOCK = 7,    /* a piece of a data set; without a body: a request for it */
     SH_FRAME_UPDATE = 8,   /* an update of devices that train independently */
     SH_FRAME_NETWORK = 9,  /* an imported model's skeleton; without a body: a request for it */
@@ -59,7 +55,7 @@ sh_status sh_frame_check(const sh_frame *head) SHOAL_CHECKED;
 
 void sh_frame_encode(unsigned char wire[SH_FRAME_BYTES], const sh_frame *head);
 
-/* SH_FORMAT: as for sh_frame_check, or the reserved bytes are not zero. */
+/* SH_FORMAT: as sh_frame_check, or nonzero reserved bytes. */
 sh_status sh_frame_decode(sh_frame *head, const unsigned char wire[SH_FRAME_BYTES]) SHOAL_CHECKED;
 
 #endif

@@ -30,7 +30,7 @@ static void the_layout_is_fixed(void **state)
 
 static const struct {
     sh_frame head;
-    const char *message; /* NULL: good */
+    const char *message;
 } cases[] = {
     {{.kind = SH_FRAME_CONTROL}, NULL},
     {{.kind = SH_FRAME_CONTROL, .bytes = 262144}, NULL},

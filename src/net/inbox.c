@@ -67,7 +67,7 @@ sh_status sh_inbox_filled(sh_inbox *inbox, size_t bytes, sh_inbox_event *event)
             *event = inbox->waits = SH_INBOX_ASK;
             return SH_OK;
         }
-        /* sh_frame_decode has checked that this is at most SH_FRAME_CONTROL_MAX. */
+        /* sh_frame_decode has checked it against SH_FRAME_CONTROL_MAX. */
         inbox->control = malloc(inbox->head.bytes + 1);
         if (inbox->control == NULL)
             return sh_fail_memory(inbox->head.bytes, "a control message");
@@ -75,7 +75,7 @@ sh_status sh_inbox_filled(sh_inbox *inbox, size_t bytes, sh_inbox_event *event)
         return SH_OK;
     }
     if (adds(inbox)) {
-        /* `filled` counts the `held` bytes of an incomplete element, too. */
+        /* `filled` includes the `held` bytes of an incomplete element. */
         const size_t have = inbox->held + bytes;
         const size_t whole = have - have % inbox->sink.adds;
         sh_sink_add(&inbox->sink, inbox->filled - inbox->held, inbox->piece, whole);

@@ -7,7 +7,6 @@
 #include "base/random.h"
 #include "base/test.h"
 
-/* A stream of three frames: a control message, a raw frame and an empty raw frame. */
 #define ELEMENTS 5000
 #define HELLO "hello"
 
@@ -35,7 +34,7 @@ static struct stream three_frames(const void *body, uint32_t bytes)
     return stream;
 }
 
-/* Feeds the stream in pieces of 1 .. most bytes and records the events in order. */
+/* Feeds pieces of 1 .. most bytes and records the events in order. */
 static void feed(const struct stream *stream, const sh_sink *sink, uint32_t most, char *events)
 {
     sh_inbox inbox = {0};
@@ -126,7 +125,6 @@ static void pieces_of_any_size_are_added_modulo_two_to_the_w(void **state)
     }
 }
 
-/* As above for integers of `bytes` bytes, in pieces, with or without a separate base. */
 static void check_narrow(size_t bytes, uint32_t piece, bool apart)
 {
     static unsigned char wire[ELEMENTS * 2], base[ELEMENTS * 2], sum[ELEMENTS * 2];
@@ -163,7 +161,7 @@ static void integers_of_two_bytes_and_of_one_are_added_too(void **state)
         }
 }
 
-/* The base keeps its values, and the old values of the data are ignored. */
+/* The old values of the data are ignored. */
 static void sums_of_base_and_wire_go_elsewhere(void **state)
 {
     (void)state;
@@ -195,7 +193,6 @@ static void sums_of_base_and_wire_go_elsewhere(void **state)
     }
 }
 
-/* Feeds one header and, for a raw frame, takes `sink`. Returns the status. */
 static sh_status begin(sh_inbox *inbox, const unsigned char *wire, const sh_sink *sink)
 {
     sh_inbox_event event;

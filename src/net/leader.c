@@ -96,7 +96,7 @@ done:
     return status;
 }
 
-/* True if the signature is valid. False also if the library fails. */
+/* False also if the library fails. */
 static bool is_signed(const sh_leader_signature *by, const char *purpose,
                       const unsigned char subject[SUBJECT_BYTES])
 {

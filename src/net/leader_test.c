@@ -19,7 +19,7 @@ static const unsigned char fingerprint[SH_LEADER_FINGERPRINT_BYTES] = {
 
 static const unsigned char binding[SH_LEADER_BINDING_BYTES] = {1, 2, 3};
 
-static const sh_leader_chain none; /* the key is the one that the token names */
+static const sh_leader_chain none;
 
 static void the_fingerprint_is_that_of_the_public_key(void **state)
 {
@@ -60,7 +60,7 @@ static void an_altered_proof_is_refused(void **state)
     assert_ok(sh_leader_check(&proof, &none, fingerprint, binding));
 }
 
-/* The signature is valid, but the key pair is not that of the token. */
+/* The key pair is not that of the token. */
 static void another_key_pair_is_refused(void **state)
 {
     (void)state;
@@ -73,7 +73,6 @@ static void another_key_pair_is_refused(void **state)
     assert_fails(sh_leader_check(&proof, &none, fingerprint, binding), SH_REFUSED, "did not prove");
 }
 
-/* Successive coordinators, each with a warrant of its predecessor. */
 #define FOLLOWERS 3
 
 typedef struct follower {
@@ -138,7 +137,7 @@ static void an_altered_or_shortened_chain_is_refused(void **state)
                  "did not prove that it may");
 }
 
-/* A signed connection whose binding equals a public key is not a warrant for that key. */
+/* The signed connection's binding equals a public key. */
 static void a_proof_is_no_warrant(void **state)
 {
     (void)state;

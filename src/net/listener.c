@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The listener owns the channel of a stranger. If the handshake succeeds, on_accept gets the
- * channel. If it fails, the reason is logged. After SH_LISTENER_REFUSALS_LOGGED lines in a window,
- * the other refusals of the window are logged as one count.
+ * The listener owns the channel of a stranger until on_accept gets it. If the handshake fails, the
+ * reason is logged. After SH_LISTENER_REFUSALS_LOGGED lines in a window, the other refusals of the
+ * window are logged as one count.
  *
- * If there are too many strangers, or few file descriptors are left, the oldest stranger is closed
- * for the newest, which may be a device. A device finishes its handshake in milliseconds, but a
- * silent client would keep its place for long.
+ * If there are too many strangers, or few file descriptors are left, the oldest is closed for the
+ * newest: a device finishes its handshake in milliseconds.
  */
 #include "net/listener.h"
 
@@ -49,7 +48,7 @@ struct sh_listener {
     size_t allowed_count, allowed_capacity;
     struct stranger *strangers;
     uint32_t strangers_count;
-    uint32_t refusals; /* in the current window; 0: no window is running */
+    uint32_t refusals; /* of the current window; 0: no window is running */
 };
 
 /* ---- refusals -------------------------------------------------------------------------------- */
@@ -68,7 +67,7 @@ static void log_refusal(sh_listener *listener, const char *peer, const char *rea
 {
     if (listener->refusals == 0 &&
         sh_timer_start(listener->window, listener->options.window_ms, 0) != SH_OK)
-        return; /* memory is out: without a window the log would have no bound */
+        return; /* memory is out: no window would bound the log */
     if (listener->refusals < UINT32_MAX)
         listener->refusals++;
     if (listener->refusals <= SH_LISTENER_REFUSALS_LOGGED)
@@ -156,7 +155,7 @@ void sh_listener_forbid(sh_listener *listener, const char *identity)
     struct allowed *allowed = find_allowed(listener, identity);
     if (allowed == NULL)
         return;
-    /* Copied, because `identity` may point into the entry that is wiped. */
+    /* Copied: `identity` may point into the wiped entry. */
     struct allowed gone = *allowed;
     struct allowed *last = &listener->allowed[listener->allowed_count - 1];
     *allowed = *last;
@@ -188,7 +187,7 @@ static void stranger_proved(void *context, sh_channel *channel)
     drop_stranger(stranger);
     sh_channel_own(channel, &nobody, NULL);
     options.on_accept(options.context, channel, sh_channel_identity(channel));
-    /* The channel still exists, even if the callback closed it: this is its own turn. */
+    /* This is the channel's own turn, so it still exists even if the callback closed it. */
     if (sh_channel_owner(channel) == &nobody)
         sh_channel_close(channel);
 }
@@ -206,7 +205,7 @@ static const sh_channel_events stranger_events = {
     .on_close = stranger_failed,
 };
 
-/* Returns the oldest stranger, or the oldest from `host` if that is not NULL; NULL: none. */
+/* The oldest stranger, from `host` if that is not NULL; NULL: none. */
 static struct stranger *oldest_stranger(const sh_listener *listener, const char *host)
 {
     struct stranger *oldest = NULL; /* the list is sorted newest first */
@@ -219,8 +218,7 @@ static struct stranger *oldest_stranger(const sh_listener *listener, const char 
     return oldest;
 }
 
-/* Closes the oldest stranger from `host`, or the oldest of all if `host` is NULL or has no
- * stranger. False: there are no strangers. */
+/* Closes the oldest stranger from `host`, else the oldest of all. False: there are none. */
 static bool displace(sh_listener *listener, const char *host, const char *reason)
 {
     struct stranger *gone = oldest_stranger(listener, host);
@@ -235,11 +233,7 @@ static bool displace(sh_listener *listener, const char *host, const char *reason
     return true;
 }
 
-/*
- * Makes room for a new connection with the descriptor `fd`; false if there is none. Strangers must
- * not keep a device out by holding all places or descriptors, so the oldest is closed for the new
- * one. A host that opens too many connections loses its own first.
- */
+/* False: there is no room. A host that opens too many connections loses its own first. */
 static bool make_room(sh_listener *listener, const sh_address *address, int fd)
 {
     char host[SH_ADDRESS_TEXT];
@@ -299,12 +293,12 @@ static void accept_some(evutil_socket_t fd, short what, void *argument)
         }
         const bool few = errno == EMFILE || errno == ENFILE;
         if (!few && errno != ENOBUFS && errno != ENOMEM)
-            return; /* no connection is left, or this one was closed again */
+            return;
         const int error = errno;
         if (few && displace(listener, NULL, "no file descriptor is left (ulimit -n)"))
             continue;
         sh_log(SH_LOG_WARN, "net.accept_failed", "reason=\"%s\"", strerror(error));
-        /* The socket stays readable, so the loop would spin without a pause. */
+        /* The socket stays readable, so without a pause the loop would spin. */
         if (sh_timer_start(listener->rest, REST_MS, 0) == SH_OK)
             event_del(listener->readable);
         return;
@@ -321,7 +315,7 @@ static void end_rest(void *context)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-/* Listens on one address. Returns 0 or an errno; `fd` is unchanged on failure. */
+/* Returns 0 or an errno; `fd` is unchanged on failure. */
 static int listen_on(int *fd, const sh_address *address)
 {
     const int family = address->storage.ss_family;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strangers are refused with a reason in the log, at a bounded cost. */
 #include "net/listener.h"
 
 #include <event2/util.h>
@@ -32,7 +31,6 @@ static int dial(uint16_t port)
     return dial_from("127.0.0.1", port);
 }
 
-/* Waits until the other side closes, with or without sending bytes first. */
 static void await_end(int fd)
 {
     char bytes[4096];
@@ -121,7 +119,7 @@ static void forbid_join(void *context)
     sh_listener_forbid(((struct meeting *)context)->listener, "join");
 }
 
-/* Makes the first half of a client's handshake; the second half never follows. */
+/* The second half never follows. */
 static size_t first_flight(unsigned char *bytes, size_t room)
 {
     int ends[2];
@@ -147,7 +145,7 @@ static void a_key_that_is_withdrawn_ends_handshakes_with_it(void **state)
     const size_t count = first_flight(hello, sizeof hello);
     const int fd = dial(meeting->port);
     assert_int_equal(send(fd, hello, count, MSG_NOSIGNAL), count);
-    struct pollfd wait = {.fd = fd, .events = POLLIN}; /* wait for the server's half */
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
     assert_int_equal(poll(&wait, 1, 1000 * MEETING_DEADLINE_S), 1);
     on_loop(meeting, forbid_join);
     await_log(meeting, "the key was withdrawn during the handshake", 1);
@@ -211,7 +209,6 @@ static void what_is_not_tls_is_refused(void **state)
         if (strstr(line, talkers[i].reason) == NULL)
             fail_msg("case %zu: '%s' lacks '%s'", i, line, talkers[i].reason);
     }
-    /* A device is still admitted. */
     connect_client(meeting, "join", good_key);
     await(meeting, both_open);
     close_meeting(meeting);
@@ -266,7 +263,7 @@ static void the_oldest_stranger_gives_way(void **state)
     await_end(fds[0]);
     assert_non_null(strstr(await_log(meeting, "net.refused", 1),
                            "too many connections that have not finished the handshake"));
-    /* Silent strangers hold all places; a device is still admitted. */
+    /* Silent strangers hold all places. */
     connect_client(meeting, "join", good_key);
     await(meeting, both_open);
     await_end(fds[1]);
@@ -275,7 +272,6 @@ static void the_oldest_stranger_gives_way(void **state)
     close_meeting(meeting);
 }
 
-/* Strangers do not take descriptors that the program's own files need. */
 static void strangers_leave_a_reserve_of_descriptors(void **state)
 {
     (void)state;
@@ -287,9 +283,9 @@ static void strangers_leave_a_reserve_of_descriptors(void **state)
     int top = 0, next;
     for (int fd = 0; fd < 1024; fd++)
         top = fcntl(fd, F_GETFD) >= 0 ? fd : top;
-    while ((next = dup(STDIN_FILENO)) < top) /* so that the next descriptor is above all others */
+    while ((next = dup(STDIN_FILENO)) < top) /* the next descriptor is above all others */
         continue;
-    /* Each connection takes two descriptors, because this process has both ends. */
+    /* This process has both ends. */
     const rlim_t most = (rlim_t)(next + 1 + STRANGERS + DOOR + SH_DESCRIPTORS_RESERVE);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){most, before.rlim_max}), 0);
@@ -360,7 +356,7 @@ static int count_lines(struct meeting *meeting, const char *part)
     return count;
 }
 
-/* Even on a slow machine, some window has more refusals than the limit. */
+/* Even on a slow machine, some window has too many. */
 static void a_window_of_refusals_ends_by_itself(void **state)
 {
     (void)state;
@@ -384,7 +380,7 @@ static void a_window_of_refusals_ends_by_itself(void **state)
 struct relay {
     int listening, client, server;
     uint16_t port;
-    unsigned char heard[2][RECORD_BYTES]; /* from the client, from the server */
+    unsigned char heard[2][RECORD_BYTES];
     size_t count[2];
 };
 
@@ -403,7 +399,6 @@ static void open_relay(struct relay *relay, uint16_t to)
     relay->server = dial(to);
 }
 
-/* Relays both directions and records all bytes until one side closes. */
 static void run_relay(struct relay *relay)
 {
     relay->client = accept(relay->listening, NULL, NULL);
@@ -491,7 +486,7 @@ static void who_is_not_there_is_told_apart(void **state)
     const int fd = dial(meeting->port);
     sh_address mine;
     sh_address_of_socket(&mine, fd);
-    close(fd); /* no listener uses this port */
+    close(fd);
     meeting->port = sh_address_port(&mine);
     connect_client(meeting, "join", good_key);
     await(meeting, client_closed);
@@ -521,7 +516,7 @@ static void a_name_without_an_address_is_told(void **state)
     close_meeting(meeting);
 }
 
-/* One server never answers the handshake; another uses a different protocol. */
+/* One server never answers; another uses a different protocol. */
 static void a_server_that_is_no_job_is_told_apart(void **state)
 {
     (void)state;
@@ -566,7 +561,7 @@ static void open_taken_port(void *context)
     if (sh_listener_open(&second, meeting->loop, &options) != SH_NETWORK ||
         strcmp(sh_message(), expected) != 0)
         fail_meeting(meeting, "a taken port was not told");
-    options.host = "192.0.2.1"; /* reserved for documentation: no device has it */
+    options.host = "192.0.2.1"; /* reserved for documentation */
     options.port = 0;
     if (sh_listener_open(&second, meeting->loop, &options) != SH_NETWORK ||
         strstr(sh_message(), "192.0.2.1 is not an address of this device") == NULL)
@@ -598,7 +593,7 @@ static void without_a_host_all_addresses_are_served(void **state)
     struct meeting *meeting = new_meeting();
     open_meeting(meeting, NULL);
     on_loop(meeting, open_everywhere);
-    connect_client(meeting, "join", good_key); /* by IPv4 */
+    connect_client(meeting, "join", good_key);
     await(meeting, both_open);
     char text[SH_ADDRESS_TEXT];
     sh_channel_local_address(meeting->server.channel, text);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libevent waits for sockets and timers. Posted tasks are kept in a list under a mutex. The
- * event `wake` is made active from any thread. Its callback takes the whole list and runs it
- * without the mutex. Tasks posted meanwhile run in the next round. libevent would run an event that
- * keeps becoming active without polling the sockets. CALLBACKS_A_LOOK bounds the number of
+ * Any thread makes the event `wake` active; its callback takes the list of posted tasks and runs it
+ * without the mutex, so tasks posted meanwhile run in the next round. libevent would run an event
+ * that keeps becoming active without polling the sockets. CALLBACKS_A_LOOK bounds the number of
  * callbacks between polls.
  */
 #include "net/loop.h"
@@ -23,18 +22,18 @@ struct post {
     struct post *next;
     sh_loop_task *task;
     void *context;
-    struct call *call; /* on the stack of sh_loop_call; NULL: the post is on the heap */
+    struct call *call; /* on the stack of sh_loop_call; NULL: a post on the heap */
 };
 
 struct call {
     struct post post;
-    pthread_cond_t returned; /* used with the lock of the loop */
+    pthread_cond_t returned; /* with the loop's lock */
     bool done;
 };
 
 struct sh_loop {
     struct event_base *base;
-    struct event *wake; /* active if there are posts or the loop is ending */
+    struct event *wake;
     pthread_t thread;
     pthread_mutex_t lock; /* guards all below, and `thread` while the thread starts */
     struct post *first, **last;
@@ -97,7 +96,7 @@ static void run_posts(evutil_socket_t fd, short what, void *argument)
 static void *loop_main(void *argument)
 {
     sh_loop *loop = argument;
-    /* Wait: sh_loop_start holds the lock until `thread` is written. */
+    /* sh_loop_start holds the lock until `thread` is written. */
     pthread_mutex_lock(&loop->lock);
     pthread_mutex_unlock(&loop->lock);
     event_base_loop(loop->base, EVLOOP_NO_EXIT_ON_EMPTY);

@@ -211,7 +211,7 @@ static void start_rally(void *context)
     post_again(rally);
 }
 
-/* sh_loop_stop runs posted tasks, so this would never end if timers were not polled. */
+/* sh_loop_stop runs posted tasks, so this ends only if timers are polled. */
 static void a_task_that_posts_itself_lets_others_run(void **state)
 {
     (void)state;

@@ -8,9 +8,9 @@
  *     await(meeting, both_open);                   // until true; checked after each callback
  *     close_meeting(meeting);
  *
- * The meeting is on the heap, so that the loop can still use it after a test has failed. Its fields
- * belong to the loop's thread, except those that `lock` guards. Tests access them by sh_loop_call
- * (`on_loop`), or after `await` while the loop is idle.
+ * The meeting is on the heap, because the loop still uses it after a test has failed. Except those
+ * that `lock` guards, its fields belong to the loop's thread: tests use `on_loop`, or `await`
+ * first.
  */
 #ifndef SHOAL_NET_MEETING_FIXTURE_H
 #define SHOAL_NET_MEETING_FIXTURE_H
@@ -33,22 +33,21 @@ static const unsigned char bad_key[SH_KEY_BYTES] = {7, 7, 8};
 
 struct meeting;
 
-/* One side of the connection. The test sets its actions; the counters record its events. */
 struct side {
     struct meeting *meeting;
-    sh_channel *channel; /* NULL before and after the connection */
+    sh_channel *channel;
     int opens, closes, controls, asked, done, sent;
     sh_status why;
     char reason[512];
     char identity[SH_IDENTITY_TEXT];
     uint64_t control_bytes;
-    uint8_t last_control[64]; /* the first bytes */
+    uint8_t last_control[64];
     sh_frame last_head;
-    sh_sink sink; /* for every raw frame */
-    int pauses;   /* number of times that on_frame returns PAUSE first */
-    bool echo;    /* control frames are sent back */
+    sh_sink sink;
+    int pauses; /* on_frame returns PAUSE this often first */
+    bool echo;  /* control frames are sent back */
     void (*at_open)(struct side *side);
-    void (*at_frame)(struct side *side); /* before on_frame returns */
+    void (*at_frame)(struct side *side);
     void (*at_control)(struct side *side);
     void (*at_done)(struct side *side, const sh_frame *head);
     void (*at_sent)(struct side *side, const sh_frame *head);
@@ -61,8 +60,8 @@ struct meeting {
     uint16_t port;
     struct side client, server;
     int accepted;
-    sh_channel *another; /* an additional server's side of a test */
-    int rounds_left;     /* for tests that count rounds of the loop */
+    sh_channel *another;
+    int rounds_left;
     bool (*holds)(struct meeting *meeting);
     bool failed; /* a call on the loop failed */
     char failure[SH_MESSAGE_BYTES];
@@ -269,7 +268,7 @@ static inline void close_meeting(struct meeting *meeting)
     free(meeting);
 }
 
-/* Waits with the lock held. False: the deadline has passed. */
+/* The caller holds the lock. False: the deadline has passed. */
 static inline bool wait_for_change(struct meeting *meeting, const struct timespec *until)
 {
     return pthread_cond_timedwait(&meeting->changed, &meeting->lock, until) == 0;
@@ -317,7 +316,7 @@ static inline void await(struct meeting *meeting, bool (*holds)(struct meeting *
                  meeting->server.reason);
 }
 
-/* Waits for `count` log lines that contain `part`; returns the last of them. */
+/* Returns the last of `count` log lines that contain `part`. */
 static inline const char *await_log(struct meeting *meeting, const char *part, int count)
 {
     const struct timespec until = deadline();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The checks walk the descriptors that protobuf-c generates from the schema, so new fields are
- * checked without a change here. The schema is not recursive, so its depth bounds the recursion.
+ * The checks walk the descriptors that protobuf-c generates from the schema, so they include new
+ * fields. The schema is not recursive, so its depth bounds the recursion.
  *
- * A message is accepted only if packing it again gives the same bytes. The decoder also accepts
- * other encodings, which this check refuses: it uses the last of duplicate fields, cuts text at a
- * zero byte, and reads numbers that have more bytes than necessary.
+ * A message is accepted only if packing it again gives the same bytes. The decoder alone would use
+ * the last of duplicate fields, cut text at a zero byte, and read numbers that have more bytes than
+ * necessary.
  */
 #include "net/message.h"
 
@@ -76,7 +76,7 @@ static sh_status check_repeated(const ProtobufCFieldDescriptor *field, const uns
                        field->name, SH_MESSAGE_MEMBERS_MAX);
     const bool is_message = field->type == PROTOBUF_C_TYPE_MESSAGE;
     const size_t value_bytes = is_message ? sizeof(ProtobufCMessage *) : sizeof(uint64_t);
-    /* The schema repeats no other type. Others are refused until they are supported here. */
+    /* The schema repeats no other type. */
     if (count > 0 && !is_message && field->type != PROTOBUF_C_TYPE_DOUBLE &&
         field->type != PROTOBUF_C_TYPE_UINT64)
         return sh_fail(SH_FORMAT, "a message whose '%s' is repeated", field->name);
@@ -136,7 +136,7 @@ sh_status sh_message_pack(uint8_t **bytes, size_t *count, const Shoal__Message *
     return SH_OK;
 }
 
-/* The memory that unpacking one message may still allocate. */
+/* What unpacking a message may still allocate. */
 struct budget {
     size_t left;
     bool exceeded, out;

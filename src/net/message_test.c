@@ -12,7 +12,7 @@
 
 /* ---- there and back -------------------------------------------------------------------------- */
 
-/* Packs and unpacks a message; the caller owns the result. */
+/* The caller owns the result. */
 static Shoal__Message *there_and_back(const Shoal__Message *message)
 {
     uint8_t *bytes = NULL;
@@ -31,7 +31,7 @@ static void a_hello_comes_back(void **state)
     Shoal__Hello hello = SHOAL__HELLO__INIT;
     hello.version = (char *)"0.1.0";
     hello.name = (char *)"k\xc3\xbc"
-                         "che \xf0\x9f\x90\x9f"; /* UTF-8 of two and four bytes */
+                         "che \xf0\x9f\x90\x9f";
     hello.link_port = 65535;
     hello.local = 1;
     uint8_t origin[SH_MESSAGE_ORIGIN_BYTES] = {1, 0, 255};
@@ -258,7 +258,7 @@ static void long_strings_are_refused(void **state)
     sh_message_free(there_and_back(&message));
 }
 
-/* 256 KiB of empty members would take many times as much memory. */
+/* 256 KiB of empty members would take many times as much. */
 static void a_small_message_cannot_take_much_memory(void **state)
 {
     (void)state;
@@ -284,7 +284,6 @@ static void a_small_message_cannot_take_much_memory(void **state)
     free(bytes);
 }
 
-/* Every truncation of a valid message is refused, and every flipped bit is harmless. */
 static void cut_and_flipped_messages_are_harmless(void **state)
 {
     (void)state;

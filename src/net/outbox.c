@@ -2,16 +2,14 @@
 /*
  * Frames are collected in a scratch buffer of the size of a TLS record. Small frames share a
  * record, and so do the end of a large body, the next header and the start of its body. The middle
- * of a large body is written directly from the caller's buffer, without a copy. All records but the
- * last are therefore full.
+ * of a large body is written directly from the caller's buffer. All records but the last are full.
  *
  *     queue:    [head|small body] [head|large body .............................] [head|body ...
  *     written:  <------- scratch, one record -------><- direct -><- direct -><--- scratch --->
  *
  * The queue is a ring of entries with counters. Frames before `popped` are removed, and frames
- * before `written` are written. The ring grows to the largest number of waiting frames. Most links
- * need few entries, but in a ring of N devices, N - 1 frames of each span may wait for a late
- * device.
+ * before `written` are written. It grows: in a ring of N devices, N - 1 frames of each span may
+ * wait for a late device.
  */
 #include "net/outbox.h"
 
@@ -26,17 +24,17 @@
 struct entry {
     sh_frame head;
     const unsigned char *body;
-    unsigned char *copy; /* owned copy of a control message, or NULL */
+    unsigned char *copy; /* owned, of a control message; or NULL */
 };
 
 struct sh_outbox {
-    struct entry *ring; /* owned; NULL before the first frame */
-    uint32_t room;      /* entries in the ring: 0 or a power of two, which divides 2^32 */
+    struct entry *ring;               /* owned; NULL at first */
+    uint32_t room;                    /* entries: 0 or a power of two, which divides 2^32 */
     uint32_t popped, written, pushed; /* frames in total: popped <= written <= pushed */
-    size_t offset;                    /* written bytes of frame `written`, header included */
+    size_t offset;                    /* written bytes of frame `written`, with its header */
     size_t control_bytes;
     size_t scratch_used, scratch_filled;
-    size_t direct; /* bytes that were peeked directly in a body; 0: none */
+    size_t direct; /* bytes peeked directly in a body, or 0 */
     unsigned char scratch[SH_OUTBOX_PIECE_BYTES];
 };
 
@@ -132,8 +130,7 @@ sh_status sh_outbox_push_control(sh_outbox *outbox, const void *message, size_t 
     return SH_OK;
 }
 
-/* Copies frames, starting at `offset` of the first one, until the scratch is full or a body does
- * not fit. */
+/* Ends when the scratch is full or a body does not fit. */
 static void fill_scratch(sh_outbox *outbox)
 {
     size_t used = 0, done = outbox->offset;
@@ -165,7 +162,7 @@ bool sh_outbox_peek(sh_outbox *outbox, const unsigned char **bytes, size_t *coun
     const struct entry *entry = entry_at(outbox, outbox->written);
     const size_t left = frame_bytes(entry) - outbox->offset;
     if (outbox->scratch_used == outbox->scratch_filled && outbox->direct == 0) {
-        /* The end of a body is written directly only if no frame follows it. */
+        /* Writes the end of a body directly only if no frame follows it. */
         if (outbox->offset > 0 && left >= SH_OUTBOX_PIECE_BYTES)
             outbox->direct = SH_OUTBOX_PIECE_BYTES;
         else if (outbox->offset > 0 && outbox->written + 1 == outbox->pushed)

@@ -39,7 +39,7 @@ static void push_all(sh_outbox *outbox)
     }
 }
 
-/* Reads the whole stream in writes of 1 .. most bytes; counts distinct peeks. */
+/* Writes 1 .. most bytes at a time; counts distinct peeks. */
 static size_t drain(sh_outbox *outbox, unsigned char *stream, uint32_t most, size_t *peeks)
 {
     sh_random random = sh_random_for(1, SH_RANDOM_TEST, most, 0);
@@ -110,7 +110,6 @@ static void small_frames_share_a_piece(void **state)
     sh_outbox_free(outbox);
 }
 
-/* The end of a large body shares a piece with the next frames, unless it was peeked before. */
 static void the_end_of_a_frame_fills_a_piece(void **state)
 {
     (void)state;

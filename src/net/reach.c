@@ -9,7 +9,7 @@
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Returns the source address of packets to `host`. Connecting a UDP socket sends no packet. */
+/* Connecting a UDP socket sends no packet. */
 static bool route_to(sh_address *own, const char *host)
 {
     sh_address found[SH_ADDRESS_FOUND_MAX];
@@ -44,7 +44,7 @@ static bool is_bridge(const char *name)
 
 size_t sh_reach_read(sh_reach list[SH_REACH_MAX])
 {
-    /* Addresses reserved for documentation (RFC 5737, RFC 3849): routed outward, but unused. */
+    /* Unused addresses of documentation (RFC 5737, RFC 3849) are routed outward. */
     sh_address v4 = {.bytes = 0}, v6 = {.bytes = 0};
     const bool has_v4 = route_to(&v4, "192.0.2.1"), has_v6 = route_to(&v6, "2001:db8::1");
     struct ifaddrs *all;
@@ -76,7 +76,7 @@ size_t sh_reach_read(sh_reach list[SH_REACH_MAX])
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/* True for interfaces of containers and virtual machines, by their usual names or `bridge`. */
+/* Recognises interfaces of containers by their usual names, or by `bridge`. */
 static bool is_inner(const sh_reach *one)
 {
     static const char *const prefixes[] = {"docker",  "br-",     "virbr", "veth", "cni",
@@ -100,7 +100,7 @@ static bool is_link_local(const sh_address *address)
     return IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr);
 }
 
-/* Returns the rank of an address; 1 is best, 0: removed. */
+/* Rank 1 is best; 0: removed. */
 static unsigned rank(const sh_reach *one, bool v4_only)
 {
     const bool v6 = one->address.storage.ss_family == AF_INET6;
@@ -113,7 +113,7 @@ static unsigned rank(const sh_reach *one, bool v4_only)
 size_t sh_reach_choose(sh_reach *list, size_t count, bool v4_only)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < count; i++) { /* insertion sort, which is stable */
+    for (size_t i = 0; i < count; i++) { /* a stable insertion sort */
         const sh_reach one = list[i];
         const unsigned own = rank(&one, v4_only);
         size_t at = kept;

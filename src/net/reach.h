@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The addresses of this device's network interfaces, and the choice of those by which other devices
- * are likely to reach it.
- *
- *     sh_reach list[SH_REACH_MAX];
- *     size_t count = sh_reach_read(list);
- *     count = sh_reach_choose(list, count, false);
- *     if (count > 0)
- *         sh_address_print_host(text, &list[0].address);
- *
- * Threads: any.
+ * are likely to reach it. Threads: any.
  */
 #ifndef SHOAL_NET_REACH_H
 #define SHOAL_NET_REACH_H
@@ -21,26 +13,23 @@
 
 #define SH_REACH_MAX 64
 
-/* One address of one interface. */
 typedef struct sh_reach {
     char name[IF_NAMESIZE];
     bool running; /* up and with a carrier */
     bool loopback;
     bool bridge;  /* by its folder in /sys */
-    bool outward; /* the source address of packets to remote hosts */
+    bool outward; /* the source address for remote hosts */
     sh_address address;
 } sh_reach;
 
-/* Lists the addresses of the system's interfaces, one entry per address. Returns their number, at
- * most SH_REACH_MAX. */
+/* One entry per address. Returns their number, at most SH_REACH_MAX. */
 size_t sh_reach_read(sh_reach list[SH_REACH_MAX]);
 
 /*
- * Keeps the entries by which other devices are likely to reach this one, sorted best first, and
- * returns their number. IPv4 comes before IPv6, and outward addresses before others. Removes
- * loopbacks, interfaces without a carrier, and the bridges of containers and virtual machines
- * (recognised by name or `bridge`) unless they are outward. Removes link-local addresses if there
- * are others, and IPv6 if `v4_only`.
+ * Keeps the entries by which other devices are likely to reach this one, best first, and returns
+ * their number. IPv4 comes before IPv6, and outward addresses before others. Removes loopbacks,
+ * interfaces without a carrier, and the bridges of containers and virtual machines unless they are
+ * outward. Removes link-local addresses if there are others, and IPv6 if `v4_only`.
  */
 size_t sh_reach_choose(sh_reach *list, size_t count, bool v4_only);
 

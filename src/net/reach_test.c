@@ -3,7 +3,6 @@
 
 #include "base/test.h"
 
-/* Properties of an interface. */
 enum { DOWN = 1, LOOP = 2, BRIDGE = 4, OUTWARD = 8 };
 
 typedef struct entry {
@@ -42,9 +41,7 @@ static void chooses_what_others_are_likely_to_reach(void **state)
         {{{"eth0", "10.0.0.1", 0}, {"wlan0", "192.168.1.5", OUTWARD}},
          false,
          " 192.168.1.5 10.0.0.1"},
-        /* an interface without a carrier */
         {{{"eth0", "10.0.0.1", DOWN}, {"wlan0", "192.168.1.5", 0}}, false, " 192.168.1.5"},
-        /* bridges of containers and virtual machines, by name and by `bridge` */
         {{{"docker0", "172.17.0.1", 0},
           {"br-4f2a", "172.18.0.1", 0},
           {"virbr0", "192.168.122.1", 0},
@@ -58,11 +55,9 @@ static void chooses_what_others_are_likely_to_reach(void **state)
         {{{"docker0", "172.17.0.1", 0}, {"veth12", "fd00::7", 0}, {"eth0", "10.0.0.1", 0}},
          false,
          " 10.0.0.1"},
-        /* an outward bridge */
         {{{"br0", "192.168.1.5", BRIDGE | OUTWARD}, {"virbr0", "192.168.122.1", BRIDGE}},
          false,
          " 192.168.1.5"},
-        /* IPv6 after IPv4; link-local addresses only without others */
         {{{"eth0", "fe80::1", 0}, {"eth0", "fd00::5", 0}, {"eth0", "10.0.0.1", 0}},
          false,
          " 10.0.0.1 fd00::5"},
@@ -87,7 +82,6 @@ static void chooses_what_others_are_likely_to_reach(void **state)
     }
 }
 
-/* Every machine that runs this has a loopback. */
 static void reads_those_of_this_machine(void **state)
 {
     (void)state;

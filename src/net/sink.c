@@ -17,8 +17,7 @@ sh_status sh_sink_check(const sh_sink *sink, size_t bytes)
     return SH_OK;
 }
 
-/* Adds `count` integers at `wire` to those at `base`. `base` may be `sums`, but must not overlap it
- * otherwise. */
+/* `base` may be `sums`, but must not overlap it otherwise. */
 #define ADDER(name, word, from_wire)                                                               \
     static void name(word *sums, const word *base, const unsigned char *wire, size_t count)        \
     {                                                                                              \

@@ -2,7 +2,7 @@
 #include "net/socket.h"
 
 #include <linux/sockios.h>
-#include <linux/tcp.h> /* the header of the C library has fewer counters */
+#include <linux/tcp.h> /* the C library's header has fewer counters */
 #include <netinet/in.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
@@ -22,7 +22,7 @@ void sh_socket_configure(int fd)
     set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
 }
 
-/* TCP counts retransmitted segments and probes of a closed window. An answer resets both counts. */
+/* TCP counts retransmissions and probes of a closed window. An answer resets both. */
 bool sh_socket_is_cut_off(int fd)
 {
     struct tcp_info info;

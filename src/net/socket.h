@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Options and statistics of the TCP sockets of channels.
- *
- *     sh_socket_configure(fd);
- *     ... from time to time: if (sh_socket_is_cut_off(fd)) close(fd);
- *
- * Threads: any; one at a time for each socket.
+ * Options and statistics of the TCP sockets of channels. Threads: any; one at a time for each
+ * socket.
  */
 #ifndef SHOAL_NET_SOCKET_H
 #define SHOAL_NET_SOCKET_H
@@ -13,18 +9,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SH_SOCKET_TRIES 3 /* unanswered tries until a peer is cut off: 1.4 s if it is near */
-#define SH_SOCKET_PROBE_SECONDS 1 /* of silence before each keepalive probe */
+#define SH_SOCKET_TRIES 3 /* without an answer until a peer is cut off: 1.4 s if it is near */
+#define SH_SOCKET_PROBE_SECONDS 1 /* of silence before a keepalive probe */
 
-/* Disables the delay of small messages (Nagle) and enables keepalive probes. Ignores errors:
- * these options only make the channel faster. */
+/* Sends small messages at once (no Nagle) and enables keepalive probes. Ignores errors. */
 void sh_socket_configure(int fd);
 
 /*
  * True if SH_SOCKET_TRIES retransmissions or probes in a row got no answer, so the peer's system is
- * gone or cut off. The peer's system answers even if its process reads nothing, so a slow process
- * does not count as cut off. Neither does a distant peer: the first timeout follows from the
- * measured round-trip time, at least 200 ms, and each further timeout is twice as long (RFC 6298).
+ * gone or cut off. A system answers even if its process reads nothing. A distant peer has time: the
+ * first timeout follows from the measured round-trip time, at least 200 ms, and each further one is
+ * twice as long (RFC 6298).
  */
 bool sh_socket_is_cut_off(int fd);
 
@@ -37,14 +32,13 @@ typedef struct sh_socket_crawl {
     uint32_t looks;
 } sh_socket_crawl;
 
-/* Updates the count. A peer that reads nothing is counted like a link that carries nothing. */
 void sh_socket_look(int fd, sh_socket_crawl *crawl);
 
-/* TCP statistics of a connection; zero if they are not available. */
+/* Zero if not available. */
 typedef struct sh_socket_traffic {
     uint64_t sent_segments, received_segments;
-    /* Time with bytes to send or unacknowledged while the peer had room in its window. A peer that
-     * reads late therefore does not make the link look slow. */
+    /* Time with bytes to send or unacknowledged while the peer had room in its window: a peer that
+     * reads late does not count. */
     uint64_t busy_ns;
 } sh_socket_traffic;
 

@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Two ends of a connection over the loopback. */
 static void connect_two(int ends[2])
 {
     struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -78,7 +77,6 @@ static void take(int fd, size_t count)
     }
 }
 
-/* A look counts while bytes wait and fewer than SH_SOCKET_CRUMB are acknowledged. */
 static void a_connection_crawls_where_hardly_anything_is_taken(void **state)
 {
     (void)state;
@@ -94,13 +92,13 @@ static void a_connection_crawls_where_hardly_anything_is_taken(void **state)
         sh_socket_look(ends[0], &crawl);
     assert_int_equal(crawl.looks, 0); /* nothing waits */
     fill(ends[0]);
-    for (int i = 0; i < 1000000 && crawl.looks < 3; i++) /* until all is taken that can be */
+    for (int i = 0; i < 1000000 && crawl.looks < 3; i++)
         sh_socket_look(ends[0], &crawl);
     for (uint32_t i = 4; i <= 8; i++) {
         sh_socket_look(ends[0], &crawl);
         assert_int_equal(crawl.looks, i);
     }
-    for (int i = 0; i < 1000 && crawl.looks > 0; i++) { /* the system reports free space late */
+    for (int i = 0; i < 1000 && crawl.looks > 0; i++) {
         take(ends[1], 65536);
         sh_socket_look(ends[0], &crawl);
         fill(ends[0]);

@@ -4,19 +4,18 @@
  *
  * - In TLS, a client that offers a pre-shared key also accepts a server that ignores the key and
  *   shows a certificate. Therefore the client requires a verified certificate, trusts no authority,
- *   and checks after the handshake that the key was used.
- * - A server has no certificate, so a handshake without a known key cannot authenticate.
- * - The only key exchange mode is psk_dhe_ke. OpenSSL uses the mode without Diffie-Hellman only on
- *   request. Recorded traffic therefore stays secret if a token leaks later.
- * - Both suites use SHA-256, to which a pre-shared key is bound. If the processor of a side has no
- *   AES instructions (Raspberry Pi up to 4), the side prefers ChaCha20: a client lists it first, a
- *   server selects it.
+ *   and checks after the handshake that the key was used. A server has no certificate, so a
+ *   handshake without a known key cannot authenticate.
+ * - The only key exchange mode is psk_dhe_ke, so recorded traffic stays secret if a token leaks
+ *   later.
+ * - Both suites use SHA-256, to which a pre-shared key is bound. A side without AES instructions
+ *   (Raspberry Pi up to 4) prefers ChaCha20: a client lists it first, a server selects it.
  * - The socket is used through a custom BIO, because OpenSSL's BIO uses write(2), which raises
- *   SIGPIPE. The BIO reports a failed send to OpenSSL as a retry and stores it in `write_error`.
- *   Bytes that the peer sent before it left, often the reason, can then still be read.
- * - Only a complete record can be decrypted. On a slow link a record arrives in a dozen packets,
- *   and each packet would wake the loop for nothing. A side that waits in the middle of a record
- *   therefore sets SO_RCVLOWAT to the rest of it. The end of the stream and errors wake it, too.
+ *   SIGPIPE. The BIO reports a failed send to OpenSSL as a retry, so that what the peer sent before
+ *   it left can still be read.
+ * - Only a complete record can be decrypted. On a slow link it arrives in a dozen packets, each of
+ *   which would wake the loop. A side that waits in the middle of a record therefore sets
+ *   SO_RCVLOWAT to the rest of it. The end of the stream and errors wake it, too.
  */
 #include "net/tls.h"
 
@@ -36,10 +35,10 @@
 #include "net/tls_calls.h"
 
 #define READ_AHEAD_BYTES 65536
-#define GATHER_BYTES (4 * 16640) /* 4 full encrypted records (RFC 8446, section 5.2) */
+#define GATHER_BYTES (4 * 16640) /* 4 full records (RFC 8446, section 5.2) */
 #define REASON_BYTES 256
-#define HEAD_BYTES 5             /* record header: type, version and length */
-#define LEAST_WORTH_WAITING 4096 /* bytes; for fewer, a system call is not worth it */
+#define HEAD_BYTES 5             /* of a record: type, version and length */
+#define LEAST_WORTH_WAITING 4096 /* for fewer bytes a system call does not pay */
 #define AES_FIRST "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"
 #define CHACHA_FIRST "TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256"
 
@@ -54,20 +53,19 @@ struct sh_tls {
     BIO_METHOD *method; /* outlives the BIO in `ssl` */
     int fd;
     bool is_server, wants_write, finished;
-    bool hello_seen, key_offered, key_known; /* server: progress of the handshake */
+    bool hello_seen, key_offered, key_known; /* of the server's handshake */
     int write_error, read_error;             /* errno */
     uint64_t sent_bytes, received_bytes;
     uint64_t records, records_per_key, key_changes;
     bool gathers;
-    unsigned char *kept;       /* owned: buffered writes; NULL: none */
-    size_t kept_from, kept_to; /* valid range, within GATHER_BYTES */
-    /* The record that is being received from the socket. */
+    unsigned char *kept;       /* owned: buffered writes, or NULL */
+    size_t kept_from, kept_to; /* valid range of `kept` */
     unsigned char head[HEAD_BYTES];
     size_t head_filled, body_left;
     int wakes_at;          /* current SO_RCVLOWAT */
-    sh_tls_server *server; /* NULL after the handshake and on the client's side */
+    sh_tls_server *server; /* the server's, until the handshake is done */
     char identity[SH_IDENTITY_TEXT];
-    unsigned char key[SH_KEY_BYTES]; /* client only, until the handshake is done */
+    unsigned char key[SH_KEY_BYTES]; /* the client's, until the handshake is done */
     sh_status why;
     char reason[REASON_BYTES];
 };
@@ -79,7 +77,7 @@ static bool is_later(int error)
     return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
 
-/* Sends bytes; returns how many were sent. 0: try later, or sending has failed (`write_error`). */
+/* Returns how many bytes were sent. 0: try later, or sending has failed. */
 static size_t put_on_wire(sh_tls *tls, const void *bytes, size_t count)
 {
     const ssize_t put = tls->write_error != 0 ? -1 : send(tls->fd, bytes, count, MSG_NOSIGNAL);
@@ -92,7 +90,7 @@ static size_t put_on_wire(sh_tls *tls, const void *bytes, size_t count)
     return 0;
 }
 
-/* Sends the buffered bytes. True: the buffer is empty. */
+/* True: the buffer is empty. */
 static bool put_kept(sh_tls *tls)
 {
     if (tls->kept == NULL)
@@ -106,7 +104,7 @@ static bool put_kept(sh_tls *tls)
     return true;
 }
 
-/* Buffers bytes. False: not gathering, no room, or no memory. */
+/* False: not gathering, no room, or no memory. */
 static bool keep(sh_tls *tls, const void *bytes, size_t count)
 {
     if (!tls->gathers || tls->kept_to + count > GATHER_BYTES)
@@ -136,7 +134,6 @@ static int socket_write(BIO *bio, const char *bytes, int count)
     return -1;
 }
 
-/* Updates `head_filled` and `body_left` for received bytes. */
 static void follow_records(sh_tls *tls, const char *bytes, size_t count)
 {
     while (count > 0) {
@@ -168,7 +165,6 @@ static int socket_read(BIO *bio, char *place, int room)
         return (int)got;
     }
     if (got < 0 && is_later(errno)) {
-        /* The bytes that the next read needs. Set only if changed. */
         const bool waits = tls->head_filled == HEAD_BYTES && tls->body_left >= LEAST_WORTH_WAITING;
         const int bytes = waits ? (int)tls->body_left : 1;
         if (bytes != tls->wakes_at &&
@@ -248,7 +244,7 @@ bool sh_identity_is_valid(const char *identity)
     return true;
 }
 
-/* Returns the key as a session to resume, which is the form that OpenSSL needs; NULL on failure. */
+/* OpenSSL needs the key as a session to resume. NULL on failure. */
 static SSL_SESSION *session_of(SSL *ssl, const unsigned char key[SH_KEY_BYTES])
 {
     static const unsigned char aes_128_gcm_sha256[2] = {0x13, 0x01}; /* selects SHA-256 */
@@ -426,7 +422,6 @@ static sh_tls_flow set_failure(sh_tls *tls, sh_status why, const char *format, .
     return SH_TLS_FAILED;
 }
 
-/* The reasons appear in the server's log and explain why a device cannot join. */
 static sh_tls_flow server_failure(sh_tls *tls, int reason, const char *text)
 {
     if (reason == SSL_R_HTTP_REQUEST || reason == SSL_R_HTTPS_PROXY_REQUEST)
@@ -490,7 +485,6 @@ static sh_tls_flow failed(sh_tls *tls, int error)
     return tls->is_server ? server_failure(tls, reason, text) : client_failure(tls, reason, text);
 }
 
-/* Translates the failed result of a call of OpenSSL. */
 static sh_tls_flow flow_of(sh_tls *tls, int result)
 {
     const int error = SSL_get_error(tls->ssl, result);
@@ -541,7 +535,7 @@ sh_tls_flow sh_tls_write(sh_tls *tls, const void *bytes, size_t count, size_t *p
         return flow_of(tls, result);
     if (++tls->records < tls->records_per_key)
         return SH_TLS_DONE;
-    /* OpenSSL allows a key update only between two records. */
+    /* OpenSSL updates keys only between two records. */
     if (SSL_key_update(tls->ssl, SSL_KEY_UPDATE_NOT_REQUESTED) != 1)
         return failed(tls, SSL_ERROR_SSL);
     tls->records = 0;

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TLS 1.3 (RFC 8446) with external pre-shared keys and Diffie-Hellman over a non-blocking socket.
- * A side that finishes the handshake has proved that it knows the key of an identity. Certificates,
+ * TLS 1.3 (RFC 8446) with external pre-shared keys and Diffie-Hellman over a non-blocking socket. A
+ * side that finishes the handshake has proved that it knows the key of an identity. Certificates,
  * tickets, early data and older versions are not accepted.
  *
- *     sh_tls *tls;
- *     SH_TRY(sh_tls_connect(&tls, fd, "join", key));
- *     while ((flow = sh_tls_handshake(tls)) == SH_TLS_WAIT)
- *         wait for the socket;
- *
- * Threads: caller locks. Used by net/channel.h.
+ * Threads: caller locks.
  */
 #ifndef SHOAL_NET_TLS_H
 #define SHOAL_NET_TLS_H
@@ -24,36 +19,33 @@
 
 #define SH_IDENTITY_TEXT 64 /* 1 .. 63 printable ASCII characters and the final zero */
 
-/*
- * Records that a side sends with one key before it changes the key. RFC 8446, section 5.5, allows
- * 2^24.5 full records for AES-GCM. A long training sends more.
- */
+/* Records that a side sends before it changes the key. RFC 8446, section 5.5, allows 2^24.5 full
+ * records for AES-GCM. A long training sends more. */
 #define SH_TLS_RECORDS_PER_KEY (UINT64_C(1) << 23)
 
-typedef struct sh_tls_server sh_tls_server; /* shared by the server sides of one listener */
-typedef struct sh_tls sh_tls;               /* one side of one connection */
+typedef struct sh_tls_server sh_tls_server; /* shared by the server sides of a listener */
+typedef struct sh_tls sh_tls;
 
-/* Looks up a key. False: unknown identity. Called inside sh_tls_handshake. */
+/* False: unknown identity. Called inside sh_tls_handshake. */
 typedef bool sh_tls_find(void *context, const char *identity, unsigned char key[SH_KEY_BYTES]);
 
 typedef enum sh_tls_flow {
-    SH_TLS_DONE,   /* finished; for reads and writes: at least one byte was moved */
-    SH_TLS_WAIT,   /* try again when the socket is ready (sh_tls_wants_write) */
-    SH_TLS_END,    /* the peer closed its side: no more bytes will arrive */
-    SH_TLS_FAILED, /* the connection failed: see sh_tls_failure */
+    SH_TLS_DONE,   /* for reads and writes: at least one byte was moved */
+    SH_TLS_WAIT,   /* until the socket is ready (sh_tls_wants_write) */
+    SH_TLS_END,    /* the peer closed its side */
+    SH_TLS_FAILED, /* see sh_tls_failure */
 } sh_tls_flow;
 
-/* True if `identity` has the length and characters of an identity. */
 bool sh_identity_is_valid(const char *identity);
 
 /* `context` is borrowed until the server is freed and its handshakes have ended. */
 sh_status sh_tls_server_new(sh_tls_server **server, sh_tls_find *find, void *context) SHOAL_CHECKED;
 void sh_tls_server_free(sh_tls_server *server);
 
-/* Makes the server's side. Borrows `fd` until sh_tls_free, `server` until the handshake ends. */
+/* Borrows `fd` until sh_tls_free, `server` until the handshake ends. */
 sh_status sh_tls_accept(sh_tls **tls, sh_tls_server *server, int fd) SHOAL_CHECKED;
 
-/* Makes the client's side. `fd` is borrowed until sh_tls_free; identity and key are copied. */
+/* Borrows `fd` until sh_tls_free; identity and key are copied. */
 sh_status sh_tls_connect(sh_tls **tls, int fd, const char *identity,
                          const unsigned char key[SH_KEY_BYTES]) SHOAL_CHECKED;
 
@@ -62,49 +54,42 @@ void sh_tls_free(sh_tls *tls);
 
 sh_tls_flow sh_tls_handshake(sh_tls *tls);
 
-/* Wait for the socket only after SH_TLS_WAIT. The socket may then stay silent until the current
- * record is complete. */
+/* Wait for the socket only after SH_TLS_WAIT; it may stay silent until the record is complete. */
 sh_tls_flow sh_tls_read(sh_tls *tls, void *place, size_t room, size_t *got);
 
 /* After SH_TLS_WAIT, call it again with the same bytes; their address may differ. */
 sh_tls_flow sh_tls_write(sh_tls *tls, const void *bytes, size_t count, size_t *put);
 
-/*
- * Between `gather` and `flush`, writes are buffered and reach the socket in larger pieces, because
- * each piece costs a system call. sh_tls_flush returns SH_TLS_WAIT while bytes are still buffered:
- * call it again.
- */
+/* Between `gather` and `flush`, writes are buffered. sh_tls_flush returns SH_TLS_WAIT while bytes
+ * are still buffered: call it again. */
 void sh_tls_gather(sh_tls *tls);
 sh_tls_flow sh_tls_flush(sh_tls *tls);
 
 /* Tells the peer that no more bytes will follow. SH_TLS_WAIT: call it again. */
 sh_tls_flow sh_tls_close_notify(sh_tls *tls);
 
-/* True if the last SH_TLS_WAIT waits until the socket is writable, false if readable. */
+/* Whether the last SH_TLS_WAIT waits to write; else to read. */
 bool sh_tls_wants_write(const sh_tls *tls);
 
-/*
- * Returns the errno of a failed send to the socket, or 0. After a failed send all writes return
- * SH_TLS_WAIT, but bytes that the peer sent before can still be read.
- */
+/* The errno of a failed send, or 0. After a failed send all writes return SH_TLS_WAIT, but bytes
+ * that the peer sent before can still be read. */
 int sh_tls_write_error(const sh_tls *tls);
 
-/* Returns the status and the reason of SH_TLS_FAILED. The reason does not name the peer; it is
- * borrowed until sh_tls_free. */
+/* The status and reason of SH_TLS_FAILED, without the peer's name; borrowed until sh_tls_free. */
 sh_status sh_tls_failure(const sh_tls *tls, const char **reason);
 
-/* Returns the identity that the client claims, or "" before that. Borrowed until sh_tls_free. */
+/* What the client claims, or "" before that. Borrowed until sh_tls_free. */
 const char *sh_tls_identity(const sh_tls *tls);
 
-/* Returns 32 bytes that only the two ends of this connection know and that differ for each
- * connection (the channel binding of RFC 9266). SH_INVALID: the handshake is not finished. */
+/* 32 bytes that only the two ends of this connection know and that differ for each connection (the
+ * channel binding of RFC 9266). SH_INVALID: the handshake is not finished. */
 sh_status sh_tls_binding(const sh_tls *tls,
                          unsigned char binding[SH_LEADER_BINDING_BYTES]) SHOAL_CHECKED;
 
-/* Returns the name of the cipher suite after the handshake. Static storage. */
+/* The suite after the handshake. Static. */
 const char *sh_tls_cipher(const sh_tls *tls);
 
-/* Bytes sent and received on the socket, with all overhead. */
+/* Bytes on the socket, with all overhead. */
 uint64_t sh_tls_bytes_sent(const sh_tls *tls);
 uint64_t sh_tls_bytes_received(const sh_tls *tls);
 

@@ -13,7 +13,7 @@ typedef int tls_write(BIO *, const char *, int);
 typedef int tls_read(BIO *, char *, int);
 typedef long tls_control(BIO *, int, long, void *);
 
-/* The functions of OpenSSL that src/net calls, directly or by macros. */
+/* Direct calls of src/net, and those by macros. */
 #define LIST(VALUE, NOTHING)                                                                       \
     NOTHING(BIO_clear_flags, (BIO * a, int b), (a, b))                                             \
     VALUE(void *, BIO_get_data, (BIO * a), (a))                                                    \

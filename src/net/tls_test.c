@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Both ends of a handshake in one thread, over a socket pair. */
 #include "net/tls.h"
 
 #include <fcntl.h>
@@ -58,7 +57,7 @@ static void close_pair(struct pair *pair)
     sh_tls_server_free(pair->server);
 }
 
-/* Runs both sides alternately until neither waits; flows[i] is the last result of side i. */
+/* Runs both sides until neither waits; flows[i] is the last result of side i. */
 static void shake_hands(struct pair *pair, sh_tls_flow flows[2])
 {
     flows[0] = flows[1] = SH_TLS_WAIT;
@@ -120,7 +119,7 @@ static const struct {
     {"link/3/1>2", good, "unknown identity 'link/3/1>2'"},
 };
 
-/* Both ends have the same binding. Other connections differ, even with the same key. */
+/* Other connections differ, even with the same key. */
 static void a_connection_has_a_binding_of_its_own(void **state)
 {
     (void)state;
@@ -190,7 +189,7 @@ static void what_is_not_tls_is_told_apart(void **state)
     }
 }
 
-/* A plain OpenSSL client with the given version and without a pre-shared key. */
+/* The client has no pre-shared key. */
 static void run_foreign_client(int version, const char *reason)
 {
     struct pair pair;
@@ -221,7 +220,6 @@ static void clients_without_a_key_are_refused(void **state)
     run_foreign_client(TLS1_2_VERSION, "a TLS version older than 1.3");
 }
 
-/* A plain OpenSSL server with a self-signed certificate. */
 static SSL_CTX *certified_server(void)
 {
     EVP_PKEY *pkey = EVP_EC_gen("P-256");
@@ -334,7 +332,6 @@ static void what_was_sent_before_a_loss_can_be_read(void **state)
     close_pair(&pair);
 }
 
-/* Fills the socket, then waits for room: all bytes arrive in order and once. */
 static void gathered_records_go_at_the_flush(void **state)
 {
     (void)state;
@@ -377,7 +374,7 @@ static void gathered_records_go_at_the_flush(void **state)
     close_pair(&pair);
 }
 
-/* Opens a TCP connection, because a socket pair does not support SO_RCVLOWAT. */
+/* A socket pair does not support SO_RCVLOWAT. */
 static void open_connection(int fds[2])
 {
     struct sockaddr_in place = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -395,7 +392,6 @@ static void open_connection(int fds[2])
         assert_int_equal(fcntl(fds[i], F_SETFL, O_NONBLOCK), 0);
 }
 
-/* True if the socket becomes readable within `patience_ms`. */
 static bool wakes(int fd, int patience_ms)
 {
     struct pollfd wait = {.fd = fd, .events = POLLIN};
@@ -438,7 +434,7 @@ static void a_record_wakes_its_reader_when_it_is_whole(void **state)
         pass_on(pair.fds[1], wire[0], SECOND);
         assert_false(wakes(wire[1], 0));
         if (round == 1)
-            shutdown(wire[0], SHUT_WR); /* the end of the stream wakes the reader, too */
+            shutdown(wire[0], SHUT_WR);
         else
             pass_on(pair.fds[1], wire[0], SIZE_MAX);
         assert_true(wakes(wire[1], 5000));

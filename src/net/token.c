@@ -16,7 +16,7 @@
 #define TOLD_BYTES (SH_TOKEN_SECRET_BYTES + SH_LEADER_FINGERPRINT_BYTES)
 #define PACKED_BYTES (TOLD_BYTES + CHECK_BYTES)
 #define CODED_BYTES (PACKED_BYTES * 8 / 6) /* 6 bits a character */
-#define FORMER_CODED_BYTES 27              /* of older tokens without a fingerprint */
+#define FORMER_CODED_BYTES 27              /* of older tokens, without a fingerprint */
 _Static_assert(SCHEME_BYTES + ADDRESSES_TEXT + CODED_BYTES < SH_TOKEN_TEXT, "a token fits");
 _Static_assert(PACKED_BYTES % 3 == 0, "no character has bits to spare: a token has one text");
 
@@ -24,7 +24,7 @@ _Static_assert(PACKED_BYTES % 3 == 0, "no character has bits to spare: a token h
 
 static const char alphabet[] = LETTERS "_";
 
-/* True for a valid host. A colon marks an IPv6 address, which may have a zone ("fe80::1%eth0"). */
+/* A colon marks an IPv6 address, which may have a zone ("fe80::1%eth0"). */
 static bool is_host(const char *host, size_t bytes)
 {
     if (bytes == 0 || bytes >= SH_TOKEN_HOST)
@@ -42,7 +42,7 @@ static bool is_address(const sh_token_address *address)
            address->port != 0;
 }
 
-/* Prints the addresses, with brackets around IPv6; returns the length. */
+/* IPv6 addresses have brackets. */
 static size_t print_addresses(char text[ADDRESSES_TEXT], const sh_token *token)
 {
     size_t used = 0;
@@ -141,10 +141,10 @@ static sh_status altered(void)
     return sh_fail(SH_FORMAT, "the join token was altered or cut: copy all of it again");
 }
 
-/* Parses "HOST:PORT" or "[HOST]:PORT". A port has no leading zeros. */
+/* "HOST:PORT" or "[HOST]:PORT". A port has no leading zeros. */
 static sh_status read_address(sh_token_address *address, const char *place, size_t bytes)
 {
-    size_t colon = bytes; /* the last one */
+    size_t colon = bytes;
     while (colon > 0 && place[colon - 1] != ':')
         colon--;
     if (colon == 0)
@@ -172,7 +172,6 @@ static sh_status read_address(sh_token_address *address, const char *place, size
     return SH_OK;
 }
 
-/* Parses the addresses, which commas separate. */
 static sh_status read_addresses(sh_token *token, const char *text, size_t bytes)
 {
     for (;;) {

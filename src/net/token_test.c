@@ -94,7 +94,7 @@ static void a_token_may_have_several_addresses(void **state)
     assert_memory_equal(&read, &made, sizeof made);
 }
 
-/* A token of known bytes. The format is fixed, because tokens are stored in chats and scripts. */
+/* The format is fixed, because tokens are stored in chats and scripts. */
 static void the_text_is_what_it_was(void **state)
 {
     (void)state;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares each device with the median of the others. Is it slower per grain than they are, or than
- * itself before? Then why: swapping means short memory; a quota that denies it more than the
- * others, the firmware's flag, or a low clock while it always computes mean a throttled processor.
- * Else it is slow.
+ * Compares each device with the median of the others. Of a device that is slower per grain than
+ * they are, or than itself before, swapping means short memory; a quota that denies it more than
+ * the others, the firmware's flag, or a low clock while it always computes mean a throttled
+ * processor. Else it is slow.
  *
- * Judges a link by its rate while it has data to send. A device's link is two of the ring's
- * links, to the next device and from the previous one, so both must stand out.
+ * The rate of a link counts while it has data to send. A device's link is two of the ring's links,
+ * to the next device and from the previous one, so both must stand out.
  */
 #include "report/bottleneck.h"
 
@@ -18,32 +18,30 @@
 #include <string.h>
 
 #define SLOWER 1.2          /* times the peers' time per grain: a finding */
-#define SLOWED 1.5          /* times its first value, and likewise relative to peers */
-#define DENIED_MORE 0.1     /* of the wanted processor time, beyond the peers' */
+#define SLOWED 1.5          /* growth since the start, times the peers' growth */
+#define DENIED_MORE 0.1     /* of wanted processor time, beyond the peers' */
 #define DENIED_ALL 0.05     /* above this, the peers are under a quota */
-#define HELD_BACK 0.05      /* of the time, by firmware */
+#define HELD_BACK 0.05      /* of the time */
 #define FREQUENCY_DROP 0.85 /* of the maximum */
 #define AVAILABLE_LEAST 32e6
 #define SWAP_MOST 16e6
-#define NETWORK_NOTABLE 0.1 /* of a step */
+#define NETWORK_NOTABLE 0.1 /* of a step, as are NETWORK_MUCH, WAIT_MUCH and COST_NOTABLE */
 #define NETWORK_MUCH 0.3
 #define LINK_SLOW 0.5 /* of the others' rate; equal links had at least 0.55 */
-#define WAIT_MUCH 0.3 /* of a step */
+#define WAIT_MUCH 0.3
 #define COST_NOTABLE 0.05
-#define STEPS_LEAST 0.02  /* of the maximum steps of a device; fewer: too little data */
-#define GRAINS_LEAST 0.05 /* per step; fewer: computes nothing */
+#define STEPS_LEAST 0.02  /* of the most steps of a device */
+#define GRAINS_LEAST 0.05 /* per step; fewer: it computes nothing */
 
-/* Measures that are compared. */
 enum { GRAIN, GROWTH, DENIED, DENIED_GROWTH, COMPUTING, NETWORK, WAIT, MEASURES };
 
-/* Devices that took part long enough. */
 typedef struct hearing {
     sh_bottleneck *bottleneck;
     sh_bottleneck_device *devices; /* in ring order; owned */
     int *places;                   /* their indices among all; owned */
     size_t count;
     double steps; /* of the device with the most */
-    double *room; /* scratch: `count` numbers */
+    double *room; /* for `count` numbers */
 } hearing;
 
 const char *sh_cause_name(sh_cause cause)
@@ -94,7 +92,7 @@ static size_t gather(const hearing *court, int which, int without)
     return used;
 }
 
-/* The upper of two middle values, because one of two peers may be unusual. */
+/* The upper of two middle values. */
 static double median(const hearing *court, int which, int without)
 {
     const size_t used = gather(court, which, without);
@@ -182,7 +180,7 @@ static void judge_speed(hearing *court, int index)
         cause = SH_CAUSE_memory;
     else if (is_throttled(court, index, why, sizeof why))
         cause = SH_CAUSE_throttled;
-    /* The part of a step that the others wait for this device. */
+    /* How long the others wait for this device. */
     const double lead = device->computing_seconds - median(court, COMPUTING, index);
     const double cost = lead > 0 ? lead / device->step_seconds : 0;
     if (slower)
@@ -204,7 +202,7 @@ static size_t before(const hearing *court, size_t device)
     return device > 0 ? device - 1 : court->count - 1;
 }
 
-/* The rate of link `index` relative to the median of links that are not `device`'s. */
+/* The rate relative to the median of links that are not `device`'s. */
 static double link_ratio(const hearing *court, size_t index, size_t device)
 {
     size_t used = 0;
@@ -315,7 +313,7 @@ static void sum_up(hearing *court, const sh_bottleneck_device *devices)
                  100 * wait, 100 * median(court, NETWORK, -1));
 }
 
-/* Selects devices that took part long enough; the others do not belong to the judged ring. */
+/* Devices that took part in few steps do not belong to the ring. */
 static bool hear(hearing *court, const sh_bottleneck_device *devices, size_t count)
 {
     court->room = calloc(count + 1, sizeof *court->room);

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds what slows a job, by comparing each device's means with its peers.
- *
- *     sh_bottleneck bottleneck;
- *     sh_bottleneck_find(&bottleneck, devices, count);
- *     puts(bottleneck.text);                                 // "Balanced: ..." or the worst
- * finding for (size_t i = 0; i < bottleneck.finding_count; i++) printf("%s: %s\n",
- * sh_cause_name(bottleneck.findings[i].cause), bottleneck.findings[i].text);
- *
- * With balancing, a slow device computes fewer grains, so it is slow per grain, but not per step;
- * both are reported. Under processor quotas, all devices are throttled, so only the difference from
- * the peers counts. Devices that took part in few steps are ignored. A device that computed nothing
- * is not slow in computing.
+ * Finds what slows a job, by comparing each device's means with its peers. With balancing, a slow
+ * device computes fewer grains, so it is slow per grain, but not per step; both are reported. Under
+ * processor quotas, all devices are throttled, so only the difference from the peers counts.
+ * Devices that took part in few steps are ignored.
  *
  * Threads: any; pure.
  */
@@ -20,7 +12,6 @@
 
 #include <stddef.h>
 
-/* Name, meaning. */
 #define SH_CAUSE_MAP(X)                                                                            \
     X(compute, "it computes longer than its peers, without throttling")                            \
     X(throttled, "a quota, heat or low voltage throttles its processor")                           \
@@ -39,28 +30,28 @@ typedef enum sh_cause {
 #define SH_VERDICT_FINDINGS 16
 #define SH_VERDICT_TEXT_BYTES 512
 
-/* Data of a device, in ring order. NaN: not available. */
+/* Devices are in ring order. NaN: not available. */
 typedef struct sh_bottleneck_device {
-    const char *name;                                        /* borrowed for the call */
-    double steps;                                            /* that it took part in */
+    const char *name; /* borrowed for the call */
+    double steps;
     double grains;                                           /* per step */
     double step_seconds;                                     /* mean */
     double computing_seconds, wait_seconds, network_seconds; /* of a step */
-    double grain_seconds, grain_early, grain_late; /* per grain; in the first and last third */
+    double grain_seconds, grain_early, grain_late;           /* in the first and last third */
     double denied, denied_early,
-        denied_late;        /* fraction of the wanted processor time that a quota denied */
-    double held_back;       /* fraction of the time that firmware throttled it */
+        denied_late;        /* fraction of wanted processor time that a quota denied */
+    double held_back;       /* fraction of time that firmware throttled it */
     double frequency_ratio; /* mean / maximum */
     double celsius;         /* maximum */
     double available_bytes; /* minimum */
     double swap_bytes;      /* maximum minus minimum */
-    double link_rate;       /* bytes per second to the next device, while it had data to send */
+    double link_rate;       /* bytes/s to the next device, while data waited */
 } sh_bottleneck_device;
 
 typedef struct sh_finding {
     sh_cause cause;
-    int device;  /* index; -1: no single device */
-    double cost; /* fraction of a step's time that the job would gain without it, roughly */
+    int device;  /* -1: no single device */
+    double cost; /* rough fraction of a step's time that the job would gain */
     char text[SH_VERDICT_TEXT_BYTES];
 } sh_finding;
 

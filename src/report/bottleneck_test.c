@@ -8,16 +8,16 @@
 
 #pragma GCC diagnostic ignored "-Woverride-init" /* cases override defaults */
 
-/* Four equal devices: 10 ms per step, 8 of them computing four grains. */
+/* 10 ms per step, 8 of them for four grains. */
 #define ALIKE                                                                                      \
     .steps = 1000, .grains = 4, .step_seconds = 10e-3, .computing_seconds = 8e-3,                  \
     .wait_seconds = 0.4e-3, .network_seconds = 0.5e-3, .grain_seconds = 2e-3, .grain_early = 2e-3, \
     .grain_late = 2e-3, .denied = 0, .denied_early = 0, .denied_late = 0, .held_back = NAN,        \
     .frequency_ratio = NAN, .celsius = NAN, .available_bytes = 1e9, .swap_bytes = 0,               \
     .link_rate = 10e6
-/* Likewise, with quotas of a fifth of a core. */
+/* Likewise, with a quota of a fifth of a core. */
 #define QUOTA .denied = 0.8, .denied_early = 0.8, .denied_late = 0.8
-/* Computes twice as long with the same grains, so the others wait. */
+/* It computes twice as long, so the others wait. */
 #define SLOW                                                                                       \
     .step_seconds = 18e-3, .computing_seconds = 16e-3, .wait_seconds = 0, .grain_seconds = 4e-3,   \
     .grain_early = 4e-3, .grain_late = 4e-3
@@ -30,7 +30,7 @@ typedef struct verdict_case {
         sh_cause cause;
         int device;
         const char *part;
-    } expected[3]; /* findings in any order; `part` NULL: end */
+    } expected[3]; /* in any order; `part` NULL: end */
     const char *text;
 } verdict_case;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads only the survey's JSON (data/survey.h, data/examples.h), which is untrusted: omits members
- * that are missing or of another type.
+ * of another type.
  */
 #include "shoal/data.h"
 
@@ -15,8 +15,8 @@
 #include "report/json_member.h"
 #include "report/page.h"
 
-#define CLASSES_MOST 1000 /* rows; more would not be read */
-#define BAR_WIDTH 200     /* pixels of the longest bar */
+#define CLASSES_MOST 1000 /* rows */
+#define BAR_WIDTH 200     /* pixels at most */
 #define TEXT_BYTES 512
 #define TITLE_BYTES 2048
 

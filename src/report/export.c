@@ -9,7 +9,7 @@
 #include "report/listing.h"
 #include "report/trace.h"
 
-/* The shortest text with the same value. */
+/* The shortest text of the same value. */
 static void print_real(char text[40], double value)
 {
     if (value == rint(value) && fabs(value) < 1e15) {
@@ -23,7 +23,7 @@ static void print_real(char text[40], double value)
     }
 }
 
-/* Untrusted text stays on one line and cannot control a terminal or act as a formula. */
+/* Untrusted text cannot start a line, control a terminal or act as a formula. */
 static sh_status put_csv_text(sh_export_output *out, const char *text)
 {
     const bool formula = sh_utf8_is_formula(text);
@@ -61,7 +61,6 @@ static sh_status put_value(sh_export_output *out, const sh_query *query, int col
                 : put_csv_text(out, sh_query_text(query, column));
 }
 
-/* Fails with the list of tables if the table is unknown. */
 static sh_status check_table(sh_database *database, const sh_export_options *options)
 {
     sh_query *query;

@@ -74,7 +74,7 @@ sh_status sh_export_put_json(sh_export_output *o, const char *text)
     uint32_t point;
     SH_TRY(sh_export_put(o, "\""));
     while (*text != '\0') {
-        char one[8] = "?"; /* for a malformed byte, which JSON cannot hold */
+        char one[8] = "?"; /* JSON cannot hold a malformed byte */
         const size_t bytes = sh_utf8_read((const unsigned char *)text, &point);
         if (bytes > 0 && sh_utf8_is_control(point))
             snprintf(one, sizeof one, "\\u%04x", (unsigned)point);

@@ -57,7 +57,6 @@ static void writes_values_as_they_are(void **state)
                    "]\n");
 }
 
-/* Names from an untrusted device or database. */
 static void names_turn_nothing_around(void **state)
 {
     (void)state;
@@ -89,7 +88,6 @@ static void an_empty_table_has_its_head(void **state)
     scratch_expect(path, "[\n]\n");
 }
 
-/* More than the buffer, to a stream. */
 static void writes_long_tables(void **state)
 {
     (void)state;

@@ -7,11 +7,11 @@
 
 #include "report/learning.h"
 
-#define ROWS_MAX 200 /* epochs or views; more would not be read */
+#define ROWS_MAX 200 /* epochs or views */
 
 /* ---- subjects -------------------------------------------------------------------------------- */
 
-/* The fraction of wanted processor time that a quota denied. */
+/* The denied part of the wanted processor time. */
 static double denied(double throttled, double used)
 {
     return throttled / (throttled + used);
@@ -208,7 +208,7 @@ static void add_split(sh_sheet *sheet, const sh_run_digest *digest)
     sh_sheet_end(sheet);
 }
 
-/* Begins a table of the last rows of `count`; returns the index of the first. */
+/* Returns the index of the first of the last rows. */
 static size_t begin_last(sh_sheet *sheet, size_t count, const char *caption, const char *columns,
                          const char *const *heads)
 {
@@ -218,7 +218,6 @@ static size_t begin_last(sh_sheet *sheet, size_t count, const char *caption, con
     return count > ROWS_MAX ? count - ROWS_MAX : 0;
 }
 
-/* The first epoch with the minimum validation loss. */
 static void add_best(sh_sheet *sheet, const sh_run_digest *digest)
 {
     const sh_digest_epoch *best = NULL;

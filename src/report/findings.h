@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a report's headings, sentences and tables.
- *
- *     sh_findings_summary(&sheet, subjects, count);
- *     sh_findings_details(&sheet, subjects, count);
- *
- * Threads: any.
+ * Writes a report's headings, sentences and tables. Threads: any.
  */
 #ifndef SHOAL_REPORT_FINDINGS_H
 #define SHOAL_REPORT_FINDINGS_H
@@ -21,21 +16,19 @@
 typedef struct sh_subject {
     sh_run_digest *digest; /* owned */
     sh_bottleneck bottleneck;
-    json_t *quality; /* owned; NULL: none (report/quality.h) */
-    json_t *worst;   /* owned; NULL: none (report/worst.h) */
+    json_t *quality; /* owned, or NULL (report/quality.h) */
+    json_t *worst;   /* owned, or NULL (report/worst.h) */
 } sh_subject;
 
-/* Reads and judges a run: release the subject. Fails as sh_run_digest_new and sh_quality_read. */
+/* Fails as sh_run_digest_new and sh_quality_read. */
 sh_status sh_subject_init(sh_subject *subject, const char *path) SHOAL_CHECKED;
 void sh_subject_release(sh_subject *subject);
 
-/* The sum over its devices; NaN: no device has the figure. */
+/* The sum over its devices; NaN: none has the figure. */
 double sh_subject_total(const sh_subject *subject, sh_figure figure);
 
-/* The runs, their times and results, and what slowed them. */
 void sh_findings_summary(sh_sheet *sheet, const sh_subject *subjects, size_t count);
 
-/* For each run: quality of the model, devices, parts of a step, epochs, views. */
 void sh_findings_details(sh_sheet *sheet, const sh_subject *subjects, size_t count);
 
 #endif

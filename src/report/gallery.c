@@ -12,7 +12,7 @@
 #define SIDE_MOST 1024      /* pixels */
 #define PNG_MOST (1u << 18) /* characters */
 #define TEXT_BYTES 512      /* of a text picture */
-#define LINE_WIDTH 400      /* of a drawing; the lines' height is LINE_HEIGHT */
+#define LINE_WIDTH 400      /* of a drawing, LINE_HEIGHT high */
 #define LINE_HEIGHT 200
 #define LINES_MOST 5 /* distinguished by colour and dashes (page.css) */
 #define POINTS_MOST 1024
@@ -33,7 +33,7 @@ static bool is_base64(const char *text)
            letters + strspn(text + letters, "=") == strlen(text);
 }
 
-/* Magnifies small images so that pixels are visible. */
+/* Magnifies small images. */
 static bool write_image(FILE *file, const json_t *picture, const char *kind)
 {
     const char *png = sh_member_text(picture, "png");

@@ -2,12 +2,7 @@
 /*
  * Writes pictures of samples (format: data/thumbnail.h) to a page.
  *
- *     sh_pictures_begin(file);
- *     sh_picture_write(file, picture, "training 4", "rose, distance 0.31");
- *     sh_pictures_end(file);
- *
- * Pictures are untrusted. A note replaces an invalid one. No picture can make the page load
- * anything.
+ * Pictures are untrusted: a note replaces an invalid one.
  *
  * Threads: any.
  */
@@ -19,7 +14,7 @@
 
 void sh_pictures_begin(FILE *file);
 
-/* Writes an HTML figure with a title and a text, which are escaped; NULL is "". */
+/* An HTML figure; title and text are escaped; NULL is "". */
 void sh_picture_write(FILE *file, const json_t *picture, const char *title, const char *text);
 
 void sh_pictures_end(FILE *file);

@@ -68,7 +68,6 @@ static void what_is_no_picture_is_left_out(void **state)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         expect(bad[i], "<figure><p>no picture</p><figcaption>");
-    /* numbers beyond the drawing, and not a number */
     expect("{\"kind\": \"lines\", \"lines\": [[1e300, -5, \"x\"]]}",
            "points=\"0,200 200,200 400,200\"/>");
 }

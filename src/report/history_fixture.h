@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests: a run folder with a small database.
- *
- *     history_make(folder, "a", HISTORY_RUN "INSERT INTO steps ...");
- *
- * Threads: one. Failures fail the test.
+ * For tests: a run folder with a small database. Threads: one. Failures fail the test.
  */
 #ifndef SHOAL_REPORT_HISTORY_FIXTURE_H
 #define SHOAL_REPORT_HISTORY_FIXTURE_H
@@ -20,7 +16,6 @@
 #define HISTORY_RUN                                                                                \
     "INSERT INTO run VALUES ('lenet', 'digits', '{}', 61706, 20, 10, 2, 16, NULL);"                \
     "INSERT INTO sessions VALUES (1, '0.1.0', 1000, NULL, NULL);"
-/* Three devices; the last one is gone. */
 #define HISTORY_DEVICES                                                                            \
     "INSERT INTO devices VALUES (0, 1, 'pi1', 4, 4, 1000, NULL, NULL),"                            \
     " (1, 1, 'pi2', 4, 4, 1000, NULL, NULL),"                                                      \
@@ -28,7 +23,7 @@
     "INSERT INTO views VALUES (1, 1, 0, 1000, 1, 6, 'start'), (1, 1, 1, 1000, 1, 5, 'start'),"     \
     " (1, 1, 2, 1000, 1, 5, 'start'), (1, 2, 0, 1003, 4, 12, 'lost'), (1, 2, 1, 1003, 4, 4, "      \
     "'lost');"
-/* Twelve steps of one second and 64 samples; device 1 computes a quarter. */
+/* Steps of one second and 64 samples; device 1 computes a quarter. */
 #define HISTORY_STEPS                                                                              \
     "WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 12)"                         \
     " INSERT INTO steps SELECT i, 1000 + i, 1, 1, 1 + (i > 3), 1 + (i > 10), 64,"                  \

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Members of a JSON object that may be missing or have another type.
- *
- *     fprintf(file, "%s", sh_member_text(sample, "answer"));
- *
- * Threads: caller locks the object.
+ * Members of a JSON object that may be missing or have another type. Threads: caller locks the
+ * object.
  */
 #ifndef SHOAL_REPORT_JSON_MEMBER_H
 #define SHOAL_REPORT_JSON_MEMBER_H
 
 #include <jansson.h>
 
-/* A text, borrowed from the object; "": missing. */
+/* Borrowed from the object; "": missing. */
 const char *sh_member_text(const json_t *object, const char *key);
 
-/* A number; NaN: missing. */
+/* NaN: missing. */
 double sh_member_number(const json_t *object, const char *key);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The database has the current job. From the last point to the first, this undoes each change that
- * is later than the point.
+ * The database has the job as it is now. So this goes from the last point to the first and undoes
+ * each change of the job that is later than the point.
  */
 #include "report/learning.h"
 
@@ -17,8 +17,8 @@
 
 typedef struct course {
     const sh_run_digest *digest;
-    json_t *json;          /* the job as at the current point */
-    const json_t *changes; /* `left` of them are not undone */
+    json_t *json;          /* of the current point */
+    const json_t *changes; /* `left` are not undone */
     size_t left;
     sh_rate rate;
     sh_schedule schedule;
@@ -42,7 +42,6 @@ static void settle(course *c)
     };
 }
 
-/* Undoes the changes after `steps` steps. */
 static void take_back(course *c, uint64_t steps)
 {
     bool changed = false;

@@ -10,7 +10,7 @@
 
 enum { POINTS = 4 };
 
-/* Expects the rates at steps 1, 10, 11 and 40 of a job of 4 epochs of 10 steps. */
+/* Expects rates at steps 1, 10, 11 and 40 of 4 epochs of 10 steps. */
 static void expect(const char *job, const char *path, const double rates[POINTS])
 {
     sh_digest_point points[POINTS] = {{.step = 1}, {.step = 10}, {.step = 11}, {.step = 40}};
@@ -47,10 +47,10 @@ static void the_schedule_is_followed(void **state)
     char *text = text_of("constant", 0.5f, 0, NULL);
     expect(text, scratch_folder, (const double[]){0.5, 0.5, 0.5, 0.5});
     free(text);
-    text = text_of("step:1,0.5", 0.5f, 0, NULL); /* halved in each epoch */
+    text = text_of("step:1,0.5", 0.5f, 0, NULL);
     expect(text, scratch_folder, (const double[]){0.5, 0.5, 0.25, 0.0625});
     free(text);
-    text = text_of("constant", 0.5f, 2, NULL); /* rises for 20 steps */
+    text = text_of("constant", 0.5f, 2, NULL);
     expect(text, scratch_folder, (const double[]){0.025, 0.25, 0.275, 0.5});
     free(text);
 }

@@ -62,7 +62,7 @@ sh_status sh_listing_open(sh_database **database, const char *folder)
     return sh_database_open(database, path, sh_schema_run(), SH_DATABASE_READ);
 }
 
-/* Removes trailing slashes: "runs/a/" has the name "a". */
+/* "runs/a/" has the name "a". */
 static void set_folder(sh_run_about *about, const char *folder)
 {
     size_t end = strlen(folder);
@@ -112,7 +112,6 @@ sh_status sh_listing_read(sh_run_about *about, sh_database *database, const char
     return row ? SH_OK : sh_fail(SH_NOT_FOUND, "%s: ended before its training began", folder);
 }
 
-/* For a run that cannot be read. */
 static void set_unknown(sh_run_about *about, sh_run_state state, const char *folder)
 {
     *about = (sh_run_about){
@@ -169,7 +168,7 @@ done:
     return status;
 }
 
-/* A run without a start is the newest if active, else the oldest. */
+/* Without a start, an active run is the newest, others the oldest. */
 static double age_of(const sh_run_about *about)
 {
     if (!isnan(about->started))

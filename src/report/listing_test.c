@@ -90,7 +90,7 @@ static void the_lock_tells_who_runs(void **state)
     sh_run_list list;
     history_make(scratch_folder, "b", HISTORY_RUN);
     assert_ok(sh_run_open(&run, &(sh_run_options){.path = inside("a")}));
-    history_make(scratch_folder, "a", ""); /* just begun */
+    history_make(scratch_folder, "a", "");
     assert_ok(sh_runs_list(&list, scratch_folder));
     assert_string_equal(list.runs[0].name, "a");
     assert_int_equal(list.runs[0].state, SH_STATE_RUNNING);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recent means within RECENT_SECONDS before the newest row, not before now, so a run that has ended
- * still has recent rates. Recent steps are those after step `since`, whose end begins that period;
- * at least one step.
- *
- * Counters restart with a process: their rate is unknown if they fell.
+ * Recent means within RECENT_SECONDS before the newest row, so a run that has ended still has
+ * recent rates. Recent steps are those after step `since`; at least one. Counters restart with a
+ * process: their rate is unknown if they fell.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +14,7 @@
 #define RECENT_SECONDS 5.0
 #define LAST_SESSION "(SELECT max(session) FROM sessions)"
 
-/* At most 4096, because a small model has many steps. */
+/* Limited, because a small model has many steps. */
 static const char steps_query[] = "SELECT step, at, samples, loss, accuracy FROM steps "
                                   "WHERE session = " LAST_SESSION " ORDER BY step DESC LIMIT 4096";
 
@@ -54,7 +52,7 @@ static sh_status read_steps(sh_run_snapshot *s, int64_t *since, sh_database *dat
     double earliest = NAN, count = 0, samples = 0, rated = 0, steps = -1, loss = 0, accuracy = 0;
     SH_TRY(sh_query_new(&query, database, steps_query));
     while (sh_query_row(query)) {
-        rated += count; /* of the previous step, whose start is now known */
+        rated += count; /* the previous step's start is now known */
         steps++;
         *since = sh_query_integer(query, 0);
         earliest = sh_query_real(query, 1);
@@ -124,7 +122,6 @@ static sh_status read_work(sh_run_snapshot *s, int64_t since, sh_database *datab
     return sh_query_end(query, SH_OK);
 }
 
-/* The device's recent figures; of counters, from the first row that has them to the last. */
 static sh_status read_figures(sh_run_snapshot *s, sh_run_device *device, sh_query *query)
 {
     enum { AT, CPU, SENT, RECEIVED, HELD, COUNTERS };
@@ -150,7 +147,7 @@ static sh_status read_figures(sh_run_snapshot *s, sh_run_device *device, sh_quer
         return SH_OK;
     if (!(s->at >= last[AT])) /* NaN: no step */
         s->at = last[AT];
-    if (s->at - last[AT] > RECENT_SECONDS) /* no recent samples */
+    if (s->at - last[AT] > RECENT_SECONDS)
         return SH_OK;
     double rates[COUNTERS];
     for (int i = 0; i < COUNTERS; i++) { /* NaN: the counter restarted */

@@ -25,7 +25,7 @@ static bool near(double a, double b)
     return fabs(a - b) <= 1e-9 * fabs(b);
 }
 
-/* Ten rows per second of a device that uses this many cores and megabytes per second each way. */
+/* Ten rows per second. */
 static void add_samples(char rows[1024], int device, double cores, double megabytes)
 {
     snprintf(rows, 1024,
@@ -58,7 +58,7 @@ static void shows_what_is_of_late(void **state)
     assert_true(near(s.samples_per_second, 64) && near(s.steps_per_second, 1));
     assert_true(near(s.loss, 2.0 / 5 * (1 / 8. + 1 / 9. + 1 / 10. + 1 / 11. + 1 / 12.)));
     assert_true(near(s.accuracy, 0.5));
-    assert_true(isnan(s.eta_seconds)); /* nothing runs it */
+    assert_true(isnan(s.eta_seconds));
     assert_int_equal(s.device_count, 3);
     const sh_run_device *d = s.devices;
     assert_string_equal(d[0].name, "pi1");
@@ -83,7 +83,6 @@ static void shows_what_is_of_late(void **state)
     assert_null(s.devices);
 }
 
-/* A snapshot of a run with samples of `device` between these rows. */
 static sh_run_snapshot look(const char *before, int device, const char *after)
 {
     char rows[8192], samples[1024];
@@ -126,7 +125,7 @@ static void a_silent_device_has_no_figures(void **state)
     sh_run_snapshot_release(&s);
 }
 
-/* A run that is active but has not written anything. */
+/* An active run has not written anything. */
 static void expect_beginning(void)
 {
     sh_run_snapshot s;
@@ -158,7 +157,7 @@ static void what_has_just_begun_has_no_rates(void **state)
     assert_true(s.loss == 2 && s.accuracy == 0.5 && isnan(s.samples_per_second));
     sh_run_snapshot_release(&s);
 
-    /* A step longer than the recent period, and the previous session. */
+    /* A step exceeds the recent period, and there is a previous session. */
     history_make(root, "a",
                  "INSERT INTO steps VALUES (2, 900, 1, 0, 1, 1, 64, 2, 0.5, 0),"
                  "(4, 1013, 1, 1, 1, 1, 64, 1, 0.5, 0)");

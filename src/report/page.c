@@ -7,7 +7,7 @@
 
 #include "report/report_json.h"
 
-/* Unpacks the asset of this name into the file; nothing if it is unknown. */
+/* Writes nothing for an unknown name. */
 static sh_status write_asset(FILE *file, const char *name)
 {
     enum { GZIP = 16 };

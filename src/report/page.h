@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a self-contained page: the template page.html with its style, scripts and report.
- *
- *     SH_TRY(sh_page_write(file, subjects, count));
- *
- * Threads: any.
+ * Writes a self-contained page: the template page.html with its style, scripts and report. Threads:
+ * any.
  */
 #ifndef SHOAL_REPORT_PAGE_H
 #define SHOAL_REPORT_PAGE_H
@@ -13,18 +10,17 @@
 
 #include "report/findings.h"
 
-/* A file for pages, packed into the library by the build (src/CMakeLists.txt): page.html,
- * data.html, page.css, page.js, and chart.js if Chart.js was found. */
+/* The build packs page.html, data.html, page.css, page.js, and chart.js if Chart.js was found. */
 typedef struct sh_asset {
     const char *name;
     const unsigned char *packed; /* gzip */
     unsigned bytes;
 } sh_asset;
 
-/* Generated; ended by a NULL name. */
+/* A NULL name ends the list. */
 extern const sh_asset sh_assets[];
 
-/* Replaces "{{name}}" in a template; nothing if `write` is NULL. */
+/* NULL `write` writes nothing. */
 typedef struct sh_page_part {
     const char *name;
     sh_status (*write)(FILE *file, const void *context);
@@ -39,7 +35,7 @@ sh_status sh_page_fill(FILE *file, const char *template, const sh_page_part *par
 sh_status sh_page_text(char **html, const char *template, const sh_page_part *parts,
                        const void *context) SHOAL_CHECKED;
 
-/* At least one subject. SH_NO_MEMORY; check ferror(file) for failed writes. */
+/* There is at least one subject. SH_NO_MEMORY; check ferror(file). */
 sh_status sh_page_write(FILE *file, const sh_subject *subjects, size_t count) SHOAL_CHECKED;
 
 #endif

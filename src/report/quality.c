@@ -9,7 +9,7 @@
 #include "store/file.h"
 
 #define FILE_MOST ((size_t)64 << 20)
-#define CLASSES_MOST 200 /* rows; more would not be read */
+#define CLASSES_MOST 200 /* rows */
 #define MATRIX_MOST 30
 
 sh_status sh_quality_read(json_t **quality, const char *folder)
@@ -81,7 +81,7 @@ static void add_matrix(sh_sheet *sheet, const json_t *classes, const json_t *mat
     sh_sheet_end(sheet);
 }
 
-/* In their own unknown units. */
+/* The units are unknown. */
 static void add_targets(sh_sheet *sheet, const json_t *targets)
 {
     static const char *const heads[] = {"target", "MAE", "RMSE", "R2"};

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes the quality of a run's model from its metrics.json (format: node/record/assessment.h):
- * tables of classes and confusions.
- *
- *     json_t *quality;
- *     SH_TRY(sh_quality_read(&quality, "runs/a"));
- *     sh_quality_write(&sheet, quality);
- *     json_decref(quality);
- *
- * Threads: any.
+ * tables of classes and confusions. Threads: any.
  */
 #ifndef SHOAL_REPORT_QUALITY_H
 #define SHOAL_REPORT_QUALITY_H
@@ -26,8 +19,8 @@ sh_status sh_quality_read(json_t **quality, const char *folder) SHOAL_CHECKED;
 /* Likewise for another JSON file in the folder. */
 sh_status sh_quality_file(json_t **json, const char *folder, const char *name) SHOAL_CHECKED;
 
-/* Writes tables of classes, targets, and the confusion matrix if it is small. Omits members that
- * are missing or of another type. NULL writes nothing. */
+/* Omits members that are missing or of another type, and a large confusion matrix. NULL writes
+ * nothing. */
 void sh_quality_write(sh_sheet *sheet, const json_t *quality);
 
 #endif

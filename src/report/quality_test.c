@@ -54,7 +54,7 @@ static void what_is_missing_is_left_out(void **state)
         assert_string_equal(text, "");
         free(text);
     }
-    expect("{\"confusion\": [[1, \"x\"], 7]}", "| 1 | 0 |"); /* malformed, without names */
+    expect("{\"confusion\": [[1, \"x\"], 7]}", "| 1 | 0 |");
 }
 
 static void files_are_read(void **state)
@@ -72,7 +72,7 @@ static void files_are_read(void **state)
     scratch_write(path, "{\"a\": ", 6);
     assert_fails(sh_quality_read(&quality, scratch_folder), SH_FORMAT, "metrics.json: is not JSON");
     assert_null(quality);
-    assert_ok(sh_quality_read(&quality, path)); /* a file, not a run folder */
+    assert_ok(sh_quality_read(&quality, path)); /* a file */
     assert_null(quality);
 }
 

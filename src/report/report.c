@@ -13,7 +13,7 @@
 #include "store/file.h"
 #include "store/sweep_schema.h"
 
-/* Runs with the same name get their long names. */
+/* Runs with equal names get their long names. */
 static void tell_apart(const sh_subject *subjects, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Objects take members over; `failed` remembers a lack of memory. */
+/* `failed`: out of memory. Objects take members over. */
 typedef struct writer {
     const sh_run_digest *digest;
     bool failed;
@@ -23,7 +23,7 @@ static void append(writer *w, json_t *array, json_t *value)
         w->failed = true;
 }
 
-/* Rounded to the digits that charts and tables need. */
+/* Rounds to the digits that charts and tables need. */
 static json_t *number(double value)
 {
     char text[32];
@@ -35,7 +35,6 @@ static json_t *number(double value)
     return whole ? json_integer((json_int_t)rounded) : json_real(rounded);
 }
 
-/* Every `stride`th value. */
 static json_t *series(writer *w, const double *values, size_t stride, size_t count)
 {
     json_t *array = json_array();
@@ -44,7 +43,6 @@ static json_t *series(writer *w, const double *values, size_t stride, size_t cou
     return array;
 }
 
-/* A table of `count` structs of doubles, one per name; gives a series per name. */
 static json_t *columns(writer *w, const double *table, size_t count, const char *const *names,
                        size_t name_count)
 {
@@ -167,7 +165,7 @@ static json_t *run_json(writer *w, const sh_bottleneck *bottleneck, const json_t
     return object;
 }
 
-/* Escapes characters with a meaning in HTML, which only strings contain. */
+/* Only strings contain characters with a meaning in HTML. */
 static int put_escaped(const char *piece, size_t bytes, void *file)
 {
     for (size_t i = 0; i < bytes; i++)

@@ -2,13 +2,10 @@
 /*
  * A digest as JSON, for `--format json` and the charts of pages.
  *
- *     SH_TRY(sh_report_json(file, subjects, count));
- *
  * {"report": 1, "runs": [...]}. Units are those in the names of figures (src/monitor/figures.def),
  * else seconds and fractions of 1; null: not available. A series is an array with one value per
  * part. `points` are ordered by steps; a device's `split` has equal parts of the steps, its
- * `series` equal parts of the time. Escapes `<`, `>` and `&`, so that a page can have it in a
- * script.
+ * `series` equal parts of the time. `<`, `>` and `&` are escaped.
  *
  * Threads: any.
  */
@@ -19,7 +16,7 @@
 
 #include "report/findings.h"
 
-/* SH_NO_MEMORY; check ferror(file) for failed writes. */
+/* SH_NO_MEMORY; check ferror(file). */
 sh_status sh_report_json(FILE *file, const sh_subject *subjects, size_t count) SHOAL_CHECKED;
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads each table once in the order of its key and adds rows up, with one row in memory at a time.
- * Computes the split of a step like the view step_parts, whose window function would dominate the
- * time with a million rows.
+ * Reads each table once in the order of its key, with one row in memory at a time. Computes the
+ * split of a step like the view step_parts, whose window function would dominate the time with a
+ * million rows.
  */
 #include "report/run_digest.h"
 
@@ -24,7 +24,7 @@ typedef struct session {
     double started, before; /* seconds of earlier sessions */
 } session;
 
-/* A device's row of a step, kept until the step's last row. */
+/* Kept until the step's last row. */
 typedef struct work_row {
     sh_digest_device *device;
     double merged, grains, wall, split[SH_STEP_SPLIT_COUNT];
@@ -37,7 +37,7 @@ typedef struct run_reader {
     double first_step, last_step;
     size_t parts; /* of a device's series */
 
-    double *weights, *grains; /* per device and part: steps, grains; `series` has their sums */
+    double *weights, *grains; /* steps and grains per device and part; `series` has sums */
     work_row *rows;           /* of `step` */
     size_t row_count;
     int64_t step;
@@ -67,7 +67,6 @@ static sh_status each(run_reader *reader, const char *sql, take_row *take)
     return sh_query_end(query, SH_OK);
 }
 
-/* Allocates an array for `count(*)` rows in the arena. */
 static sh_status make_room(run_reader *reader, void **items, size_t item_bytes, const char *sql)
 {
     double count;
@@ -124,7 +123,7 @@ static double seconds_of(const run_reader *reader, double at, size_t *number)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* The duration of a session's first step is unknown. */
+/* A session's first step has no known duration. */
 static const char throughput_sql[] =
     "SELECT iif(sum(span) > 0, sum(amount * (steps - 1) / steps) / sum(span), NULL) FROM "
     "(SELECT 1.0 * sum(samples * merged) AS amount, sum(merged) AS steps, max(at) - min(at) AS "
@@ -238,14 +237,13 @@ static sh_digest_device *find_device(const sh_run_digest *digest, int64_t number
     return found ? &digest->devices[low] : NULL;
 }
 
-/* The series' part at `share`, 0 .. 1. */
 static size_t part_at(const run_reader *reader, double share)
 {
     const double at = share * (double)reader->parts;
     return at < 0 ? 0 : at >= (double)reader->parts ? reader->parts - 1 : (size_t)at;
 }
 
-/* Splits the exchange of each row and adds the row to its device. */
+/* Splits the exchange of each row. */
 static void end_step(run_reader *reader)
 {
     const double steps = reader->last_step - reader->first_step + 1;
@@ -284,7 +282,7 @@ static void take_work(run_reader *reader, const sh_query *row)
     reader->step = step;
     if (device == NULL)
         return;
-    work_row *fresh = &reader->rows[reader->row_count++]; /* a device has one row per step */
+    work_row *fresh = &reader->rows[reader->row_count++]; /* one row per step and device */
     fresh->device = device;
     fresh->merged = sh_query_real(row, WORK_MERGED);
     fresh->grains = sh_query_real(row, WORK_GRAINS);
@@ -360,7 +358,7 @@ static bool is_counter(int figure)
     return sh_figure_kind_of((sh_figure)figure) == SH_FIGURE_COUNTER;
 }
 
-/* The mean of parts `from` .. `to`; adds up their total. */
+/* Adds up the total of parts `from` .. `to`. */
 static double mean_of(const run_reader *reader, int figure, size_t from, size_t to, double *total)
 {
     double sum = 0, span = 0;
@@ -373,7 +371,6 @@ static double mean_of(const run_reader *reader, int figure, size_t from, size_t 
     return span > 0 ? sum / span : NAN;
 }
 
-/* Completes the device whose samples were read. */
 static void end_samples(run_reader *reader)
 {
     sh_digest_device *device = reader->device;
@@ -436,7 +433,7 @@ static void take_sample(run_reader *reader, const sh_query *row)
             reader->spans[part][i] += merged;
             figure->least = fmin(figure->least, value);
             figure->most = fmax(figure->most, value);
-        } else if (span > 0 && grown >= 0) { /* negative: the counter restarted */
+        } else if (span > 0 && grown >= 0) { /* else the counter restarted */
             reader->sums[part][i] += grown;
             reader->spans[part][i] += span;
         }
@@ -479,7 +476,6 @@ static sh_status read_devices(run_reader *reader)
     return SH_OK;
 }
 
-/* The last `count` components of a path. */
 static const char *end_of(const char *path, int count)
 {
     const char *at = path + strlen(path);
@@ -488,7 +484,7 @@ static const char *end_of(const char *path, int count)
     return at + (*at == '/');
 }
 
-/* The resolved folder's name. */
+/* Names the run by its resolved folder. */
 static void name_run(sh_run_digest *digest, const char *file)
 {
     char *real = realpath(file, NULL);
@@ -501,7 +497,7 @@ static void name_run(sh_run_digest *digest, const char *file)
     free(real);
 }
 
-/* Whether a training has locked the database's folder. */
+/* A training locks the database's folder. */
 static bool is_running(const char *file)
 {
     char folder[SH_PATH_BYTES];
@@ -511,7 +507,7 @@ static bool is_running(const char *file)
     return sh_run_is_open(folder[0] == '\0' ? "/" : folder);
 }
 
-/* The database in a run's folder, or the named file, which may be a link. */
+/* `path` is a run's folder, or the file, which may be a link. */
 static sh_status find_database(char file[SH_PATH_BYTES], const char *path)
 {
     struct stat about;

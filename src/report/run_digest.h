@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run's database read once: totals, means, and series of at most SH_DIGEST_POINTS points.
- *
- *     sh_run_digest *digest;
- *     SH_TRY(sh_run_digest_new(&digest, "runs/a"));
- *     for (size_t i = 0; i < digest->device_count; i++)
- *         printf("%s %f\n", digest->devices[i].name, digest->devices[i].split[SH_STEP_SPLIT_wait]);
- *     sh_run_digest_free(digest);
- *
- * Times are seconds of training since the start of the first session, without breaks between
- * sessions. NaN: not available. Texts are UTF-8 without control characters.
- *
- * A device's series have `part_count` values, one for each equal part of the steps (for figures, of
- * the time); NaN: no data.
+ * A run's database read once: totals, means, and series of at most SH_DIGEST_POINTS points. Times
+ * are seconds of training since the start of the first session, without breaks between sessions.
+ * NaN: not available. Texts are UTF-8 without control characters. A device's series have
+ * `part_count` values, one for each equal part of the steps (for figures, of the time).
  *
  * Threads: any; a digest is only read.
  */
@@ -31,7 +22,7 @@
 #define SH_DIGEST_CELLS 8000
 #define SH_DIGEST_TEXT_BYTES 160
 
-/* A step's parts; `exchange` is split in two (store/schema.h, step_parts). */
+/* `exchange` is split in two (store/schema.h, step_parts). */
 typedef enum sh_step_split {
     SH_STEP_SPLIT_wait = SH_PART_COUNT, /* until the slowest device had computed */
     SH_STEP_SPLIT_network,              /* the rest of the exchange */
@@ -41,13 +32,13 @@ typedef enum sh_step_split {
 /* Static. */
 const char *sh_step_split_name(int part);
 
-/* Whether a part is part of the sum of a step: all but `exchange`. */
+/* All but `exchange` add up to a step. */
 static inline bool sh_step_split_counts(int part)
 {
     return part != SH_PART_exchange;
 }
 
-/* The view step_parts' computing_us, for any unit. */
+/* The view step_parts' computing_us, in any unit. */
 static inline double sh_step_split_computing(const double split[SH_STEP_SPLIT_COUNT])
 {
     return split[SH_PART_data] + split[SH_PART_forward] + split[SH_PART_backward] +
@@ -55,17 +46,17 @@ static inline double sh_step_split_computing(const double split[SH_STEP_SPLIT_CO
 }
 
 typedef struct sh_digest_point {
-    double step, seconds; /* the last of the part */
+    double step, seconds; /* of the part's end */
     double loss, loss_least, loss_most, accuracy, samples_per_second;
-    double learning_rate; /* of the step; NaN until sh_learning_rates (report/learning.h) */
+    double learning_rate; /* NaN until sh_learning_rates (report/learning.h) */
 } sh_digest_point;
 
 typedef struct sh_digest_figure {
     double total;       /* growth of a counter; NaN for a gauge */
     double mean;        /* growth per second of a counter; mean of a gauge */
     double least, most; /* of a gauge */
-    double early, late; /* like mean, in the first and last third of the time */
-    double *series;     /* like mean; NULL: not available */
+    double early, late; /* in the first and last third of the time */
+    double *series;     /* like mean, or NULL */
 } sh_digest_figure;
 
 typedef struct sh_digest_device {
@@ -74,9 +65,9 @@ typedef struct sh_digest_device {
     uint64_t steps, grains, samples;     /* that it took part in; that it computed */
     double wall;                         /* mean seconds per step */
     double split[SH_STEP_SPLIT_COUNT];   /* mean seconds per step */
-    double grain_seconds;                /* per grain: data, forward, backward, sum */
-    double grain_early, grain_late;      /* likewise in the first and last third of the steps */
-    double *series[SH_STEP_SPLIT_COUNT]; /* mean seconds per step; NULL: no step times */
+    double grain_seconds;                /* of data, forward, backward, sum */
+    double grain_early, grain_late;      /* in the first and last third of the steps */
+    double *series[SH_STEP_SPLIT_COUNT]; /* mean seconds per step, or NULL */
     double observed;                     /* seconds from first to last sample */
     sh_digest_figure figures[SH_FIGURE_COUNT];
 } sh_digest_device;
@@ -93,10 +84,10 @@ typedef struct sh_digest_epoch {
 } sh_digest_epoch;
 
 typedef struct sh_run_digest {
-    char name[SH_DIGEST_TEXT_BYTES];      /* of the run's folder */
-    char long_name[SH_DIGEST_TEXT_BYTES]; /* with the parent folder */
+    char name[SH_DIGEST_TEXT_BYTES];      /* of the folder */
+    char long_name[SH_DIGEST_TEXT_BYTES]; /* with its parent */
     char model[SH_DIGEST_TEXT_BYTES], data[SH_DIGEST_TEXT_BYTES], status[SH_DIGEST_TEXT_BYTES];
-    char weights_hash[SH_DIGEST_TEXT_BYTES]; /* empty: incomplete */
+    char weights_hash[SH_DIGEST_TEXT_BYTES]; /* "" until complete */
     char version[SH_DIGEST_TEXT_BYTES];
     const char *job; /* JSON as written */
     uint64_t parameters, steps, steps_planned, epoch_steps, samples, redone;
@@ -114,8 +105,8 @@ typedef struct sh_run_digest {
     sh_arena arena; /* owns all data */
 } sh_run_digest;
 
-/* Reads the database of a run; `path` is its folder or the file, borrowed for the call. `*digest`
- * is owned: free it. Fails as store/database.h; SH_NOT_FOUND also if no run has begun. */
+/* `path` is a run's folder or its database, borrowed for the call. `*digest` is owned: free it.
+ * Fails as store/database.h; SH_NOT_FOUND also if no run has begun. */
 sh_status sh_run_digest_new(sh_run_digest **digest, const char *path) SHOAL_CHECKED;
 void sh_run_digest_free(sh_run_digest *digest); /* NULL is allowed */
 

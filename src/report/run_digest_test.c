@@ -88,7 +88,6 @@ static void adds_up_a_run(void **state)
     sh_run_digest_free(digest);
 }
 
-/* The digest's split equals that of the database's view. */
 static void splits_as_the_view_does(void **state)
 {
     (void)state;
@@ -133,7 +132,7 @@ static void leaves_out_breaks_between_sessions(void **state)
 {
     (void)state;
     run_fixture_make(path, &(run_fixture){.steps = 100, .devices = 1, .samples = 100});
-    /* The second half is a day later; counters restarted within the first. */
+    /* The second half is a day later; counters restarted. */
     run_sql("INSERT INTO sessions SELECT 2, version, started + 1 + 86400, NULL, NULL FROM sessions;"
             "UPDATE sessions SET ended = started + 1, status = 'stopped' WHERE session = 1;"
             "UPDATE steps SET at = at + 86400, session = 2 WHERE step > 50;"
@@ -165,7 +164,7 @@ static void bears_what_is_missing(void **state)
     assert_true(isnan(digest->samples_per_second));
     sh_run_digest_free(digest);
 
-    /* A device without steps and samples; steps without device and loss. */
+    /* A device without rows; steps without device and loss. */
     run_sql("INSERT INTO sessions VALUES (1, '1', 100, NULL, NULL);"
             "INSERT INTO devices VALUES (0, 1, 'a', 1, NULL, 1, NULL, NULL);"
             "INSERT INTO steps VALUES (5, 101, 1, 1, 1, 1, 8, NULL, NULL, 0);"

@@ -4,8 +4,7 @@
  *
  *     run_fixture_make("folder/run.db", &(run_fixture){.steps = 100, .devices = 3, .slow = 2});
  *
- * By default, devices are equally fast and have one grain of 32 samples and 1 ms of network per
- * step.
+ * By default, devices have one grain of 32 samples and 1 ms of network per step.
  *
  * Threads: one. Failures fail the test.
  */
@@ -20,10 +19,10 @@
 
 typedef struct run_fixture {
     unsigned steps, devices;
-    unsigned samples;   /* of the monitor per device; 0: one per step */
-    unsigned slow;      /* device that computes twice as long; 0: none, likewise below */
-    unsigned throttled; /* device that is stopped half of the time */
-    unsigned slow_link; /* device with a quarter of the bandwidth, both ways */
+    unsigned samples;   /* per device; 0: one per step */
+    unsigned slow;      /* computes twice as long; 0: none, likewise below */
+    unsigned throttled; /* is stopped half of the time */
+    unsigned slow_link; /* has a quarter of the bandwidth */
 } run_fixture;
 
 #define RUN_FIXTURE_STARTED 1000

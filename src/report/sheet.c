@@ -46,7 +46,7 @@ void sh_sheet_paragraph(sh_sheet *sheet, const char *text)
     fputs(page ? "</p>\n" : sheet->format == SH_REPORT_markdown ? "\n\n" : "\n", sheet->file);
 }
 
-/* Without memory, cells are missing, but the memory stream has failed too. */
+/* Without memory, cells are missing, but the stream has failed too. */
 void sh_sheet_cell(sh_sheet *sheet, const char *text)
 {
     sh_table_add(sheet->table, text);

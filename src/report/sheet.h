@@ -3,13 +3,11 @@
  * Writes headings, paragraphs and tables as plain text, Markdown or HTML.
  *
  *     sh_sheet sheet = {.file = file, .format = SH_REPORT_markdown};
- *     sh_sheet_heading(&sheet, 2, "Devices");
  *     sh_sheet_table(&sheet, "What devices did", "<>", (const char *const[]){"device", "grains"});
  *     sh_sheet_cell(&sheet, device->name);
- *     sh_sheet_number(&sheet, device->grains, SH_UNIT_whole);
  *     sh_sheet_end(&sheet);
  *
- * Escapes all text. Check ferror(file) at the end for failures.
+ * Escapes all text. Check ferror(file) at the end.
  *
  * Threads: caller locks.
  */
@@ -34,16 +32,15 @@ typedef struct sh_sheet {
 void sh_sheet_heading(sh_sheet *sheet, int level, const char *text);
 void sh_sheet_paragraph(sh_sheet *sheet, const char *text);
 
-/* `columns` has '<' (left) or '>' (right) for each column, as many as `heads`; borrowed until the
- * end. Cells follow row by row; the first names its row. */
+/* `columns` has '<' (left) or '>' (right) for each of `heads`; borrowed until the end. Cells follow
+ * row by row; the first names its row. */
 void sh_sheet_table(sh_sheet *sheet, const char *caption, const char *columns,
                     const char *const *heads);
 void sh_sheet_cell(sh_sheet *sheet, const char *text); /* copied */
 void sh_sheet_number(sh_sheet *sheet, double value, sh_unit unit);
 void sh_sheet_end(sh_sheet *sheet);
 
-/* Writes text escaped for HTML (also in quotes) or Markdown. Control characters, including
- * direction overrides, become '?' (base/utf8.h). */
+/* Escapes for HTML (also in quotes) or Markdown. Control characters become '?' (base/utf8.h). */
 void sh_escape(FILE *file, sh_report_format format, const char *text);
 
 #endif

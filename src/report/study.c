@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One table per block, one row per combination of settings; trials that differ only in the seed are
- * averaged in one row. Settings that all rows share stand above the table.
+ * averaged. Settings that all rows share stand above the table.
  *
  * Speed-up: samples per second relative to the row with the same other settings and the fewest
  * devices. Processor time: of a device, with start and validation, per time of the trial, in per
@@ -26,7 +26,7 @@ typedef struct row {
     const char *block, *state, *message, *hash;
     const char *settings[SH_SETTING_COUNT]; /* NULL: not set */
     double figures[SH_TRIAL_FIGURE_COUNT];  /* sums over `runs`, finally means */
-    unsigned runs;                          /* finished trials; 0: none */
+    unsigned runs;                          /* finished trials */
 } row;
 
 typedef struct report {
@@ -36,7 +36,7 @@ typedef struct report {
     FILE *file;
     bool markdown;
 
-    /* The current block. */
+    /* The current block: */
     const row *first;
     size_t block_count;
     bool varies[SH_SETTING_COUNT], has_seeds;
@@ -51,7 +51,6 @@ static bool are_equal(const char *a, const char *b)
 
 /* ---- reading ---- */
 
-/* Cleaned, because the database may be untrusted. */
 static const char *text_at(report *self, const sh_query *query, int column)
 {
     if (sh_query_is_null(query, column))
@@ -73,7 +72,6 @@ static bool are_alike(const row *a, const row *b, sh_setting other)
     return true;
 }
 
-/* Adds a run to its row, if it exists. */
 static bool merge(report *self, const row *fresh)
 {
     for (size_t i = self->count; i > 0 && fresh->runs > 0; i--) {
@@ -165,7 +163,6 @@ static double devices_of(const row *each)
     return text == NULL ? 1 : strtod(text, NULL);
 }
 
-/* Samples per second relative to the fewest devices. */
 static double speed_up(const report *self, const row *of)
 {
     const row *base = of;
@@ -210,7 +207,7 @@ static void add_row(report *self, const row *each)
 
 /* ---- printing ---- */
 
-/* The rest of the row is empty. */
+/* True if the rest of the row is empty. */
 static bool ends_row(const report *self, size_t cell)
 {
     for (; cell % self->columns != 0; cell++)
@@ -283,7 +280,7 @@ static sh_status print_block(report *self)
     fprintf(self->file, "%s%s%s\n\n", self->markdown ? "**" : "", self->first->block,
             self->markdown ? "**" : "");
     const char *comma = "";
-    for (int i = 0; i < SH_SETTING_COUNT; i++) { /* shared by all rows */
+    for (int i = 0; i < SH_SETTING_COUNT; i++) {
         const char *value = self->first->settings[i];
         if (self->varies[i] || value == NULL || i == SH_SETTING_seed)
             continue;

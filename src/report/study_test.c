@@ -7,7 +7,7 @@
 #include "store/file.h"
 #include "sweep/trials.h"
 
-/* Completes a trial in `seconds`; its accuracy depends on the seed. */
+/* The accuracy depends on the seed. */
 static void finish(sh_trials *trials, const sh_study_trial *planned, double seconds)
 {
     sh_trial trial = {.state = SH_TRIAL_DONE, .weights_hash = "0123456789abcdef"};

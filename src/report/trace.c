@@ -20,7 +20,7 @@ static const char head_sql[] =
 static const char devices_sql[] =
     "SELECT device, group_concat(DISTINCT name) FROM devices GROUP BY device";
 
-/* In the order within a step. */
+/* The parts are in the order within a step. */
 static const char work_sql[] =
     "SELECT device, at, step, merged, grains, samples, wall_us, "
     "between_us, data_us, forward_us, backward_us, sum_us, lanes_us, exchange_us, optimizer_us "
@@ -61,9 +61,9 @@ typedef struct trace {
     double started;        /* seconds since 1970 */
     const char *separator; /* before the next event */
     size_t devices;
-    double *ends; /* end of each device's last step, ns since `started` */
+    double *ends; /* ns since `started`, of each device's last step */
 
-    /* The device's previous sample. */
+    /* The previous sample: */
     int64_t device; /* -1: none */
     double at_ns, figures[GAUGES];
 } trace;
@@ -80,7 +80,7 @@ static sh_status each(trace *t, const char *sql, row_receiver *take)
     return sh_query_end(query, status);
 }
 
-/* An integer, not negative, for any value in the database. */
+/* Not negative, for any value in the database. */
 static double nanoseconds(double ns)
 {
     return ns > 0 && ns < 1e18 ? rint(ns) : 0;
@@ -101,7 +101,6 @@ __attribute__((format(printf, 2, 3))) static sh_status put(trace *t, const char 
     return sh_export_put(t->out, text);
 }
 
-/* Untrusted text, cleaned for viewers. */
 static sh_status put_shown(trace *t, const char *text)
 {
     const size_t bytes = strlen(text) + 1;
@@ -113,7 +112,6 @@ static sh_status put_shown(trace *t, const char *text)
     return status;
 }
 
-/* Writes an event up to its optional members. */
 static sh_status put_event(trace *t, char phase, int64_t device, double at_ns, const char *name)
 {
     SH_TRY(put(t, "%s{\"ph\":\"%c\",\"pid\":%lld,\"tid\":%lld,\"ts\":%.3f,\"name\":", t->separator,
@@ -173,13 +171,13 @@ static sh_status put_work(trace *t, const sh_query *row)
 
 static sh_status put_gauge(trace *t, int gauge, double at_ns, double value)
 {
-    if (!(value >= 0 && isfinite(value))) /* unknown, or the counter restarted */
+    if (!(value >= 0 && isfinite(value))) /* unknown, or a restarted counter */
         return SH_OK;
     SH_TRY(put_event(t, 'C', t->device, at_ns, gauges[gauge].name));
     return put(t, ",\"args\":{\"%s\":%.6g}}", gauges[gauge].unit, value * gauges[gauge].scale);
 }
 
-/* A value holds from its time on, so a rate is written at the start of its interval. */
+/* A value holds from its time on, so a rate is at the start of its interval. */
 static sh_status put_sample(trace *t, const sh_query *row)
 {
     const int64_t device = sh_query_integer(row, 0);
@@ -198,7 +196,6 @@ static sh_status put_sample(trace *t, const sh_query *row)
     return SH_OK;
 }
 
-/* For one device or for all. */
 static sh_status put_instant(trace *t, const sh_query *row)
 {
     SH_TRY(put_event(t, 'i', sh_query_integer(row, 0), moment(t, row), sh_query_text(row, 2)));

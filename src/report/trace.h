@@ -3,8 +3,6 @@
  * Writes a run's timeline for Perfetto (ui.perfetto.dev) and chrome://tracing: JSON in Chrome's
  * trace event format (Google, "Trace Event Format", 2016).
  *
- *     SH_TRY(sh_trace_write(output, database, "runs/a"));
- *
  * Times are microseconds, to the nanosecond, since the start of the run (otherData.started, in
  * seconds since 1970). Process and thread are the device's number.
  *
@@ -15,11 +13,10 @@
  *     C  CPU in cores, network in MB/s between samples, memory in MB
  *     i  views, events
  *
- * Times are moved to the coordinator's clock. If two steps of a device overlap then, the later one
- * is moved behind the earlier one. Unavailable values are omitted.
+ * Times are the coordinator's; a step is moved behind an earlier one that it overlaps. Unavailable
+ * values are omitted.
  *
- * Memory: a buffer and 8 bytes per device, independent of the run's length. Threads: as the
- * database.
+ * Threads: as the database.
  */
 #ifndef SHOAL_REPORT_TRACE_H
 #define SHOAL_REPORT_TRACE_H
@@ -27,7 +24,7 @@
 #include "report/export_output.h"
 #include "store/database.h"
 
-/* Writes a consistent snapshot. `run` is for messages. SH_CORRUPT: an invalid device number. */
+/* A consistent snapshot. `run` is for messages. SH_CORRUPT: an invalid device number. */
 sh_status sh_trace_write(sh_export_output *output, sh_database *database,
                          const char *run) SHOAL_CHECKED;
 

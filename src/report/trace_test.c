@@ -75,8 +75,7 @@ static void names_devices(void **state)
                        META("3", "thread_name", "steps") TAIL);
 }
 
-/* The second step is 2 ms too early, the third row's parts exceed its wall time, and the last row
- * has only the totals of three steps. */
+/* The second step is 2 ms too early, and the third row's parts exceed its wall time. */
 static void lays_parts_into_steps(void **state)
 {
     (void)state;
@@ -105,7 +104,7 @@ static void lays_parts_into_steps(void **state)
            PART("70000.000", "sum", "6000.000") TAIL);
 }
 
-/* Separately for each device; the counters of device 0 restart at 2 s. */
+/* The counters of device 0 restart at 2 s. */
 static void shows_rates_of_samples(void **state)
 {
     (void)state;

@@ -14,7 +14,7 @@
 
 #define SHOWN_MOST 100 /* samples */
 #define TEXT_BYTES 512
-#define NAME_BYTES 160 /* of a target or an answer; truncated */
+#define NAME_BYTES 160 /* truncated */
 #define TITLE_BYTES 2048
 
 sh_status sh_worst_read(json_t **worst, const char *folder)

@@ -8,7 +8,7 @@
 
 #include "sweep/study_file.h"
 
-/* Larger sweeps are not compared trial by trial, because that takes quadratic time. */
+/* Comparing all trials takes quadratic time. */
 #define COMPARED_MAX 2000
 
 static double number_of(const sh_trial *trial, sh_setting setting, double usual)

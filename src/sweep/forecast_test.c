@@ -28,7 +28,7 @@ static void tells_from_trials_of_the_same_model(void **state)
     trials[3].settings[SH_SETTING_batch_per_device] = "64"; /* the default, on two devices */
     trials[3].settings[SH_SETTING_devices] = "2";
     assert_true(sh_forecast(trials, count, NULL) == 20 + 200);
-    trials[3].settings[SH_SETTING_model] = "c"; /* unlike all others: the mean of all */
+    trials[3].settings[SH_SETTING_model] = "c"; /* unlike all others */
     assert_true(sh_forecast(trials, count, NULL) == 40 + 200);
     assert_true(isnan(sh_forecast(trials + 3, 3, NULL)));
     assert_true(sh_forecast(trials, 3, NULL) == 0);

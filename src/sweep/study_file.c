@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libyaml parses the file into nodes with positions. The nodes are converted to axes: an axis is
- * the list of values of one setting. A block has an axis for each setting; most axes have NULL as
- * their only value. Counting through the axes like an odometer, the last one fastest, gives the
- * trials.
+ * libyaml parses the file into nodes with positions, which become axes: an axis is the list of
+ * values of one setting. A block has an axis for each setting; most have NULL as their only value.
+ * Counting through the axes like an odometer, the last one fastest, gives the trials.
  */
 #include "sweep/study_file.h"
 
@@ -85,7 +84,7 @@ typedef struct reader {
     const char *path;
     yaml_document_t document;
     sh_arena arena;
-    block all, own, rule; /* the current block: blocks are large */
+    block all, own, rule; /* the current one: blocks are large */
     sh_study study;
     sh_study_trial *trials;
     size_t capacity;
@@ -117,7 +116,7 @@ static yaml_node_t *node_of(reader *self, int index)
     return yaml_document_get_node(&self->document, index);
 }
 
-/* A scalar as a string. NULL for other nodes, long texts and control characters. */
+/* NULL for other nodes, long texts and control characters. */
 static const char *text_of(const yaml_node_t *node, char text[SH_STUDY_TEXT_BYTES])
 {
     if (node->type != YAML_SCALAR_NODE || node->data.scalar.length >= SH_STUDY_TEXT_BYTES)
@@ -136,7 +135,6 @@ static sh_status keep(reader *self, const char **kept, const char *text)
     return *kept == NULL ? sh_fail_memory(strlen(text), "a study") : SH_OK;
 }
 
-/* Reads a text that is not a setting: the name, or the path of the lab. */
 static sh_status take_text(reader *self, const char **kept, const yaml_node_t *node,
                            const char *what)
 {
@@ -148,7 +146,6 @@ static sh_status take_text(reader *self, const char **kept, const yaml_node_t *n
 
 /* ---- values ---- */
 
-/* True if the text is a number with a unit of this kind. */
 static bool has_unit(const char *text, setting_kind kind)
 {
     static const char *const units[][6] = {
@@ -174,8 +171,7 @@ static bool whole_of(const char *text, size_t length, uint64_t *number)
     return true;
 }
 
-/* Converts a value to its canonical form, so that equal numbers have the same text. False if the
- * text is not of this kind. */
+/* Equal numbers get the same text. False if the text is not of this kind. */
 static bool value_of(setting_kind kind, const char *text, char out[SH_STUDY_TEXT_BYTES])
 {
     uint64_t number;
@@ -225,7 +221,6 @@ static sh_status add_value(reader *self, axis *to, const yaml_node_t *node, cons
     return SH_OK;
 }
 
-/* Adds a value, or all numbers of a range such as "1..10". */
 static sh_status add_scalar(reader *self, axis *to, sh_setting setting, const yaml_node_t *node)
 {
     const setting_kind kind = kind_of(setting);
@@ -255,7 +250,6 @@ static sh_status add_scalar(reader *self, axis *to, sh_setting setting, const ya
     return add_value(self, to, node, no ? NULL : value);
 }
 
-/* Reads one value or a list. */
 static sh_status read_axis(reader *self, axis *to, sh_setting setting, yaml_node_t *node)
 {
     to->count = 0;
@@ -273,7 +267,6 @@ static sh_status read_axis(reader *self, axis *to, sh_setting setting, yaml_node
 
 /* ---- mappings ---- */
 
-/* A key that is not a setting, and its node. */
 typedef struct field {
     const char *name;
     yaml_node_t **node;
@@ -287,7 +280,6 @@ static int setting_of(const char *name)
     return -1;
 }
 
-/* Stores a pair "name: value" of a mapping in the field or axis with its name. */
 static sh_status read_pair(reader *self, const yaml_node_pair_t *pair, const field *fields,
                            axis *axes, bool seen[SH_SETTING_COUNT])
 {
@@ -321,7 +313,7 @@ static sh_status read_pair(reader *self, const yaml_node_pair_t *pair, const fie
                    meant.name);
 }
 
-/* Reads a mapping into fields and axes. `axes` NULL: settings are not allowed here. */
+/* `axes` NULL: settings are not allowed here. */
 static sh_status read_mapping(reader *self, const yaml_node_t *node, const char *what,
                               const field *fields, axis *axes)
 {
@@ -375,7 +367,7 @@ static sh_status apply_rule(reader *self, const yaml_node_t *node, size_t first)
     return SH_OK;
 }
 
-/* Adds all combinations of a block's values, without those that its rules exclude. */
+/* All combinations of a block's values, without those that its rules exclude. */
 static sh_status add_trials(reader *self, const block *from, const yaml_node_t *node)
 {
     size_t count = 1;
@@ -543,8 +535,7 @@ bool sh_study_trial_is_lab(const char *const given[SH_SETTING_COUNT])
 
 /* ---- filters ---- */
 
-/* Parses the next NAME=VALUE of a filter and returns its end. *setting is -1 if the name is unknown
- * or the form is wrong. */
+/* Parses NAME=VALUE and returns its end. *setting is -1 if the name or the form is wrong. */
 static const char *next_condition(const char *at, int *setting, const char **value)
 {
     char name[32];

@@ -10,17 +10,13 @@
  *       seed: [1, 2]
  *     blocks:
  *       - name: time
- *         model: lenet
  *         devices: 1..10           # integers, also within a list: [1..4, 8]
  *         batch-size: [64, 256]
  *         seed: null               # removes the default
- *         exclude:
+ *         exclude:                 # trials that match all settings of a rule
  *           - {devices: [9, 10], batch-size: 64}
  *
- * A rule of `exclude` removes the trials that match all its settings. Nothing is ignored: unknown
- * names and duplicate values are errors.
- *
- * Threads: any; a study is immutable.
+ * Unknown names and duplicate values are errors. Threads: any; a study is immutable.
  */
 #ifndef SHOAL_SWEEP_STUDY_FILE_H
 #define SHOAL_SWEEP_STUDY_FILE_H
@@ -40,39 +36,35 @@
 typedef struct sh_study_trial {
     char id[SH_TRIAL_ID_BYTES];
     const char *block;
-    const char *settings[SH_SETTING_COUNT]; /* numbers in canonical form; NULL: not set */
+    const char *settings[SH_SETTING_COUNT]; /* in canonical form; NULL: not set */
 } sh_study_trial;
 
 typedef struct sh_study {
-    const char *name;             /* "" if the file has none */
-    const char *lab;              /* as in the file; NULL if the file has none */
+    const char *name;             /* or "" */
+    const char *lab;              /* as in the file, or NULL */
     const sh_study_trial *trials; /* block by block; the last setting varies fastest */
     size_t trial_count;
     void *inside;
 } sh_study;
 
 /*
- * Reads a file. The caller owns `*study`: sh_study_free. SH_FORMAT for errors in the file;
- * the message is "FILE:LINE:COLUMN: " and what is expected. SH_LIMIT if the file exceeds a limit
- * above. SH_NOT_FOUND and other errors of reading.
+ * `*study` is owned: sh_study_free. SH_FORMAT: the message is "FILE:LINE:COLUMN: " and what is
+ * expected. SH_LIMIT if the file exceeds a limit above. SH_NOT_FOUND and other errors of reading.
  */
 sh_status sh_study_read(sh_study **study, const char *path) SHOAL_CHECKED;
 
-/* Parses `bytes` bytes of text; `path` is for messages. Both are copied. Errors as above. */
+/* `path` is for messages; it and `text` are copied. Errors as above. */
 sh_status sh_study_parse(sh_study **study, const char *path, const char *text,
                          size_t bytes) SHOAL_CHECKED;
 void sh_study_free(sh_study *study); /* NULL does nothing */
 
-/* The training option of a setting. NULL if it is a setting of the lab. Static storage. */
+/* The training option, or NULL for a setting of the lab. Static storage. */
 const sh_option *sh_study_option(sh_setting setting);
 
-/* True if a setting is set that only the lab supports. */
 bool sh_study_trial_is_lab(const char *const settings[SH_SETTING_COUNT]);
 
-/*
- * A filter has the form "NAME=VALUE,NAME=VALUE". A trial matches if each named setting has one of
- * the values given for it. SH_INVALID if a name is not a setting or the filter is malformed.
- */
+/* A filter has the form "NAME=VALUE,NAME=VALUE". A trial matches if each named setting has one of
+ * the values given for it. SH_INVALID: another form, or not a setting. */
 sh_status sh_study_check_filter(const char *filter) SHOAL_CHECKED;
 bool sh_study_matches(const char *filter, const char *const settings[SH_SETTING_COUNT]);
 

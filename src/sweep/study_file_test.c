@@ -56,7 +56,7 @@ static void multiplies_what_a_block_has(void **state)
     sh_study_free(study);
 }
 
-/* A trial's id does not depend on notation or order of its settings. */
+/* Notation and order of the settings do not count. */
 static void names_a_trial_by_its_settings(void **state)
 {
     (void)state;

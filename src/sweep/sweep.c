@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The study gives the list of trials and the folder's database their states. A trial is marked
- * RUNNING in the database before it starts. If the program is killed, the next sweep finds this
- * mark and starts the trial again in an empty folder.
+ * The study gives the trials and the folder's database their states. A trial is marked RUNNING
+ * before it starts, so if the program is killed, the next sweep starts it again in an empty folder.
  */
 #include "shoal/sweep.h"
 
@@ -29,7 +28,7 @@ typedef struct sweep {
     const sh_sweep_options *asked;
     sh_sweep_result *result;
     const sh_study *study;
-    sh_trials *trials; /* NULL: no database yet, while only listing */
+    sh_trials *trials; /* NULL: none yet, while only listing */
     char program[SH_PATH_BYTES], lab[SH_PATH_BYTES];
     bool has_lab;
 
@@ -40,7 +39,7 @@ typedef struct sweep {
 
 /* ---- paths ---- */
 
-/* Finds the programs of shoal and the lab. The lab is the study's, else SHOAL_LAB, else nearby. */
+/* The lab is the study's, else SHOAL_LAB, else nearby. */
 static sh_status find_programs(sweep *self)
 {
     if (self->asked->program != NULL) {
@@ -56,7 +55,7 @@ static sh_status find_programs(sweep *self)
     if (named == NULL)
         named = getenv("SHOAL_LAB");
     if (named == NULL) {
-        /* In the source tree that the program was built in: a folder above it contains lab/lab. */
+        /* A folder above the program contains lab/lab in the source tree. */
         char above[SH_PATH_BYTES];
         snprintf(above, sizeof above, "%s", self->program);
         while (!self->has_lab && (slash = strrchr(above, '/')) != NULL && slash != above) {
@@ -76,8 +75,8 @@ static sh_status find_programs(sweep *self)
     return SH_OK;
 }
 
-/* Removes the contents of an open folder and closes it. Returns 0 or the first errno. (fts(3) is
- * not used: on 32-bit systems it stops at files with 64-bit inode numbers.) */
+/* Empties and closes the folder. Returns 0 or the first errno. (On 32-bit systems fts(3) stops at
+ * files with 64-bit inode numbers.) */
 static int remove_inside(int folder)
 {
     int error = 0;
@@ -149,7 +148,6 @@ static sh_trial_place place_of(const sweep *self, const char *folder)
     return (sh_trial_place){folder, self->program, self->has_lab ? self->lab : NULL};
 }
 
-/* Runs the current trial's program until it exits. */
 static sh_status run_programs(sweep *self, const char *folder, int *exit_status)
 {
     char log[SH_PATH_BYTES], lab_file[SH_PATH_BYTES];
@@ -230,7 +228,6 @@ static bool is_asked_for(const sweep *self, const sh_trial *trial)
            (filter == NULL || sh_study_matches(filter, trial->settings));
 }
 
-/* True if the same trial occurs earlier in the study. */
 static bool is_repeated(const sweep *self, size_t place)
 {
     const sh_trial *trials = self->result->trials;
@@ -243,7 +240,7 @@ static bool is_repeated(const sweep *self, size_t place)
 static sh_status do_all(sweep *self)
 {
     const sh_trial_place place = place_of(self, self->result->folder);
-    /* Report missing requirements of any trial before the first one starts. */
+    /* Report missing requirements before the first trial starts. */
     for (size_t i = 0; i < self->result->trial_count; i++) {
         sh_trial_command command;
         const sh_trial *trial = &self->result->trials[i];
@@ -262,7 +259,7 @@ static sh_status do_all(sweep *self)
         if (!is_asked_for(self, self->trial))
             continue;
         if (is_repeated(self, i)) {
-            SH_TRY(sh_trials_load(self->trials, self->trial)); /* run already */
+            SH_TRY(sh_trials_load(self->trials, self->trial));
             continue;
         }
         if (sh_stop_requested(self->asked->stop))
@@ -273,7 +270,6 @@ static sh_status do_all(sweep *self)
     return SH_OK;
 }
 
-/* Reads the trials of the study and, unless only a list was requested, runs the missing ones. */
 static sh_status list_or_do(sweep *self)
 {
     sh_sweep_result *result = self->result;
@@ -287,7 +283,6 @@ static sh_status list_or_do(sweep *self)
     if (!list)
         SH_TRY(sh_trials_take(self->trials, self->study, self->asked->file, date_seconds()));
 
-    /* The trials of the study, with their stored results. */
     result->trials = calloc(self->study->trial_count, sizeof *result->trials);
     if (result->trials == NULL)
         return sh_fail_memory(self->study->trial_count * sizeof *result->trials, "a sweep");

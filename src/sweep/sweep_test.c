@@ -51,7 +51,6 @@ static sh_sweep_options options_for(const char *text)
     return (sh_sweep_options){.file = file, .folder = run, .program = program};
 }
 
-/* Checks which models were trained since the last call. */
 static void assert_trained(const char *expected)
 {
     char *text = NULL;

@@ -53,14 +53,13 @@ static sh_status expand(char out[TEXT_BYTES], const char *setting, const char *t
     return SH_OK;
 }
 
-/* Adds MODEL, DATA and options: the arguments of `shoal train`. */
 static sh_status add_job(maker *self, const char *const settings[SH_SETTING_COUNT], bool lab)
 {
     char text[TEXT_BYTES], option[TEXT_BYTES + 32];
     for (int i = 0; i < SH_SETTING_COUNT; i++) {
         const sh_setting each = (sh_setting)i;
         const sh_option *found = sh_study_option(each);
-        /* The lab's file sets these for each device. */
+        /* The lab's file has these for each device. */
         const bool of_devices =
             each == SH_SETTING_devices || each == SH_SETTING_memory || each == SH_SETTING_lanes;
         if (settings[i] == NULL || found == NULL || (lab && of_devices))
@@ -79,7 +78,7 @@ static sh_status add_job(maker *self, const char *const settings[SH_SETTING_COUN
 
 /* ---- the lab's file ---- */
 
-/* Writes an argument, quoted for the shell inside a TOML string in which the lab expands $. */
+/* Quotes for the shell inside a TOML string in which the lab expands $. */
 static void write_argument(FILE *file, const char *text)
 {
     fputc('\'', file);
@@ -119,8 +118,7 @@ static sh_status begin(maker *self)
     return self->command.arguments == NULL ? sh_fail_memory(0, "a command") : SH_OK;
 }
 
-/* Writes the lab's file with the command of the first device. The other devices get a copy of the
- * data; the first one reads the original. */
+/* The first device reads the original data, the others a copy. */
 static sh_status make_lab_file(maker *self, const char *const settings[SH_SETTING_COUNT])
 {
     char data[TEXT_BYTES];
@@ -146,7 +144,7 @@ static sh_status make_lab_file(maker *self, const char *const settings[SH_SETTIN
     if (settings[SH_SETTING_delay] != NULL)
         write_text(file, "delay", settings[SH_SETTING_delay]);
 
-    /* "mnist:FOLDER" names the folder of its files. digits are generated and have no files. */
+    /* "mnist:FOLDER" names a folder; digits are generated. */
     const bool drawn = strncmp(data, "digits", 6) == 0 && (data[6] == '\0' || data[6] == ':');
     const char *colon = strchr(data, ':'), *count = settings[SH_SETTING_devices];
     const unsigned long devices = count == NULL ? 1 : strtoul(count, NULL, 10);

@@ -8,7 +8,6 @@
 
 static const sh_trial_place place = {"f", "/bin/shoal", "/lab/lab"};
 
-/* Compares all arguments, joined by spaces. */
 static void assert_command(const char *const *settings, const char *expected)
 {
     sh_trial_command command;

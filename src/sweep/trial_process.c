@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * If exec fails in the child, the child sends errno through a pipe. A successful exec closes the
- * pipe. Between fork and exec the child calls only functions that are safe there in a
- * multi-threaded program.
+ * If exec fails, the child sends errno through a pipe, which a successful exec closes. Between fork
+ * and exec the child calls only functions that are safe there in a multi-threaded program.
  */
 #include "sweep/trial_process.h"
 
@@ -40,7 +39,7 @@ static sh_status fork_child(pid_t *child, const sh_trial_process *process, int i
         signal(SIGTERM, SIG_DFL);
         signal(SIGPIPE, SIG_DFL);
         sigprocmask(SIG_SETMASK, &none, NULL);
-        if (getppid() != parent) /* the parent died before prctl took effect */
+        if (getppid() != parent) /* it died before prctl took effect */
             errno = ECANCELED;
         else if (dup2(input, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
                  dup2(output, STDERR_FILENO) >= 0)
@@ -67,8 +66,7 @@ static uint64_t now_ms(const sh_trial_process *process)
     return sh_clock_now_ns(process->clock) / 1000000u;
 }
 
-/* Waits until the program has ended, a stop is requested (if heed_stop), or the deadline has
- * passed. True if the program has ended. */
+/* Waits until a stop (if heed_stop) or the deadline. True if the program has ended. */
 static bool wait_for(const sh_trial_process *process, int ended, bool heed_stop, uint64_t until_ms)
 {
     const uint64_t at_ms = now_ms(process);
@@ -79,7 +77,7 @@ static bool wait_for(const sh_trial_process *process, int ended, bool heed_stop,
     return (watched[0].revents & POLLIN) != 0;
 }
 
-/* Asks the program to exit, and kills its process group if it does not in time. */
+/* Kills the process group if the program does not exit in time. */
 static void end(const sh_trial_process *process, pid_t child, int ended)
 {
     const uint64_t until_ms = now_ms(process) + SH_TRIAL_PATIENCE_MS;
@@ -128,7 +126,7 @@ sh_status sh_trial_process_run(int *exit_status, const sh_trial_process *process
         close(ended);
     while (waitpid(child, &how, 0) < 0 && errno == EINTR)
         ;
-    kill(-child, SIGKILL); /* remaining processes of its group */
+    kill(-child, SIGKILL); /* the rest of its group */
     *exit_status = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
 done:
     if (output >= 0)

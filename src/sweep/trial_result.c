@@ -13,7 +13,7 @@
 
 #define LOG_BYTES_MAX (1u << 24)
 
-/* The keys of figures in a summary. The other figures are computed from its devices. */
+/* The other figures come from the summary's devices. */
 static const struct {
     sh_trial_figure figure;
     const char *key;
@@ -47,7 +47,7 @@ static double number_of(const json_t *object, const char *key)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-/* Sets the message to the last non-empty line of the log, without the program's name. */
+/* The message is the log's last non-empty line, without the program's name. */
 static void take_last_words(sh_trial *trial, const char *folder, int exit_status)
 {
     char path[SH_PATH_BYTES], *text = NULL, *rest;

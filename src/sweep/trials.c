@@ -14,7 +14,7 @@
 #include "store/sweep_schema.h"
 
 enum {
-    AFTER_SETTINGS = SH_SETTING_COUNT + 1, /* SQL parameter of the id, after the settings */
+    AFTER_SETTINGS = SH_SETTING_COUNT + 1, /* the SQL parameter of the id */
     AFTER_STATE = AFTER_SETTINGS + 6,
     PARAMETERS = AFTER_STATE + SH_TRIAL_FIGURE_COUNT,
 };

@@ -36,7 +36,6 @@ static sh_trials *opened(const char *text)
     return trials;
 }
 
-/* The first trial of a study, as stored. */
 static sh_trial loaded(sh_trials *trials, const char *text)
 {
     sh_study *study;
@@ -48,7 +47,7 @@ static sh_trial loaded(sh_trials *trials, const char *text)
     return trial;
 }
 
-/* A sweep from a version without some option can be read, and continued. */
+/* An earlier version's sweep can be continued. */
 static void an_earlier_version_lacks_a_setting(void **state)
 {
     (void)state;
@@ -74,7 +73,6 @@ static void an_earlier_version_lacks_a_setting(void **state)
     sh_database_close(database);
 }
 
-/* Saves a trial, closes the sweep, and returns the trial as read with the same study again. */
 static sh_trial saved(sh_trials *trials, const sh_trial *trial, const char *text)
 {
     assert_ok(sh_trials_save(trials, trial, 1e9));
