@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A number is parsed as an integer divided by a power of ten. Both are exact in double, so the
- * result is the same everywhere, whatever the locale.
- */
+/* A number is parsed as an integer divided by a power of ten, both exact in double: the result is
+ * the same everywhere, whatever the locale. */
 #include "data/augment.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define NAME_MOST 32    /* shown in a message */
-#define NUMBERS_MOST 4  /* per name */
-#define DIGITS_MOST 9   /* per number */
+#define NAME_MOST 32   /* shown in a message */
+#define NUMBERS_MOST 4 /* per name */
+#define DIGITS_MOST 9
 #define BLOCKS_SHIFT 24 /* a sequence has 2^24 blocks of four numbers */
 
 typedef enum kind {
@@ -174,7 +172,7 @@ static void take(sh_augment *augment, kind which, const double *number, int coun
     }
 }
 
-/* Parses digits, with at most one decimal point unless `whole`. */
+/* Parses digits with at most one decimal point, none if `whole`. */
 static bool read_number(double *number, const char *text, size_t length, bool whole)
 {
     uint32_t digits = 0, value = 0, scale = 1;
@@ -223,7 +221,6 @@ static sh_status fail_unknown(const char *list, const char *name, size_t length)
                    list, (int)(length < NAME_MOST ? length : NAME_MOST), name, all);
 }
 
-/* Parses one item of the list. */
 static sh_status parse_part(sh_augment *augment, uint32_t *taken, const char *list,
                             const char *text, size_t length)
 {

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Augmentation: each epoch changes a training sample differently. Parses the user's list and draws
- * the random numbers.
+ * Augmentation: each epoch changes a training sample differently.
  *
- *     sh_augment augment;
- *     SH_TRY(sh_augment_parse(&augment, "crop,flip"));
- *     const sh_view view = sh_augment_draw(&augment, seed, epoch, index);
+ * A change is a function of (seed, epoch, sample index).
  *
- * A change is a function of (seed, epoch, sample index). Each part has its own random sequence, so
- * one part never affects another.
- *
- * Threads: any; values.
+ * Threads: any.
  */
 #ifndef SHOAL_DATA_AUGMENT_H
 #define SHOAL_DATA_AUGMENT_H
@@ -38,11 +32,12 @@ typedef struct sh_augment {
     double scale;
     double noise;
     uint32_t mask[2]; /* frequencies, times */
-    double mixup;     /* A */
-    double cutmix;    /* A */
+    double mixup;
+    double cutmix;
 } sh_augment;
 
-/* The parts with their own random sequences. The numbers determine every run: never renumber. */
+/* Each part has its own random sequence, so none affects another. The numbers determine every run:
+ * never renumber. */
 typedef enum sh_augment_part {
     SH_AUGMENT_VIEW = 0, /* crop and flip */
     SH_AUGMENT_RESIZED_CROP = 1,
@@ -58,15 +53,15 @@ typedef enum sh_augment_part {
     SH_AUGMENT_MIXING = 11,
 } sh_augment_part;
 
-/* A window as large as the image, which black surrounds on all sides. */
+/* A window as large as the image; black surrounds the image. */
 typedef struct sh_view {
     int32_t left, top; /* first pixel, -crop to crop */
     bool mirrored;     /* after the crop */
 } sh_view;
 
 /*
- * Parses comma-separated names in any order, each at most once; "" means none. They are applied in
- * the order of this table. Images:
+ * Parses comma-separated names in any order, each at most once; "" means none. They are applied
+ * in the order of this table. Images:
  *
  *     resized-crop[:MIN]   a random part, enlarged to the image's size: MIN (0.08) to 1 of its
  *                          area, width/height 3/4 to 4/3 (torchvision's RandomResizedCrop)
@@ -94,7 +89,7 @@ typedef struct sh_view {
  *
  *     mixup:A, cutmix:A    mixes in another sample and its target, weighted by Beta(A, A)
  *
- * Fails with SH_INVALID; the message lists the names.
+ * SH_INVALID: the message lists the names.
  */
 sh_status sh_augment_parse(sh_augment *augment, const char *list) SHOAL_CHECKED;
 
@@ -106,10 +101,9 @@ bool sh_augment_retouches(const sh_augment *augment);
 bool sh_augment_distorts(const sh_augment *augment);
 bool sh_augment_mixes(const sh_augment *augment);
 
-/* The crop and flip of sample `index` of the training split. */
+/* The crop and flip of training sample `index`. */
 sh_view sh_augment_draw(const sh_augment *augment, uint64_t seed, uint32_t epoch, uint32_t index);
 
-/* The random sequence of a part for a sample. */
 sh_random sh_augment_random(sh_augment_part part, uint64_t seed, uint32_t epoch, uint32_t index);
 
 #endif

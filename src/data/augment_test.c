@@ -126,7 +126,6 @@ static void other_lists_say_what_there_is(void **state)
     }
 }
 
-/* Each of the (2 * 4 + 1)^2 * 2 views is equally frequent. */
 static void views_are_uniform(void **state)
 {
     (void)state;

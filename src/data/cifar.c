@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `cifar10:DIR` and `cifar100:DIR`: CIFAR-10 and CIFAR-100, binary version, with the published
- * file names (A. Krizhevsky: "Learning multiple layers of features from tiny images", 2009; format
- * from cs.toronto.edu/~kriz/cifar.html). A file has any number of whole records,
+ * `cifar10:DIR` and `cifar100:DIR`: CIFAR-10 and CIFAR-100, binary version (A. Krizhevsky:
+ * "Learning multiple layers of features from tiny images", 2009; format from
+ * cs.toronto.edu/~kriz/cifar.html). A file has any number of whole records,
  *
  *     CIFAR-10     label,                     3072 bytes
  *     CIFAR-100    coarse label, fine label,  3072 bytes
  *
  * with planes of 32 x 32 for red, green and blue, row by row. CIFAR-100's fine label is used.
  *
- * Any of CIFAR-10's five training files suffice. Samples are numbered through them in order; the
- * log names missing files.
+ * Any of CIFAR-10's five training files suffice; samples are numbered through them in order.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,13 +24,12 @@
 #define LABELS_MOST 2 /* bytes before the pixels */
 #define FILES_MOST 5  /* per split */
 
-/* The differences between the formats. */
 typedef struct variant {
     const char *title;
-    uint32_t labels; /* bytes; the last is used */
+    uint32_t labels; /* the last is used */
     uint32_t classes[LABELS_MOST];
-    /* Per channel over all 50,000 training images, in 0..1, rounded as usual. cifar_test.c
-     * checks them against real files. */
+    /* Per channel over all 50,000 training images, in 0..1, rounded as usual; cifar_test.c checks
+     * them. */
     float mean[3], deviation[3];
     const char *files[SH_SPLITS][FILES_MOST + 1]; /* NULL-terminated */
     const sh_format *other;
@@ -98,7 +96,7 @@ static sh_status check_size(const variant *v, uint64_t bytes)
     return SH_OK;
 }
 
-/* A split is one file of the contents, made of its present files. */
+/* A split's present files make one file of the contents. */
 static sh_status open_split(sh_stored *set, sh_split split, const char *folder)
 {
     const variant *v = set->format->variant;

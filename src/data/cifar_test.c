@@ -14,10 +14,10 @@ enum {
     SIDE = 32,
     PIXELS = 3 * SIDE * SIDE,
     RECORD_MOST = 2 + PIXELS,
-    MOST = 100, /* per file: more than one batch of checks */
+    MOST = 100, /* more than one batch of checks */
 };
 
-/* Adds a record with label i mod 10 (fine: i mod 100) and pixels that depend on i. */
+/* The label is i mod 10 (fine: i mod 100), and the pixels depend on i. */
 static size_t add_record(uint8_t *bytes, bool hundred, uint32_t sample)
 {
     size_t used = 0;
@@ -29,7 +29,6 @@ static size_t add_record(uint8_t *bytes, bool hundred, uint32_t sample)
     return used;
 }
 
-/* Writes `count` samples from number `first`. */
 static void put(fixture *s, const char *name, bool hundred, uint32_t first, uint32_t count)
 {
     static uint8_t bytes[MOST * RECORD_MOST];
@@ -54,7 +53,7 @@ static void drop(fixture *s, const char *name)
     assert_int_equal(unlink(fixture_path(s, path)), 0);
 }
 
-/* Opens "kind:FOLDER/data", or without "kind:" if NULL. */
+/* Opens the folder without "kind:" if that is NULL. */
 static sh_status open_set(sh_dataset **data, fixture *s, const char *kind)
 {
     char spec[sizeof s->path + 16];
@@ -117,7 +116,7 @@ static void any_of_the_batches_will_do(void **state)
     assert_non_null(strstr(line, "INFO data.incomplete folder="));
     assert_non_null(strstr(line, "/data\" samples=7 missing=\"data_batch_1.bin, data_batch_2.bin, "
                                  "data_batch_4.bin, data_batch_5.bin\""));
-    /* Five files with the same samples have the same fingerprint. */
+    /* Five files with the same samples. */
     for (uint32_t i = 0; i < 5; i++) {
         char name[32];
         snprintf(name, sizeof name, "data_batch_%u.bin", i + 1);
@@ -145,7 +144,6 @@ static void the_fine_labels_are_used(void **state)
     fixture_remove(&s);
 }
 
-/* Reads all labels, and more than one batch of checks. */
 static void records_are_read_as_they_are(void **state)
 {
     (void)state;
@@ -452,7 +450,6 @@ static void files_without_permission_are_refused(void **state)
     fixture_remove(&s);
 }
 
-/* Checks mean and deviation if the real files exist. */
 static void real_files_have_the_mean_and_deviation(void **state)
 {
     (void)state;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 struct sh_class_index {
-    uint32_t classes; /* with samples */
-    uint32_t *first;  /* [classes + 1]: start of each class in `samples` */
+    uint32_t classes;
+    uint32_t *first; /* [classes + 1] starts in `samples` */
     uint32_t *samples;
 };
 
@@ -33,7 +33,7 @@ static void sort(sh_class_index *index, uint32_t *ends, const int32_t *classes, 
         ends[classes[i]]++;
     for (uint32_t k = 0; k < outputs; k++) {
         const uint32_t own = ends[k];
-        ends[k] = sum; /* moves to the class's end */
+        ends[k] = sum;
         if (own == 0)
             continue;
         index->first[index->classes++] = sum;

@@ -24,7 +24,6 @@ static void samples_stand_with_their_class(void **state)
     sh_class_index_free(NULL);
 }
 
-/* Labels in separate files and in image records. */
 static void files_of_every_kind_are_read(void **state)
 {
     (void)state;

@@ -3,10 +3,10 @@
  * For tests: an in-memory data set in which only classes matter.
  *
  *     classes_set set;
- *     classes_init(&set, (int32_t[]){0, 2, 2}, 3, 4);   // three samples, four classes
+ *     classes_init(&set, (int32_t[]){0, 2, 2}, 3, 4);
  *     assert_ok(sh_class_index_new(&index, &set.base));
  *
- * Threads: one. Needs no closing.
+ * Threads: one.
  */
 #ifndef SHOAL_DATA_CLASSES_FIXTURE_H
 #define SHOAL_DATA_CLASSES_FIXTURE_H
@@ -29,7 +29,6 @@ static inline sh_status classes_read(const sh_dataset *dataset, sh_split split, 
     return SH_OK;
 }
 
-/* Creates `count` training samples with classes `of`, out of `classes`. */
 static inline void classes_init(classes_set *set, const int32_t *of, uint32_t count,
                                 uint32_t classes)
 {

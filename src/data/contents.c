@@ -7,7 +7,6 @@
 
 #include "data/dataset_impl.h"
 
-/* Characters of a file name. */
 #define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
 sh_status sh_contents_of(const sh_contents **contents, const sh_dataset *dataset)
@@ -34,7 +33,7 @@ sh_status sh_contents_read(const sh_dataset *dataset, uint32_t file, uint64_t of
     return dataset->ops->fetch(dataset, file, offset, bytes, count);
 }
 
-/* Checks that `count` items fit in their file without overlap. */
+/* Fails unless the items fit in their file without overlap. */
 static sh_status check_place(const sh_contents *contents, const sh_contents_place *place,
                              uint32_t count, uint64_t bytes, const char *what)
 {

@@ -4,7 +4,6 @@
 #include "data/delivery_fixture.h"
 #include "data/manifest.h"
 
-/* Checks that the bytes at the samples' places equal the samples of the set. */
 static void assert_places(const sh_dataset *data)
 {
     const sh_dataset_info *info = sh_dataset_about(data);
@@ -39,7 +38,6 @@ static void samples_lie_where_the_contents_say(void **state)
     }
 }
 
-/* Reads across CIFAR-10's files, in pieces and at once. */
 static void pieces_are_the_whole(void **state)
 {
     (void)state;
@@ -66,7 +64,7 @@ static void pieces_are_the_whole(void **state)
     fixture_remove(&s);
 }
 
-/* Ranges may come from other devices, which are untrusted. */
+/* Ranges from other devices are untrusted. */
 static void wild_ranges_are_refused(void **state)
 {
     (void)state;
@@ -146,7 +144,7 @@ static void wrong_contents_are_refused(void **state)
     c[13].target[0].stride = 0;
     c[14].file[1].bytes = 8;
     memcpy(c[15].file[1].name, ".x", 3);
-    c[16].sample[1].first = c[16].file[0].bytes - 5; /* not even the first sample fits */
+    c[16].sample[1].first = c[16].file[0].bytes - 5;
     for (size_t i = 0; i < 17; i++)
         assert_int_equal(sh_contents_check(&c[i], &small), i == 6 ? SH_LIMIT : SH_FORMAT);
     sh_dataset_info about[7] = {small, small, small, small, small, small, small};

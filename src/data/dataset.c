@@ -47,7 +47,6 @@ const sh_format *sh_format_find(const char *name)
     return NULL;
 }
 
-/* The usage of the format with the closest name, or NULL. */
 static const char *nearest(const char *spec)
 {
     char typed[64];
@@ -108,7 +107,7 @@ sh_status sh_folder_check(const char *folder)
     return SH_OK;
 }
 
-/* The format that a spec names, or NULL, and the text after its colon, or NULL. */
+/* The format, or NULL, and in `*argument` the text after the colon, or NULL. */
 static const sh_format *named(const char **argument, const char *spec)
 {
     for (size_t i = 0; i < FORMATS; i++) {
@@ -122,8 +121,7 @@ static const sh_format *named(const char **argument, const char *spec)
     return NULL;
 }
 
-/* A word without a slash is more likely a format than a path; so is a misspelt format before a
- * colon. */
+/* A word without a slash, or before a colon, is more likely a misspelt format than a path. */
 sh_status sh_dataset_name_check(const char *spec)
 {
     const char *argument;

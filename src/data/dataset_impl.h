@@ -1,22 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The interface between sh_dataset and the data formats. A format is one file, which defines its
- * row, and one line in formats.def:
+ * row, and one line in formats.def.
  *
- *     const sh_format sh_mnist_format = {
- *         .name = "mnist",
- *         .usage = "mnist:DIR",
- *         .summary = "the four files of MNIST",
- *         .files = "train-images-idx3-ubyte, ...",
- *         .recognises = mnist_recognises,
- *         .open = sh_stored_dataset,
- *         .fill = mnist_fill,
- *     };
- *
- * For equally sized samples in files, `open` is sh_stored_dataset and `fill` locates the samples.
- * Generated sets, such as digits.c, have their own operations.
- *
- * Threads: a set's `read`, `touch` and `fetch`: any, concurrently; the rest one at a time per set.
+ * Threads: `read`, `touch` and `fetch`: any, concurrently; the rest one at a time per set.
  */
 #ifndef SHOAL_DATA_DATASET_IMPL_H
 #define SHOAL_DATA_DATASET_IMPL_H
@@ -30,7 +17,7 @@ struct sh_source;
 struct sh_stored;
 struct sh_trained;
 struct sh_format {
-    const char *name;    /* required: before the colon of a spec */
+    const char *name;    /* required */
     const char *usage;   /* syntax, for messages; NULL: not suggested */
     const char *summary; /* required with `usage`, for help */
     const char *files;   /* file names of such a folder, for messages, or NULL */
@@ -40,41 +27,38 @@ struct sh_format {
     /* Required with `files`, may block: recognises a folder, or a file by its name. */
     bool (*recognises)(const sh_format *format, const char *path);
 
-    /*
-     * Required, may block. `argument` follows the colon, or is NULL; borrowed for the call, like
-     * `options`. Creates a set with its `base`, owned by the caller.
-     */
+    /* Required, may block. `argument` follows the colon, or is NULL; borrowed for the call, like
+     * `options`. Sets `base`; the caller owns the set. */
     sh_status (*open)(sh_dataset **dataset, const sh_format *format, const char *argument,
                       const sh_read_options *options);
 
     /* Required if `open` is sh_packed_dataset, may block: surveys a non-empty path (source.h).
-     * The caller owns `*source`. */
+     * `*source` is owned. */
     sh_status (*look)(struct sh_source **source, const sh_format *format, const char *argument,
                       const sh_read_options *options);
 
-    /* Reads new files for a trained model (file_reader.h); NULL: no single files. */
+    /* For a trained model's new files (file_reader.h); NULL: no single files. */
     sh_status (*file_reader)(struct sh_file_reader **reader, const struct sh_trained *trained,
                              const sh_read_options *options);
 
     bool as_trained; /* `look` honours options->trained; the training split may be empty */
 
-    /* Required if `open` is sh_stored_dataset, may block: opens the files and completes the set
-     * (stored.h). */
+    /* Required if `open` is sh_stored_dataset, may block: completes the set (stored.h). */
     sh_status (*fill)(struct sh_stored *set, const char *folder);
 };
 
 typedef struct sh_contents sh_contents; /* data/contents.h */
 
 typedef struct sh_dataset_ops {
-    /* Required, may block: sh_dataset_read with valid `split` and `index`. */
+    /* Required, may block: sh_dataset_read of a valid sample. */
     sh_status (*read)(const sh_dataset *dataset, sh_split split, uint32_t index, void *sample,
                       void *target);
 
-    /* May block: only the target; NULL if as slow as `read`. */
+    /* May block; NULL if as slow as `read`. */
     sh_status (*read_target)(const sh_dataset *dataset, sh_split split, uint32_t index,
                              void *target);
 
-    /* sh_dataset_touch, may block; NULL if not on disk. */
+    /* May block; NULL if not on disk. */
     bool (*touch)(const sh_dataset *dataset, sh_split split, uint32_t index);
 
     /* Required with contents, may block: sh_contents_read with a valid range. */
@@ -89,24 +73,21 @@ struct sh_dataset {
     const sh_dataset_ops *ops;
     sh_dataset_info info;
     const sh_contents *contents; /* borrowed from the set; NULL: not on disk */
-    const char *about;           /* sh_dataset_description; borrowed likewise, or NULL */
+    const char *about;           /* borrowed likewise, or NULL */
 };
 
-/* Finds a format by its name; NULL: none. */
+/* NULL: no such format. */
 const sh_format *sh_format_find(const char *name);
 
-/* "training" or "validation", for messages. */
 const char *sh_split_name(sh_split split);
 
-/* Parses a number of 1 .. most before the character `end` and moves `*text` past both. On
- * mismatch returns false and changes nothing. */
+/* Parses 1 .. most before the character `end` and moves `*text` past both. On mismatch returns
+ * false and changes nothing. */
 bool sh_count_read(const char **text, size_t most, char end, size_t *count);
 
-/* Whether a file or folder is a dot file or made by a desktop (Thumbs.db, desktop.ini,
- * __MACOSX). */
+/* True for dot files and those of a desktop (Thumbs.db, desktop.ini, __MACOSX). */
 bool sh_name_is_hidden(const char *name);
 
-/* Fails unless `folder` is a readable folder. */
 sh_status sh_folder_check(const char *folder) SHOAL_CHECKED;
 
 #define SH_FORMAT(name) extern const sh_format sh_##name##_format;

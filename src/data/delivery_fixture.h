@@ -2,11 +2,6 @@
 /*
  * For tests: small data sets of a few blocks, of every on-disk kind.
  *
- *     fixture s;
- *     sh_dataset *data = set_open(&s, SET_MNIST);
- *     sh_dataset_close(data);
- *     fixture_remove(&s);
- *
  * Threads: one. Errors fail the test.
  */
 #ifndef SHOAL_DATA_DELIVERY_FIXTURE_H
@@ -17,7 +12,7 @@
 #include "data/fixture.h"
 
 typedef enum set_kind {
-    SET_MNIST, /* 1200 + 300 images of 28 x 28, half the files gzipped */
+    SET_MNIST, /* 1200 + 300 images of 28 x 28, half of the files gzipped */
     SET_CIFAR10,
     SET_CIFAR100,
     SET_KINDS,
@@ -25,7 +20,6 @@ typedef enum set_kind {
 
 enum { SET_IMAGE_MOST = 3 * 32 * 32, SET_SIDE = 28 };
 
-/* Fills with reproducible pseudorandom bytes. */
 static inline void set_fill(uint8_t *bytes, size_t count, uint32_t seed)
 {
     const uint32_t key[2] = {seed, 7};
@@ -75,7 +69,6 @@ static inline void set_put_cifar(fixture *s, const char *name, uint32_t count, b
     free(content);
 }
 
-/* Creates the fixture with a set in `data`. */
 static inline void set_make(fixture *s, set_kind kind)
 {
     fixture_new(s);

@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `digits`: synthetic handwritten digits, for a first training without download. A sample is a
- * pure function of (split, index) and takes tens of microseconds. The fingerprint covers the
- * sample counts and the first samples of each split, so that devices which draw differently have
- * different ones.
+ * `digits`: synthetic handwritten digits. A sample is a pure function of (split, index). The
+ * fingerprint covers the sample counts and the first samples of each split, so that devices which
+ * draw differently have different ones.
  *
- * Drawing chooses a way to write the digit (a glyph) and a hand (slant, size, pen, tremor), moves
- * a pen along the glyph, and views the ink through a mediocre camera.
+ * Drawing moves the pen of a random hand along a random glyph of the digit:
  *
- *     control points   each moved a little, since no two hands shape a digit alike
+ *     control points   each moved a little
  *       | Catmull-Rom splines ("A class of local interpolating splines", 1974)
  *     short segments   moved by a smooth random field (the elastic distortion of Simard,
- *       |              Steinkraus, Platt, ICDAR 2003, applied to the pen and not to the picture,
- *       |              which is cheaper and keeps lines crisp), then slanted, turned, scaled
+ *       |              Steinkraus, Platt, ICDAR 2003, applied to the pen, which keeps lines
+ *       |              crisp), then slanted, turned, scaled
  *     ink              per pixel the darkest of all segments, by distance to it; pressure sets
  *       |              width and darkness along the path
  *     camera           sometimes blurred, then noise
  *
  * The bits are the same everywhere: only float + - * / and sqrt, which IEEE 754 defines exactly,
- * no contraction (set by the build), no math library. Rotations use the half angle's tangent,
- * which needs no sine.
+ * and no contraction (set by the build).
  */
 #include <math.h>
 #include <stdbool.h>
@@ -31,12 +28,12 @@
 #include "data/dataset_impl.h"
 #include "data/file_reader.h"
 
-/* How much hands differ: larger is harder to learn. Lengths are in digit heights. */
-#define TREMOR 0.04f       /* largest shift of a control point, each way */
-#define ELASTIC 0.07f      /* largest shift of the pen by the smooth field, each way */
-#define TURN 0.16f         /* tangent of half the largest angle, 18 degrees */
-#define SLANT_LEAST -0.20f /* leaning left */
-#define SLANT_MOST 0.50f   /* leaning right, as usual */
+/* Larger is harder to learn. Lengths are in digit heights. */
+#define TREMOR 0.04f  /* largest shift of a control point */
+#define ELASTIC 0.07f /* largest shift of the pen */
+#define TURN 0.16f    /* tangent of half the largest angle, 18 degrees */
+#define SLANT_LEAST -0.20f
+#define SLANT_MOST 0.50f
 #define ASPECT_LEAST 0.50f /* width / height */
 #define ASPECT_MOST 0.95f
 #define HEIGHT_LEAST 15.0f /* pixels */
@@ -44,7 +41,7 @@
 #define SHIFT 2.2f      /* pixels, each way */
 #define PEN_LEAST 0.65f /* radius in pixels */
 #define PEN_MOST 1.75f
-#define PRESSURE 0.35f   /* variation of the radius along the path */
+#define PRESSURE 0.35f   /* variation of the radius */
 #define INK_LEAST 0.70f  /* darkness of the palest pen */
 #define BLURRED 0.30f    /* fraction of samples */
 #define NOISE_MOST 0.16f /* amplitude in the noisiest sample */
@@ -53,11 +50,11 @@
 #define SIDE 28
 #define PIXELS (SIDE * SIDE)
 #define CLASSES 10
-#define TRAIN 10000          /* default */
-#define VALIDATION 2000      /* default */
-#define MOST 100000000       /* per split */
-#define FIELD 4              /* side of the grid of random vectors */
-#define SEED 0x73686f616cull /* fixed, so that all jobs see the same digits */
+#define TRAIN 10000     /* default */
+#define VALIDATION 2000 /* default */
+#define MOST 100000000  /* per split */
+#define FIELD 4         /* side of the grid of random vectors */
+#define SEED 0x73686f616cull
 
 /* Of the training pixels; digits_test.c measures them. */
 #define MEAN 0.1275f
@@ -72,10 +69,8 @@
         LIFTED, 0                                                                                  \
     }
 
-/*
- * One way to write a digit: control points of smooth curves from 0 (left, top) to 100 (right,
- * bottom). A repeated point is a corner.
- */
+/* Control points of smooth curves from 0 (left, top) to 100 (right, bottom). A repeated point is a
+ * corner. */
 typedef struct glyph {
     uint8_t digit;
     uint8_t points;
@@ -145,11 +140,11 @@ typedef struct point {
 
 typedef struct hand {
     float aspect, height, slant;
-    float cosine, sine; /* of the rotation */
+    float cosine, sine;
     point centre;
     point field[FIELD][FIELD];
     float radius, softness, ink;
-    float pressure[3]; /* change of the radius at the path's start, middle and end */
+    float pressure[3]; /* change of the radius at the start, middle and end */
 } hand;
 
 typedef struct canvas {
@@ -261,7 +256,7 @@ static point spline(const point p[4], float t)
     };
 }
 
-/* Draws points[0 .. count - 1], which cover `from` .. `to` of the path. */
+/* points[0 .. count - 1] cover `from` .. `to` of the path. */
 static void ink_stroke(canvas *c, const hand *h, const point *points, uint32_t count, float from,
                        float to)
 {
@@ -297,7 +292,7 @@ static void ink_glyph(canvas *c, const hand *h, const glyph *g, sh_random *rando
             start = i + 1;
         } else if (i > start && g->path[i].x == g->path[i - 1].x &&
                    g->path[i].y == g->path[i - 1].y) {
-            points[i] = points[i - 1]; /* keeps the corner */
+            points[i] = points[i - 1];
         } else {
             points[i].x = (float)g->path[i].x * 0.01f - 0.5f + between(random, -TREMOR, TREMOR);
             points[i].y = (float)g->path[i].y * 0.01f - 0.5f + between(random, -TREMOR, TREMOR);
@@ -305,7 +300,7 @@ static void ink_glyph(canvas *c, const hand *h, const glyph *g, sh_random *rando
     }
 }
 
-/* Blends each value with its neighbours, along rows, then columns. */
+/* Along rows, then columns. */
 static void blur(canvas *c, float amount)
 {
     const float side = amount * 0.25f, middle = 1.0f - 2.0f * side;
@@ -326,7 +321,6 @@ static void blur(canvas *c, float amount)
         }
 }
 
-/* Cannot fail. */
 static sh_status draw(const sh_dataset *dataset, sh_split split, uint32_t index, void *sample,
                       void *target)
 {
@@ -347,7 +341,7 @@ static sh_status draw(const sh_dataset *dataset, sh_split split, uint32_t index,
     ink_glyph(&c, &h, &glyphs[first + way % ways], &random);
     if (blurred)
         blur(&c, amount);
-    uint32_t word = 0; /* four noise values */
+    uint32_t word = 0;
     for (int i = 0; i < PIXELS; i++) {
         word = i % 4 == 0 ? sh_random_next(&random) : word >> 8;
         const float swing = (float)(word & 255) * (1.0f / 127.5f) - 1.0f;

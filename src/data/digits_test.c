@@ -22,7 +22,6 @@ static void draw(drawing *all, sh_split split, uint32_t count)
     sh_dataset_close(data);
 }
 
-/* Draws all digits. The caller owns the result. */
 static drawing *draw_all(sh_split split)
 {
     drawing *all = calloc(DRAWN, sizeof *all);
@@ -86,7 +85,7 @@ static void every_sample_has_ink_and_paper(void **state)
         }
         assert_in_range(dark, 15, 400);
         assert_true(light > PIXELS / 3);
-        assert_true(edge < 30); /* few strokes touch the edge */
+        assert_true(edge < 30);
     }
     free(all);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The first pass sums the features of the training samples, per class and in total; the second
- * measures all samples and keeps the nearest and farthest, which are read again for pictures.
- */
+/* The first pass sums features, the second measures all samples. The nearest and farthest are read
+ * again for pictures. */
 #include "data/examples.h"
 
 #include <math.h>
@@ -13,9 +11,9 @@
 #include "data/description.h"
 #include "data/thumbnail.h"
 
-#define CLASSES_MOST 4096 /* with stored means: 8 MB */
+#define CLASSES_MOST 4096 /* their means take 8 MB */
 #define TARGET_BYTES 256
-#define GRID_SIDE 8 /* parts of rows and columns of images */
+#define GRID_SIDE 8
 #define IMAGE_CHANNELS 4
 #define SERIES_CHANNELS 32
 #define PLACE_BYTES 32
@@ -37,10 +35,10 @@ typedef struct measure {
     const sh_dataset_info *info;
     size_t parts[3], features; /* channels, rows, columns */
     uint32_t classes;          /* with their own mean; 0: only a total mean */
-    double *sums;              /* [classes + 1][features], training; the last: of all */
+    double *sums;              /* [classes + 1][features]; the last: total */
     double *squares;           /* [features] */
     uint64_t *counts;          /* [classes + 1] */
-    double *now;               /* [features], current sample */
+    double *now;               /* [features], of the current sample */
 } measure;
 
 /* ---- features -------------------------------------------------------------------------------- */
@@ -65,7 +63,7 @@ static size_t part_of(size_t place, size_t size, size_t parts)
     return place * parts / size;
 }
 
-/* Sums serve as means: cells have the same size in all samples, and the deviation cancels it. */
+/* Sums serve as means: cells have equal sizes in all samples, and the deviation cancels them. */
 static void find_features(const measure *m, const void *sample)
 {
     const sh_dataset_info *info = m->info;
@@ -84,7 +82,7 @@ static void find_features(const measure *m, const void *sample)
         }
 }
 
-/* The class whose mean applies; `classes`: that of all. */
+/* The class whose mean applies; `classes`: the mean of all applies. */
 static uint32_t class_of(const measure *m, const void *target)
 {
     int32_t class = -1;
@@ -107,7 +105,7 @@ static void learn(measure *m, const void *sample, const void *target)
     m->counts[m->classes]++;
 }
 
-/* Sums become means, squares deviations. */
+/* Sums become means, and squares deviations. */
 static void settle(measure *m)
 {
     for (uint32_t class = 0; class <= m->classes; class ++)
@@ -147,7 +145,6 @@ static bool goes_before(const ranking *r, const example *a, const example *b)
     return a->split != b->split ? a->split < b->split : a->index < b->index;
 }
 
-/* Replaces the last example of a full class or list. */
 static void offer(ranking *r, const example *fresh)
 {
     uint32_t same = 0, last = r->count, at = 0;

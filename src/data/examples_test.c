@@ -6,12 +6,12 @@
 
 enum { MOST = 12, WIDTH = 2 };
 
-/* A data set in memory: rows of two numbers, training rows first. */
+/* Rows of two numbers, training rows first. */
 typedef struct made_set {
     sh_dataset base;
     float samples[MOST][WIDTH];
     int32_t classes[MOST];
-    uint32_t fails_at; /* unreadable training sample; UINT32_MAX: none */
+    uint32_t fails_at; /* training sample that fails; UINT32_MAX: none */
 } made_set;
 
 static sh_status made_read(const sh_dataset *dataset, sh_split split, uint32_t index, void *sample,
@@ -55,7 +55,6 @@ static double distance_at(const json_t *json, const char *list, size_t index)
     return json_number_value(json_object_get(one, "distance"));
 }
 
-/* Two classes, around 0 and 100, with an outlier each. */
 static void samples_are_measured_by_their_class(void **state)
 {
     (void)state;
@@ -64,7 +63,7 @@ static void samples_are_measured_by_their_class(void **state)
     static const int32_t classes[] = {0, 0, 0, 0, 1, 1, 1, 1, 0, 1};
     for (int i = 0; i < 10; i++) {
         made.samples[i][0] = firsts[i];
-        made.samples[i][1] = 7; /* constant */
+        made.samples[i][1] = 7;
         made.classes[i] = classes[i];
     }
     json_t *json;
@@ -85,7 +84,7 @@ static void a_class_has_its_part_of_the_typical(void **state)
 {
     (void)state;
     made_set made = make(SH_TARGET_CLASS, 3, 9, 1);
-    for (int i = 0; i < 10; i++) { /* class 0 is the tightest, class 2 the widest */
+    for (int i = 0; i < 10; i++) {
         const int class = i % 3;
         made.classes[i] = class;
         made.samples[i][0] = (float)(100 * class + (i / 3 - 1) * (class + 1));
@@ -111,7 +110,7 @@ static void without_classes_there_is_one_mean(void **state)
     for (int i = 0; i < 6; i++)
         made.samples[i][0] = made.samples[i][1] = (float)(i == 4 ? 30 : i);
     json_t *json;
-    assert_ok(sh_examples_json(&json, &made.base, 100)); /* more than exist */
+    assert_ok(sh_examples_json(&json, &made.base, 100));
     assert_int_equal(json_array_size(json_object_get(json, "typical")), 6);
     assert_int_equal(json_array_size(json_object_get(json, "odd")), 6);
     assert_string_equal(place_at(json, "typical", 0), "validation 0"); /* 5; the mean is 7.2 */
@@ -169,7 +168,7 @@ static void targets_are_told(void **state)
                               long_name, "targets", "name", "price", "mean", 3.0, "deviation", 0.5);
     sh_dataset_info info = {.target = SH_TARGET_LABELS, .outputs = 3};
     json_t *text = sh_examples_target(&info, about, (const float[]){1, 1, 1});
-    assert_string_equal(json_string_value(text), "red, round"); /* the third name does not fit */
+    assert_string_equal(json_string_value(text), "red, round");
     json_decref(text);
     info = (sh_dataset_info){.target = SH_TARGET_NUMBERS, .outputs = 1};
     text = sh_examples_target(&info, about, (const float[]){2});

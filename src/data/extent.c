@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#define TOUCHED 8192 /* bytes per call; a small image takes one */
+#define TOUCHED 8192 /* bytes per call; enough for a small image */
 
 sh_status sh_extent_read(size_t *got, int fd, uint64_t offset, uint8_t *bytes, size_t count)
 {

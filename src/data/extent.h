@@ -2,14 +2,9 @@
 /*
  * Reads or writes a byte range of an open file without moving its position.
  *
- *     size_t got;
- *     SH_TRY(sh_extent_read(&got, fd, offset, bytes, sizeof bytes));
- *     if (got < sizeof bytes)
- *         return sh_fail(SH_CORRUPT, "%s: became shorter while it was in use", name);
- *
  * Failures have the system's error, without the file's name.
  *
- * Threads: any, concurrently on one file.
+ * Threads: any.
  */
 #ifndef SHOAL_DATA_EXTENT_H
 #define SHOAL_DATA_EXTENT_H
@@ -30,7 +25,7 @@ sh_status sh_extent_read_all(int fd, uint64_t offset, uint8_t *bytes, size_t cou
 sh_status sh_extent_write(int fd, uint64_t offset, const uint8_t *bytes,
                           size_t count) SHOAL_CHECKED;
 
-/* Loads the bytes into the system's page cache, blocking. False if some do not exist. */
+/* Loads bytes into the system's page cache, blocking. False if some do not exist. */
 bool sh_extent_touch(int fd, uint64_t offset, size_t count);
 
 #endif

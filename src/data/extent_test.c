@@ -7,9 +7,8 @@
 #include "base/test.h"
 #include "data/fixture.h"
 
-enum { BYTES = 20000 }; /* more than one call of touching */
+enum { BYTES = 20000 }; /* two calls of touching */
 
-/* Byte i is i mod 251. */
 static int file_new(fixture *s)
 {
     static uint8_t bytes[BYTES];

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Waiting blocks form a doubly linked list per level, linked by number within an array, so that
- * removing any (it arrived from elsewhere, it became urgent) takes constant time and no
- * allocation. The head of level l is entry `blocks + l`.
- */
+/* Waiting blocks form a doubly linked list per level, within an array, so that removing any takes
+ * constant time and no allocation. The head of level l is entry `blocks + l`. */
 #include "data/fetch.h"
 
 #include <assert.h>
@@ -12,7 +9,7 @@
 #define NOBODY UINT8_MAX
 
 typedef enum phase {
-    IDLE, /* not needed yet */
+    IDLE,
     WAITING,
     ASKED,
     HERE,
@@ -20,7 +17,7 @@ typedef enum phase {
 
 typedef struct entry {
     uint32_t next, previous; /* while WAITING */
-    uint64_t refused;        /* bit i: by source i */
+    uint64_t refused;        /* bit i: source i */
     uint8_t phase, level, source;
 } entry;
 
@@ -47,7 +44,7 @@ sh_status sh_fetch_new(sh_fetch **fetch, uint32_t blocks)
     return SH_OK;
 }
 
-/* Inserts before `before`, an entry of the same level. */
+/* `before` is an entry of the same level. */
 static void insert(sh_fetch *fetch, uint32_t block, uint32_t before)
 {
     entry *e = fetch->entries, *b = &e[block];
@@ -140,7 +137,7 @@ void sh_fetch_retry(sh_fetch *fetch, uint32_t block)
     if (b->phase != ASKED)
         return;
     unask(fetch, block);
-    insert(fetch, block, fetch->entries[fetch->blocks + b->level].next); /* at the front */
+    insert(fetch, block, fetch->entries[fetch->blocks + b->level].next);
 }
 
 void sh_fetch_refuse(sh_fetch *fetch, uint32_t block, uint32_t source)

@@ -15,7 +15,6 @@ static sh_fetch *all_later(void)
     return fetch;
 }
 
-/* Checks that exactly these blocks are next. */
 static void assert_order(sh_fetch *fetch, uint32_t source, const uint32_t *blocks, uint32_t count)
 {
     uint32_t block = 99;
@@ -39,7 +38,7 @@ static void what_is_urgent_comes_first(void **state)
     sh_fetch_need(fetch, 5, SH_FETCH_LATER);
     assert_order(fetch, 0, (const uint32_t[]){5, 2, 4, 0, 1, 3}, BLOCKS);
     assert_int_equal(sh_fetch_asked(fetch, 0), BLOCKS);
-    assert_false(sh_fetch_is_urgent(fetch)); /* all are requested */
+    assert_false(sh_fetch_is_urgent(fetch));
     for (uint32_t i = 0; i < BLOCKS; i++)
         sh_fetch_done(fetch, i);
     assert_int_equal(sh_fetch_left(fetch), 0);
@@ -49,7 +48,6 @@ static void what_is_urgent_comes_first(void **state)
     sh_fetch_free(NULL);
 }
 
-/* A block may arrive before its reader reports it as missing. */
 static void what_came_is_not_asked_for_again(void **state)
 {
     (void)state;
@@ -60,10 +58,10 @@ static void what_came_is_not_asked_for_again(void **state)
     assert_true(sh_fetch_next(&block, fetch, 0));
     sh_fetch_done(fetch, 3);
     sh_fetch_need(fetch, 3, SH_FETCH_NOW);
-    sh_fetch_refuse(fetch, 3, 0); /* a late answer */
+    sh_fetch_refuse(fetch, 3, 0);
     assert_false(sh_fetch_is_urgent(fetch));
     assert_int_equal(sh_fetch_left(fetch), 0);
-    sh_fetch_done(fetch, 4); /* before it is needed */
+    sh_fetch_done(fetch, 4);
     sh_fetch_need(fetch, 4, SH_FETCH_SOON);
     assert_order(fetch, 1, NULL, 0);
     sh_fetch_free(fetch);
@@ -79,7 +77,7 @@ static void what_one_refuses_is_asked_of_others(void **state)
     assert_true(sh_fetch_next(&block, fetch, 0));
     assert_int_equal(block, 1);
     assert_true(sh_fetch_next(&block, fetch, 63));
-    assert_int_equal(block, 0); /* at the front of its level */
+    assert_int_equal(block, 0);
     assert_false(sh_fetch_stuck(&block, fetch, 1));
     sh_fetch_refuse(fetch, 0, 63);
     assert_true(sh_fetch_stuck(&block, fetch, (uint64_t)1 << 63 | 1));
@@ -93,8 +91,8 @@ static void what_one_refuses_is_asked_of_others(void **state)
     sh_fetch_refuse(fetch, 0, 0);
     assert_true(sh_fetch_stuck(&block, fetch, (uint64_t)1 << 63 | 1));
     sh_fetch_remove_source(fetch, 63);
-    assert_false(sh_fetch_stuck(&block, fetch, (uint64_t)1 << 63 | 1)); /* a new source */
-    sh_fetch_refuse(fetch, 1, 5); /* block 1 was requested from source 0: no effect */
+    assert_false(sh_fetch_stuck(&block, fetch, (uint64_t)1 << 63 | 1));
+    sh_fetch_refuse(fetch, 1, 5); /* no effect: asked of source 0 */
     assert_int_equal(sh_fetch_asked(fetch, 0), 1);
     sh_fetch_free(fetch);
 }
@@ -106,7 +104,7 @@ static void what_a_lost_source_owed_waits_again(void **state)
     uint32_t block;
     for (int i = 0; i < 4; i++) /* source 1: 0 and 2; source 2: 1 and 3 */
         assert_true(sh_fetch_next(&block, fetch, 1 + (i & 1)));
-    sh_fetch_need(fetch, 2, SH_FETCH_NOW); /* already requested */
+    sh_fetch_need(fetch, 2, SH_FETCH_NOW);
     assert_true(sh_fetch_next(&block, fetch, 2));
     assert_int_equal(block, 4);
     sh_fetch_remove_source(fetch, 1);
@@ -115,14 +113,13 @@ static void what_a_lost_source_owed_waits_again(void **state)
     sh_fetch_retry(fetch, 3);
     assert_int_equal(sh_fetch_asked(fetch, 2), 2);
     assert_order(fetch, 3, (const uint32_t[]){3}, 1);
-    sh_fetch_done(fetch, 3); /* from either source */
+    sh_fetch_done(fetch, 3);
     sh_fetch_retry(fetch, 3);
     assert_int_equal(sh_fetch_left(fetch), BLOCKS - 1);
     sh_fetch_free(fetch);
 }
 
-/* Random events. Each block is requested until it is done, not afterwards, and from one source at a
- * time. */
+/* Each block is requested until it is done, from one source at a time. */
 static void nothing_is_forgotten(void **state)
 {
     (void)state;

@@ -7,10 +7,9 @@
  *     SH_TRY(reader->ops->begin(reader, "new.csv", -1));
  *     do status = reader->ops->next(reader, sample, &place, &more); while (more);
  *     reader->ops->end(reader);
- *     reader->ops->free(reader);
  *
- * A file is one sample, read by `load`, or several, read by `begin`, `next` and `end`. A sample
- * has sh_dataset_bytes(&trained->info) bytes, as from the format's source. Messages name the file.
+ * A file is one sample, read by `load`, or several, read by `begin`, `next` and `end`. A sample has
+ * sh_dataset_bytes(&trained->info) bytes. Messages name the file.
  *
  * Threads: `load` any, concurrently; the rest one at a time.
  */
@@ -23,7 +22,7 @@
 
 typedef struct sh_file_reader sh_file_reader;
 
-/* A sample's place in its file, such as "line 4", and the target stated there, or "". */
+/* A place such as "line 4", and the target stated there, or "". */
 typedef struct sh_file_reader_place {
     char where[SH_FILE_READER_TEXT], target[SH_FILE_READER_TEXT];
 } sh_file_reader_place;
@@ -32,18 +31,18 @@ typedef struct sh_file_reader_ops {
     const char *files; /* required: for messages, such as "photos" */
     bool streams;      /* `begin` accepts descriptors */
 
-    /* Required: recognises a file of a folder by its name. */
+    /* Required: recognises a file by its name. */
     bool (*is_named)(const char *name);
 
     /* For files of one sample; may block. */
     sh_status (*load)(const sh_file_reader *reader, const char *path, void *sample);
 
-    /* Required without `load`, may block: opens a file, or descriptor `fd` if not -1 (borrowed
-     * until `end`; `path` is for messages). On failure `end` is not called. */
+    /* Required without `load`, may block: opens a file, or uses `fd` unless -1 (borrowed until
+     * `end`; `path` is for messages). On failure `end` is not called. */
     sh_status (*begin)(sh_file_reader *reader, const char *path, int fd);
 
-    /* Likewise: reads the next sample and its place; always sets `*more`. False with SH_OK: end
-     * of file, no sample. True with a failure: a damaged sample, others may follow. */
+    /* Likewise; always sets `*more`. False with SH_OK: end of file, no sample. True with a failure:
+     * a damaged sample, others may follow. */
     sh_status (*next)(sh_file_reader *reader, void *sample, sh_file_reader_place *place,
                       bool *more);
 
@@ -59,8 +58,7 @@ struct sh_file_reader {
     const sh_file_reader_ops *ops;
 };
 
-/* Borrows `trained` until freed; `options` are those of sh_job. SH_FORMAT: `trained` does not
- * tell how samples were read. */
+/* Borrows `trained` until freed. SH_FORMAT: it does not tell how samples were read. */
 typedef sh_status sh_file_reader_make(sh_file_reader **reader, const sh_trained *trained,
                                       const sh_read_options *options);
 
@@ -70,10 +68,10 @@ sh_file_reader_make sh_photo_reader, sh_sound_reader, sh_array_reader, sh_table_
 /* The "inputs" of `trained` with this "kind", or NULL. */
 const json_t *sh_file_reader_inputs(const sh_trained *trained, const char *kind);
 
-/* An integer of 1 to `most` in an object, or 0. */
+/* An integer member of 1 to `most`; 0: none. */
 size_t sh_file_reader_number(const json_t *object, const char *name, size_t most);
 
-/* A number in an object; false if missing or not finite. */
+/* False if missing or not finite. */
 bool sh_file_reader_figure(double *figure, const json_t *object, const char *name);
 
 /* Fails for a malformed description. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Filling only names files of one sample each; reading decodes them, concurrently. Filling decodes
- * all other samples into the slots.
- */
+/* Filling only names files of one sample each, which reading decodes concurrently. It decodes all
+ * other samples into the slots. */
 #include "data/file_samples.h"
 
 #include <math.h>
@@ -19,11 +17,11 @@
 struct sh_file_samples {
     const sh_trained *trained;
     sh_file_reader *reader; /* owned; NULL: no single files */
-    char *about;            /* description as JSON; owned */
+    char *about;            /* description; owned */
     sh_file_sample *slots;  /* owned */
     uint32_t slot_count, filled;
-    uint8_t *samples;    /* owned; NULL if each sample is a file */
-    size_t sample_bytes; /* per sample */
+    uint8_t *samples; /* owned; NULL if each sample is a file */
+    size_t sample_bytes;
 
     const char *const *paths; /* not started */
     size_t path_count;
@@ -33,7 +31,7 @@ struct sh_file_samples {
     int stream;                        /* -1: none */
     const float *numbers;              /* in memory, or NULL */
     size_t number_count, numbers_told; /* samples in memory: left, done */
-    char *open;                        /* of the file being read, or NULL; owned */
+    char *open;                        /* being read, or NULL; owned */
 };
 
 typedef struct slot_dataset {
@@ -77,7 +75,6 @@ static sh_status take_slot(sh_file_sample **slot, sh_file_samples *files, const 
     return SH_OK;
 }
 
-/* The message names the file. */
 static sh_status take_failure(sh_file_samples *files, sh_status failure, const char *path)
 {
     sh_file_sample *slot;

@@ -75,7 +75,6 @@ static void expect_end(sh_file_samples *files)
     assert_int_equal(filled, 0);
 }
 
-/* Tables with reordered or missing headers and unreadable rows. */
 static void rows_of_tables(void **state)
 {
     (void)state;
@@ -94,10 +93,10 @@ static void rows_of_tables(void **state)
     assert_ok(sh_file_samples_begin(files, &path, 1));
     expect_row(files, "t.csv, line 1", "", 2, 0);
     uint32_t filled;
-    assert_ok(sh_file_samples_fill(files, SLOTS, &filled)); /* unknown words become zeros */
+    assert_ok(sh_file_samples_fill(files, SLOTS, &filled));
     assert_int_equal(filled, 1);
     expect_end(files);
-    put("t.csv", "colour,age\nred\nblue,8\n"); /* the next row is not skipped */
+    put("t.csv", "colour,age\nred\nblue,8\n");
     assert_ok(sh_file_samples_begin(files, &path, 1));
     expect_failure(files, "line 2 has 1 fields");
     expect_row(files, "t.csv, line 3", "", -1, 0);
@@ -116,7 +115,7 @@ static void rows_of_tables(void **state)
     sh_trained_free(trained);
 }
 
-/* A row is returned at once, even if the pipe is then empty. */
+/* A row is returned even if the pipe is then empty. */
 static void rows_of_a_stream(void **state)
 {
     (void)state;
@@ -252,7 +251,6 @@ static void malformed_descriptions_are_refused(void **state)
     }
 }
 
-/* More samples than slots, for formats with and without files. */
 static void samples_in_memory(void **state)
 {
     (void)state;

@@ -2,12 +2,6 @@
 /*
  * For tests: a temporary folder for plain and gzipped files.
  *
- *     fixture s;
- *     fixture_new(&s);
- *     fixture_gzip(&s, "numbers.gz", bytes, sizeof bytes);
- *     assert_ok(sh_unpack_open(&fd, fixture_path(&s, "numbers.gz"), LIMIT));
- *     fixture_remove(&s);
- *
  * Threads: one. Errors fail the test.
  */
 #ifndef SHOAL_DATA_FIXTURE_H
@@ -19,10 +13,10 @@
 
 typedef struct fixture {
     char folder[SCRATCH_BYTES];
-    char path[SCRATCH_BYTES + 256]; /* of the last fixture_path */
+    char path[SCRATCH_BYTES + 256];
 } fixture;
 
-/* Creates the folder with `cache` and `tmp` for XDG_CACHE_HOME and TMPDIR. */
+/* With folders `cache` and `tmp` for XDG_CACHE_HOME and TMPDIR. */
 static inline void fixture_new(fixture *s)
 {
     scratch_make(s->folder);
@@ -37,7 +31,7 @@ static inline void fixture_new(fixture *s)
 static inline void fixture_remove(fixture *s)
 {
     scratch_remove(s->folder);
-    unsetenv("TMPDIR"); /* pointed into the folder */
+    unsetenv("TMPDIR");
 }
 
 /* Borrowed until the next call. */
@@ -64,7 +58,7 @@ static inline void fixture_gzip(fixture *s, const char *name, const void *bytes,
     assert_int_equal(gzclose(file), Z_OK);
 }
 
-/* Counts names in folder `name` that contain `part`; `found` is the last. */
+/* Counts names that contain `part`; `found` is the last. */
 static inline int fixture_count(fixture *s, const char *name, const char *part, char found[256])
 {
     DIR *folder = opendir(fixture_path(s, name));

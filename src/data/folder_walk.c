@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "data/dataset_impl.h"
 
-/* An open folder. Names of folders end in a slash, so that sorting names sorts whole paths. */
+/* Folders' names end in a slash, so that sorting names sorts whole paths. */
 typedef struct level {
     char **names; /* owned */
     size_t count, capacity, next;
@@ -39,7 +39,6 @@ static int by_bytes(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Adds a name in walk->path. */
 static sh_status take_name(sh_folder_walk *walk, level *at, const char *name)
 {
     struct stat about;
@@ -60,7 +59,7 @@ static sh_status take_name(sh_folder_walk *walk, level *at, const char *name)
     return SH_OK;
 }
 
-/* Lists walk->path, which ends in a slash. */
+/* walk->path ends in a slash. */
 static sh_status enter(sh_folder_walk *walk)
 {
     if (walk->depth == SH_FOLDER_WALK_DEPTH_MOST)

@@ -35,7 +35,7 @@ static void paths_come_in_the_order_of_their_bytes(void **state)
     sh_folder_walk *walk;
     for (size_t i = 0; i < sizeof made / sizeof *made; i++)
         make(made[i]);
-    snprintf(folder, sizeof folder, "%s//", scratch_folder); /* trailing slashes are ignored */
+    snprintf(folder, sizeof folder, "%s//", scratch_folder);
     assert_ok(sh_folder_walk_open(&walk, folder));
     expect(walk, "/a");
     expect(walk, "/b.jpg");
@@ -61,7 +61,7 @@ static void what_is_no_file_is_left_out_and_a_loop_is_refused(void **state)
     assert_int_equal(symlink(scratch_folder, link), 0);
     assert_ok(sh_folder_walk_open(&walk, scratch_folder));
     assert_fails(sh_folder_walk_next(walk, &next), SH_LIMIT, "is it a link that leads back?");
-    for (int i = 0; i < SH_FOLDER_WALK_DEPTH_MOST / 2; i++) { /* continues on each level */
+    for (int i = 0; i < SH_FOLDER_WALK_DEPTH_MOST / 2; i++) {
         assert_ok(sh_folder_walk_next(walk, &next));
         assert_non_null(next);
         assert_string_equal(next + strlen(next) - 2, "/z");

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each part of a path (between slashes) is matched from left to right. Text must follow at once; a
- * placeholder ends where the next text first occurs after its first character. Text at the end of
- * a part is only searched there. This finds any match, because an earlier end leaves more for
- * later placeholders.
+ * Each part of a path is matched from left to right. A placeholder ends where the next text first
+ * occurs after its first character; text at the end of a part is only searched there. This finds
+ * any match, because an earlier end leaves more for later placeholders.
  */
 #include "data/label_pattern.h"
 
@@ -12,7 +11,7 @@
 /* --- parsing --- */
 
 static const struct {
-    const char *name; /* between braces */
+    const char *name;
     sh_label_piece kind;
 } placeholders[] = {
     {"", SH_LABEL_ANY},
@@ -135,7 +134,6 @@ static sh_status mismatch(const sh_label_pattern *form, const char *path, const 
                    form->text, why);
 }
 
-/* Stores the text that a placeholder matched. */
 static sh_status take(sh_label_match *match, const sh_label_pattern *form, const char *path,
                       sh_label_piece kind, const char *text, size_t length)
 {

@@ -2,24 +2,18 @@
 /*
  * Extracts label, group and split from file names by the form in --label-from.
  *
- *     sh_label_pattern form;
- *     sh_label_match match;
- *     SH_TRY(sh_label_pattern_parse(&form, "{label}_{group}_{}.wav"));
- *     SH_TRY(sh_label_pattern_match(&match, &form, "digits/7_anna_12.wav"));
- *     // match.label is "7", match.group "anna"
- *
- * A form is text with placeholders:
+ * A form is text with placeholders, such as "{label}_{group}_{}.wav":
  *
  *     {label}   the class
  *     {group}   never divided between the splits: a person, a device
  *     {split}   train or training; val, valid, validation or test
  *     {}        anything
  *
- * Without `/` a form matches the file name; with `/` the whole path below the folder, part by
- * part. A placeholder matches at least one character but no `/`, up to the first occurrence of the
- * text after it. Text that ends a part matches only at its end.
+ * Without `/` a form matches the file name; with `/` the whole path below the folder, part by part.
+ * A placeholder matches at least one character but no `/`, up to the first occurrence of the text
+ * after it. Text that ends a part matches only at its end.
  *
- * Threads: any; values.
+ * Threads: any.
  */
 #ifndef SHOAL_DATA_LABEL_PATTERN_H
 #define SHOAL_DATA_LABEL_PATTERN_H
@@ -40,7 +34,7 @@ typedef enum sh_label_piece {
 } sh_label_piece;
 
 typedef struct sh_label_pattern {
-    char text[SH_LABEL_PATTERN_BYTES]; /* as given */
+    char text[SH_LABEL_PATTERN_BYTES];
     bool has_label, has_group, has_split, has_slash;
     size_t count;
     struct {
@@ -55,18 +49,14 @@ typedef struct sh_label_match {
     sh_split split;
 } sh_label_match;
 
-/*
- * Parses `text` (copied). SH_INVALID: an unknown or repeated placeholder, two without text
- * between, or only {}.
- */
+/* SH_INVALID: an unknown or repeated placeholder, two without text between, or only {}. */
 sh_status sh_label_pattern_parse(sh_label_pattern *form, const char *text) SHOAL_CHECKED;
 
-/* Matches a path below the folder. SH_INVALID names a path without a match or with an unknown
- * split. */
+/* `path` is below the folder. SH_INVALID names a path without a match or with an unknown split. */
 sh_status sh_label_pattern_match(sh_label_match *match, const sh_label_pattern *form,
                                  const char *path) SHOAL_CHECKED;
 
-/* Looks up the names above. */
+/* Finds a split by a name of {split}; false: none. */
 bool sh_label_split(sh_split *split, const char *name);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Making a manifest writes and parses the packed form, so that both sides use the same parser and
- * refer to the digests in place. One walk over the fields both writes and reads.
- */
+/* Making a manifest writes and parses the packed form: both sides use one parser. One walk over the
+ * fields both writes and reads. */
 #include "data/manifest.h"
 
 #include <assert.h>
@@ -14,10 +12,10 @@
 #define MAGIC_BYTES 8
 #define VERSION 2
 #define FINGERPRINT (SH_DIGEST_TEXT - 1)
-#define FILES_AT 248 /* after the number of files */
+#define FILES_AT 248
 #define FILE_BYTES (SH_CONTENTS_NAME + 8)
 
-/* A position in a packed form; callers check bounds. */
+/* Callers check bounds. */
 typedef struct cursor {
     uint8_t *at;
     bool writes;
@@ -32,7 +30,6 @@ static void walk_bytes(cursor *c, void *bytes, size_t count)
     c->at += count;
 }
 
-/* Writes or reads a value; returns it. */
 static uint64_t walk_number(cursor *c, uint64_t value, int bytes)
 {
     for (int i = 0; i < bytes && c->writes; i++)

@@ -3,16 +3,8 @@
  * Describes a data set so that it can be fetched in blocks from any peer: its properties, files,
  * and the SHA-256 of each block.
  *
- *     sh_manifest *manifest;
- *     SH_TRY(sh_manifest_make(&manifest, dataset));                    // with the data
- *     send(manifest->packed, manifest->packed_bytes);
- *
- *     SH_TRY(sh_manifest_parse(&manifest, bytes, count, root));        // without
- *     SH_TRY(sh_manifest_verify(manifest, block, bytes, count));
- *     sh_manifest_free(manifest);
- *
- * The root is the SHA-256 of the packed form. Only the root needs a trusted source. Equal roots
- * mean equal data and fingerprints. The packed form is little-endian, with zero-padded strings:
+ * The root is the SHA-256 of the packed form; only it needs a trusted source. Equal roots mean
+ * equal data and fingerprints. The packed form is little-endian, with zero-padded strings:
  *
  *     0     "shoalman"
  *     8     u32 version (2), u32 bytes of a block
@@ -28,7 +20,7 @@
  *
  * A block is in one file; a file's last block may be shorter. 50 MB of data make 27 kB.
  *
- * Threads: any; immutable.
+ * Threads: any.
  */
 #ifndef SHOAL_DATA_MANIFEST_H
 #define SHOAL_DATA_MANIFEST_H
@@ -39,15 +31,15 @@
 #define SH_MANIFEST_BLOCK_BYTES 65536 /* of new blocks */
 #define SH_MANIFEST_BLOCK_LEAST 4096  /* of accepted blocks; powers of two */
 #define SH_MANIFEST_BLOCK_MOST 1048576
-#define SH_MANIFEST_BLOCKS_MOST 524288                    /* 32 GiB in blocks of 64 KiB */
+#define SH_MANIFEST_BLOCKS_MOST 524288                    /* 32 GiB at 64 KiB each */
 #define SH_MANIFEST_BYTES_MOST (16u * 1024 * 1024 + 4096) /* of the packed form */
 #define SH_MANIFEST_KIND 16
 
 typedef struct sh_manifest {
-    char kind[SH_MANIFEST_KIND]; /* "mnist" */
-    sh_dataset_info info;        /* its name is `kind` */
+    char kind[SH_MANIFEST_KIND];
+    sh_dataset_info info; /* its name is `kind` */
     sh_contents contents;
-    uint64_t content_bytes; /* all files */
+    uint64_t content_bytes;
     uint32_t block_bytes, blocks;
     uint32_t first_block[SH_CONTENTS_FILES + 1]; /* per file, and the end */
     const uint8_t *digests;                      /* SH_DIGEST_BYTES per block, in `packed` */
@@ -56,37 +48,31 @@ typedef struct sh_manifest {
     size_t packed_bytes;
 } sh_manifest;
 
-/* A byte range of a file. */
 typedef struct sh_block {
     uint32_t file;
     uint64_t offset;
     uint32_t bytes;
 } sh_block;
 
-/*
- * Reads and hashes an open set, blocking: use a thread of its own. Free with sh_manifest_free.
- * Fails with SH_UNSUPPORTED (not on disk), SH_LIMIT (too large), and like sh_contents_read.
- */
+/* Hashes an open set, blocking: use a thread of its own. Fails with SH_UNSUPPORTED (not on disk),
+ * SH_LIMIT (too large), and like sh_contents_read. */
 sh_status sh_manifest_make(sh_manifest **manifest, const sh_dataset *dataset) SHOAL_CHECKED;
 
-/*
- * Parses and checks a packed form (copied). `root` is the expected SHA-256, or NULL. Fails with
- * SH_CORRUPT (wrong root, truncated, too long), SH_VERSION, SH_FORMAT, SH_LIMIT.
- */
+/* `packed` is copied; `root` is the expected SHA-256, or NULL. Fails with SH_CORRUPT (wrong root,
+ * truncated, too long), SH_VERSION, SH_FORMAT, SH_LIMIT. */
 sh_status sh_manifest_parse(sh_manifest **manifest, const uint8_t *packed, size_t bytes,
                             const char *root) SHOAL_CHECKED;
 
-/* The range of `block` < blocks. */
+/* `block` < blocks. */
 sh_block sh_manifest_block(const sh_manifest *manifest, uint32_t block);
 
 /* The block with byte `offset`, which must exist. */
 uint32_t sh_manifest_find(const sh_manifest *manifest, uint32_t file, uint64_t offset);
 
-/* SH_CORRUPT: wrong bytes for block `block` < blocks. */
+/* `block` < blocks. SH_CORRUPT: wrong bytes. */
 sh_status sh_manifest_verify(const sh_manifest *manifest, uint32_t block, const uint8_t *bytes,
                              size_t count) SHOAL_CHECKED;
 
-/* Accepts NULL. */
 void sh_manifest_free(sh_manifest *manifest);
 
 #endif

@@ -37,7 +37,6 @@ static void what_is_made_comes_back(void **state)
     sh_manifest_free(NULL);
 }
 
-/* Blocks are contiguous, cover all files, and match their digests. */
 static void blocks_cover_the_files(void **state)
 {
     (void)state;
@@ -72,7 +71,6 @@ static void blocks_cover_the_files(void **state)
     }
 }
 
-/* The same records have the same root in three files and in one. */
 static void the_root_is_of_the_content(void **state)
 {
     (void)state;
@@ -105,7 +103,6 @@ static void the_root_is_of_the_content(void **state)
     fixture_remove(&s);
 }
 
-/* Any changed byte changes the root, even outside of the fingerprint. */
 static void other_content_has_another_root(void **state)
 {
     (void)state;

@@ -9,12 +9,12 @@
  *     marked  --digest wrong--> missing (damaged); its mark is cleared
  *
  * Bytes are written before the mark, which is one byte, so neither a kill nor another process that
- * writes the same block (the same bytes) leaves a mark without bytes. A power failure may, because
- * blocks are not synced: on a card that takes longer than receiving. So marked blocks are verified
- * before their first use.
+ * writes the same block leaves a mark without bytes. A power failure may, because blocks are not
+ * synced: on a card that takes longer than receiving them. So marked blocks are verified before
+ * their first use.
  *
- * Good blocks are read without the lock. The state is checked again after calling `want`, so that
- * a block which arrives meanwhile is not missed.
+ * Good blocks are read without the lock. The state is checked again after `want`, for a block that
+ * arrives meanwhile.
  */
 #include "data/mirror.h"
 
@@ -60,7 +60,7 @@ static uint8_t state_of(const sh_mirror *mirror, uint32_t block)
     return atomic_load_explicit(&mirror->states[block], memory_order_acquire) & STATE;
 }
 
-/* Called with the lock. Also clears the ASKED bits. */
+/* Needs the lock. Also clears the ASKED bits. */
 static void set_state(sh_mirror *mirror, uint32_t block, uint8_t state)
 {
     const uint8_t old = state_of(mirror, block);
@@ -71,7 +71,7 @@ static void set_state(sh_mirror *mirror, uint32_t block, uint8_t state)
     atomic_store_explicit(&mirror->states[block], state, memory_order_release);
 }
 
-/* Called with the lock. Checks whether another process has put the block. */
+/* Needs the lock. Checks whether another process has put the block. */
 static void look(sh_mirror *mirror, uint32_t block)
 {
     uint8_t mark;
@@ -199,7 +199,7 @@ sh_status sh_mirror_put(sh_mirror *mirror, uint32_t block, const uint8_t *bytes,
     return SH_OK;
 }
 
-/* Verifies a marked block. Called with the lock, which it releases meanwhile. */
+/* Verifies a marked block. Needs the lock, but releases it meanwhile. */
 static sh_status examine(sh_mirror *mirror, uint32_t block)
 {
     static const uint8_t none = 0;
@@ -234,8 +234,7 @@ done:
     return status;
 }
 
-/* Requests a missing block; false if done before. Called with the lock, which it releases
- * meanwhile. */
+/* False if asked before. Needs the lock, but releases it meanwhile. */
 static bool ask(sh_mirror *mirror, uint32_t block, bool now)
 {
     const uint8_t state = atomic_load(&mirror->states[block]);

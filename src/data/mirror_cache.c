@@ -3,9 +3,8 @@
  * A mirror is *busy* (open in a process) or *idle*. Busy ones count with full size, idle ones with
  * allocated size.
  *
- * All but block I/O happens under the folder's lock, so an idle mirror stays idle until removed.
- * The kernel releases the locks of dead processes. An interrupted removal leaves a valid mirror
- * with fewer files.
+ * All but block I/O holds the folder's lock, so an idle mirror stays idle until removed. An
+ * interrupted removal leaves a valid mirror with fewer files.
  */
 #include "data/mirror_cache.h"
 
@@ -52,7 +51,7 @@ typedef struct others {
 
 static void mirrors_close(mirrors *all)
 {
-    close(all->lock); /* unlocks */
+    close(all->lock);
     close(all->folder);
 }
 
@@ -64,7 +63,7 @@ static SHOAL_CHECKED sh_status fail_others(const char *path, const char *name)
                    path, name);
 }
 
-/* Opens and locks the folder, waiting. `*none`: no cache. */
+/* Waits for the lock. `*none`: no cache. */
 static sh_status mirrors_open(mirrors *all, char path[SH_CACHE_PATH], bool *none)
 {
     char cache_path[SH_CACHE_PATH];
@@ -103,7 +102,6 @@ static void remove_mirror(int folder, const char *root)
     (void)unlinkat(folder, root, AT_REMOVEDIR);
 }
 
-/* Lists all mirrors but `root`. */
 static sh_status list_others(others *list, int folder, const char *root)
 {
     DIR *entries = sh_cache_list(folder);
@@ -143,7 +141,6 @@ done:
     return status;
 }
 
-/* The least recently used idle mirror, or NULL. */
 static other *oldest(const others *list)
 {
     other *found = NULL;
@@ -192,7 +189,6 @@ static sh_status fail_disk(const char *path, uint64_t needed, uint64_t available
                    path, needed, available);
 }
 
-/* Removes mirrors until the data set fits. */
 static sh_status make_room(const sh_mirror_cache *cache, int folder, uint64_t all,
                            uint64_t limit_bytes)
 {
@@ -222,7 +218,7 @@ done:
     return status;
 }
 
-/* Sets both to full size; drops marks of another size. */
+/* Drops marks of another size. */
 static sh_status size_files(const sh_mirror_cache *cache, const sh_manifest *manifest)
 {
     struct stat about;

@@ -2,12 +2,6 @@
 /*
  * The files of a mirror in the cache folder, and the disk space of all mirrors.
  *
- *     sh_mirror_cache cache;
- *     SH_TRY(sh_mirror_cache_open(&cache, manifest, limit_bytes));
- *     pwrite(cache.content, bytes, count, sh_mirror_cache_offset(manifest, block));
- *     pwrite(cache.marks, "\1", 1, block);
- *     sh_mirror_cache_close(&cache);
- *
  * CACHE/mirrors/ROOT (the manifest's root) contains
  *
  *     content     the blocks, block b at b * block_bytes; sparse where missing
@@ -18,7 +12,7 @@
  * CACHE/mirrors/lock is held while mirrors are opened or removed. Without a writable cache folder,
  * content and marks are unnamed files that vanish on close.
  *
- * Threads: one caller per cache; processes and threads may open the same mirror concurrently.
+ * Threads: one per cache; any number of caches may open one mirror, also in other processes.
  */
 #ifndef SHOAL_DATA_MIRROR_CACHE_H
 #define SHOAL_DATA_MIRROR_CACHE_H
@@ -47,14 +41,12 @@ static inline uint64_t sh_mirror_cache_offset(const sh_manifest *manifest, uint3
 sh_status sh_mirror_cache_open(sh_mirror_cache *cache, const sh_manifest *manifest,
                                uint64_t limit_bytes) SHOAL_CHECKED;
 
-/*
- * For retrying a write that found the disk full, with `missing_bytes` to come: removes the least
- * recently used mirror that no process has open. SH_NO_SPACE if there is none.
- */
+/* After a write found the disk full, with `missing_bytes` to come: removes the least recently used
+ * mirror that no process has open. SH_NO_SPACE: none. */
 sh_status sh_mirror_cache_make_room(const sh_mirror_cache *cache,
                                     uint64_t missing_bytes) SHOAL_CHECKED;
 
-/* Records the last use. Without open files, all descriptors are -1. */
+/* Records the last use. Descriptors may be -1. */
 void sh_mirror_cache_close(sh_mirror_cache *cache);
 
 #endif

@@ -5,9 +5,9 @@
 
 #include "data/delivery_fixture.h"
 
-enum { MIRROR_BYTES = 4096 * 64 }; /* per mirror */
+enum { MIRROR_BYTES = 4096 * 64 };
 
-/* Makes a manifest that differs by `seed`. No content matches it. */
+/* No content matches the manifest. */
 static sh_manifest *manifest_of(uint8_t seed)
 {
     static const char head[] = "shoalman\2\0\0\0\0\20\0\0set";
@@ -30,7 +30,6 @@ static sh_manifest *manifest_of(uint8_t seed)
     return manifest;
 }
 
-/* Sets the last use to `age` seconds before a fixed time. */
 static void set_age(fixture *s, const sh_manifest *m, int age)
 {
     char name[128];
@@ -40,7 +39,6 @@ static void set_age(fixture *s, const sh_manifest *m, int age)
                      0);
 }
 
-/* Fills and closes a mirror, last used `age` seconds ago. */
 static void make_mirror(fixture *s, uint8_t seed, int age)
 {
     static uint8_t bytes[MIRROR_BYTES];
@@ -89,13 +87,12 @@ static void what_was_written_is_found_again(void **state)
     struct stat about;
     assert_int_equal(fstat(one.content, &about), 0);
     assert_int_equal(about.st_size, MIRROR_BYTES);
-    assert_true(about.st_blocks * 512 < MIRROR_BYTES / 4); /* sparse */
+    assert_true(about.st_blocks * 512 < MIRROR_BYTES / 4);
     sh_mirror_cache_close(&one);
     sh_manifest_free(m);
     fixture_remove(&s);
 }
 
-/* Truncated or missing files lose content only. */
 static void damaged_files_are_made_good(void **state)
 {
     (void)state;
@@ -115,7 +112,7 @@ static void damaged_files_are_made_good(void **state)
         sh_mirror_cache cache;
         struct stat about;
         uint8_t marks[64], expected[64] = {0};
-        memset(expected, 1, i < 2 ? 8 : 0); /* discarded if the size differs */
+        memset(expected, 1, i < 2 ? 8 : 0);
         assert_ok(sh_mirror_cache_open(&cache, m, 0));
         assert_int_equal(fstat(cache.content, &about), 0);
         assert_int_equal(about.st_size, MIRROR_BYTES);
@@ -192,7 +189,7 @@ static void a_small_disk_is_told(void **state)
     make_mirror(&s, 2, 200);
     sh_manifest *m = manifest_of(3);
     sh_mirror_cache cache, other;
-    assert_ok(sh_mirror_cache_open(&cache, m, 0)); /* keeps mirrors that fit */
+    assert_ok(sh_mirror_cache_open(&cache, m, 0));
     assert_true(is_there(&s, 1));
     assert_false(is_there(&s, 2));
     assert_ok(sh_mirror_cache_make_room(&cache, MIRROR_BYTES));
@@ -200,7 +197,7 @@ static void a_small_disk_is_told(void **state)
     assert_fails(sh_mirror_cache_make_room(&cache, MIRROR_BYTES), SH_NO_SPACE,
                  "/cache/shoal/mirrors: the disk is too full for the data set: 262144 more bytes "
                  "are needed, ");
-    assert_true(is_there(&s, 3)); /* in use */
+    assert_true(is_there(&s, 3));
     static uint8_t bytes[2 * MIRROR_BYTES];
     fixture_write(&s, "cache/large", bytes, sizeof bytes);
     sh_manifest *late = manifest_of(4);

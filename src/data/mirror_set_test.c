@@ -12,7 +12,6 @@
 
 enum { SOURCES = 3, BATCH = 64 };
 
-/* Delivers blocks to a mirror in the order of `fetch`. */
 typedef struct courier {
     const sh_dataset *data; /* complete */
     bool tampers[SOURCES];  /* sends wrong bytes */
@@ -25,7 +24,7 @@ typedef struct courier {
     bool ending;
 } courier;
 
-/* Requests and delivers one block. False if no block is waiting. */
+/* False if no block is waiting. */
 static bool bring(courier *c)
 {
     uint8_t bytes[SH_MANIFEST_BLOCK_BYTES];
@@ -133,7 +132,6 @@ static void it_is_the_data_set_of_the_others(void **state)
         assert_same(&c);
         assert_int_equal(sh_mirror_missing(c.mirror), 0);
         assert_int_equal(c.brought, sh_mirror_manifest(c.mirror)->blocks);
-        /* The mirror can serve other devices. */
         sh_manifest *again;
         assert_ok(sh_manifest_make(&again, c.set));
         assert_string_equal(again->root, sh_mirror_manifest(c.mirror)->root);
@@ -157,7 +155,7 @@ static void a_block_from_a_liar_is_asked_of_others(void **state)
     const uint32_t blocks = sh_mirror_manifest(c.mirror)->blocks;
     const uint32_t refused = sh_mirror_counted(c.mirror).refused;
     assert_true(refused > 0);
-    assert_int_equal(c.brought, blocks + refused); /* refused blocks twice */
+    assert_int_equal(c.brought, blocks + refused);
     assert_int_equal(sh_mirror_counted(c.mirror).put, blocks);
     courier_close(&c);
     sh_dataset_close(data);
@@ -177,7 +175,7 @@ static void what_is_missing_is_not_provided_to_others(void **state)
     assert_fails(sh_contents_read(c.set, 1, 70000, &byte, 1), SH_NOT_FOUND,
                  "byte 70000 of validation.bin has not arrived yet");
     assert_fails(sh_manifest_make(&none, c.set), SH_NOT_FOUND, "has not arrived yet");
-    while (bring(&c)) /* the failed read asked for it */
+    while (bring(&c))
         ;
     assert_ok(sh_contents_read(c.set, 1, 70000, &byte, 1));
     courier_close(&c);
@@ -185,8 +183,8 @@ static void what_is_missing_is_not_provided_to_others(void **state)
     fixture_remove(&s);
 }
 
-/* Returns the number of blocks delivered before batch `batch` of epoch 0 was read, with `link`
- * background blocks per sample. */
+/* Returns the number of blocks delivered before the batch was read, with `link` background blocks
+ * per sample. */
 static uint32_t brought_before_batch(courier *c, uint32_t batch, uint32_t link)
 {
     sh_order order;
@@ -199,7 +197,7 @@ static uint32_t brought_before_batch(courier *c, uint32_t batch, uint32_t link)
     return c->brought;
 }
 
-/* Opens real data of SHOAL_TEST_DATA, or skips the test. */
+/* Skips the test without SHOAL_TEST_DATA. */
 static sh_dataset *open_real(fixture *s, const char *name)
 {
     char path[SCRATCH_BYTES];
@@ -278,7 +276,6 @@ static void *courier_main(void *argument)
     }
 }
 
-/* A lane and a prefetcher read while the network's thread delivers. */
 static void lanes_read_while_blocks_come(void **state)
 {
     (void)state;
@@ -289,7 +286,7 @@ static void lanes_read_while_blocks_come(void **state)
     sh_order order;
     sh_dataset *data = set_open(&s, SET_CIFAR10);
     courier_open(&c, data);
-    c.stands = true; /* the thread delivers */
+    c.stands = true;
     const uint32_t count = sh_dataset_about(data)->count[SH_SPLIT_TRAIN];
     sh_order_init(&order, 1, 0, count);
     assert_true(sh_dataset_touches(c.set));
@@ -327,7 +324,7 @@ static void a_pipeline_takes_it(void **state)
         assert_int_equal(label, class);
         assert_memory_equal(pixels, expected, sizeof pixels);
     }
-    sh_pipeline_close(mine); /* also closes the mirror */
+    sh_pipeline_close(mine);
     c.set = NULL;
     courier_close(&c);
     sh_pipeline_close(theirs);

@@ -15,14 +15,13 @@
 
 enum { BLOCK = SH_MANIFEST_BLOCK_BYTES };
 
-/* A complete set like MNIST, a mirror of it, and the mirror's requests. */
 typedef struct bench {
     fixture s;
     sh_dataset *data;
     sh_manifest *manifest;
     sh_mirror *mirror;
     _Atomic uint32_t now, soon; /* calls of `want` */
-    _Atomic uint32_t last;      /* of the last call */
+    _Atomic uint32_t last;      /* block of the last call */
 } bench;
 
 static void note_want(void *context, uint32_t block, bool now)
@@ -63,7 +62,6 @@ static void bench_close(bench *b)
     fixture_remove(&b->s);
 }
 
-/* Reads a block from the complete set. */
 static uint32_t true_bytes(const bench *b, uint32_t block, uint8_t bytes[BLOCK])
 {
     const sh_block about = sh_manifest_block(b->manifest, block);
@@ -117,7 +115,6 @@ static void what_was_put_is_read_also_later(void **state)
         assert_ok(put(&b, i));
     for (uint32_t i = 0; i < blocks; i++)
         assert_block(&b, i);
-    /* Read the whole file, across blocks. */
     const size_t bytes = (size_t)b.manifest->contents.file[0].bytes;
     uint8_t *whole = malloc(bytes), *expected = malloc(bytes);
     assert_non_null(whole);
@@ -172,17 +169,17 @@ static void damage_on_disk_is_found_at_the_first_use(void **state)
     assert_int_equal(ftruncate(content, (off_t)(blocks - 1) * BLOCK), 0);
     close(content);
     assert_ok(open_limited(&b, 0));
-    assert_int_equal(sh_mirror_missing(b.mirror), 0); /* according to the marks */
+    assert_int_equal(sh_mirror_missing(b.mirror), 0);
     assert_false(sh_mirror_touch(b.mirror, 0, 2 * BLOCK, 1));
     assert_false(sh_mirror_touch(b.mirror, 0, 2 * BLOCK, 1));
-    assert_int_equal(b.soon, 1); /* not repeated */
+    assert_int_equal(b.soon, 1);
     assert_int_equal(b.last, 2);
     const sh_block last = sh_manifest_block(b.manifest, blocks - 1);
     assert_false(sh_mirror_touch(b.mirror, last.file, last.offset, last.bytes));
     assert_int_equal(b.last, blocks - 1);
     assert_int_equal(sh_mirror_counted(b.mirror).damaged, 2);
     assert_int_equal(sh_mirror_missing(b.mirror), 2);
-    reopen(&b); /* the mark is cleared */
+    reopen(&b);
     assert_int_equal(sh_mirror_missing(b.mirror), 2);
     assert_ok(put(&b, 2));
     assert_ok(put(&b, blocks - 1));
@@ -215,7 +212,6 @@ static void start(reader *r, bench *b, uint32_t block)
     assert_int_equal(pthread_create(&r->thread, NULL, reader_main, r), 0);
 }
 
-/* Waits for `count` requests of readers. */
 static void await_wants(const bench *b, uint32_t count)
 {
     while (atomic_load(&b->now) < count)
@@ -233,9 +229,9 @@ static void readers_wait_for_what_is_missing(void **state)
     assert_false(sh_mirror_touch(b.mirror, 0, 0, 1));
     assert_int_equal(b.soon, 1);
     for (int i = 0; i < READERS; i++)
-        start(&readers[i], &b, (uint32_t)i / 2 * 5); /* 0, 0, 5, 5 */
+        start(&readers[i], &b, (uint32_t)i / 2 * 5);
     await_wants(&b, 2);
-    assert_ok(put(&b, 9)); /* another block */
+    assert_ok(put(&b, 9));
     assert_ok(put(&b, 5));
     assert_ok(put(&b, 0));
     for (int i = 0; i < READERS; i++) {
@@ -244,7 +240,7 @@ static void readers_wait_for_what_is_missing(void **state)
         true_bytes(&b, readers[i].block, bytes);
         assert_memory_equal(readers[i].bytes, bytes, 8);
     }
-    assert_int_equal(b.now, 2); /* once per block */
+    assert_int_equal(b.now, 2);
     assert_int_equal(b.soon, 1);
     bench_close(&b);
 }
@@ -267,11 +263,10 @@ static void a_failed_source_ends_the_wait(void **state)
     assert_fails(sh_mirror_read(b.mirror, 0, 0, &byte, 1), SH_PEER_LOST, "no device is left");
     assert_block(&b, 1);
     assert_false(sh_mirror_touch(b.mirror, 0, 0, 1));
-    assert_int_equal(b.soon, 0); /* no source is left */
+    assert_int_equal(b.soon, 0);
     bench_close(&b);
 }
 
-/* Shared between processes. `puts` counts stored blocks. */
 typedef struct shared {
     _Atomic uint32_t puts;
     _Atomic uint32_t allowed; /* writers wait at this count */
@@ -285,7 +280,7 @@ static shared *share(void)
     return all;
 }
 
-/* Starts a process that puts missing blocks in the order of `seed`. */
+/* Puts missing blocks in the order of `seed`. */
 static pid_t start_writer(bench *b, shared *all, uint64_t seed)
 {
     const pid_t process = fork();
@@ -309,17 +304,13 @@ static pid_t start_writer(bench *b, shared *all, uint64_t seed)
     _exit(0);
 }
 
-/*
- * Kills writers at various points. Each kill loses at most one block, and the next writer puts only
- * the rest.
- */
 static void a_killed_writer_loses_at_most_one_block(void **state)
 {
     (void)state;
     bench b;
     bench_open(&b);
     shared *all = share();
-    uint32_t kills = 0, cut = 0; /* blocks that were put, but not counted */
+    uint32_t kills = 0, cut = 0; /* put, but not counted */
     for (uint64_t round = 0; sh_mirror_missing(b.mirror) > 0; round++) {
         const uint32_t before = b.manifest->blocks - sh_mirror_missing(b.mirror);
         const uint32_t counter[4] = {(uint32_t)round}, key[2] = {3, 4};
@@ -368,7 +359,6 @@ static void two_processes_share_a_mirror(void **state)
         assert_int_equal(waitpid(writers[i], &status, 0), writers[i]);
         assert_int_equal(status, 0);
     }
-    /* The mirror stays open and makes no requests or puts. */
     for (uint32_t i = 0; i < b.manifest->blocks; i++)
         assert_block(&b, i);
     assert_int_equal(sh_mirror_missing(b.mirror), 0);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `mnist:DIR`: the four IDX files of MNIST or sets like it (Fashion-MNIST, KMNIST, renamed
- * EMNIST), with images of any size.
+ * `mnist:DIR`: the four IDX files of MNIST or a set like it, with images of any size.
  *
  * IDX (Y. LeCun, C. Cortes, C. Burges: "The MNIST database of handwritten digits", section "File
  * formats") is big-endian:
@@ -20,7 +19,7 @@
 #define MEAN 0.1307f
 #define DEVIATION 0.3081f
 
-#define MAGIC 0x00000800u /* unsigned bytes; the number of dimensions is added */
+#define MAGIC 0x00000800u /* unsigned bytes, plus the number of dimensions */
 #define HEADER_MOST 16
 #define SIDE_MOST 4096
 
@@ -31,12 +30,12 @@ typedef enum idx_kind {
 } idx_kind;
 
 typedef struct idx_header {
-    uint32_t count;         /* items, at least 1 */
-    uint32_t height, width; /* of an image; 1 for labels */
+    uint32_t count;         /* at least 1 */
+    uint32_t height, width; /* 1 for labels */
     uint32_t bytes;
 } idx_header;
 
-/* Images, then labels, by split. */
+/* images, then labels, by split */
 static const char *const names[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
                                     "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte", NULL};
 
@@ -86,7 +85,7 @@ static sh_status parse_header(idx_header *header, const uint8_t *bytes, size_t c
     if (h.height == 0 || h.width == 0 || h.height > SIDE_MOST || h.width > SIDE_MOST)
         return sh_fail(SH_FORMAT, "holds images of %u x %u pixels; 1 to %d each way can be read",
                        h.height, h.width, SIDE_MOST);
-    /* At most 2^32 * 2^24: no overflow. */
+    /* at most 2^32 * 2^24 */
     const uint64_t expected = h.bytes + (uint64_t)h.count * h.height * h.width;
     char what[96];
     if (kind == IMAGES)

@@ -14,7 +14,6 @@ static const char *const names[] = {"train-images-idx3-ubyte", "train-labels-idx
 static const uint8_t train_labels[TRAIN] = {2, 0, 1, 6, 2};
 static const uint8_t validation_labels[VALIDATION] = {6, 5, 0, 1};
 
-/* Returns a level of the small test set. */
 static uint8_t level(int split, uint32_t sample, uint32_t pixel)
 {
     return (uint8_t)(split * 100 + (int)sample * 20 + (int)pixel * 3);
@@ -67,7 +66,7 @@ static void put(fixture *s, int file, const content *c, bool packed)
         fixture_write(s, name, c->bytes, c->count);
 }
 
-/* Writes the small set to `data`. Bit i of `packed`: file i is gzipped. */
+/* Bit i of `packed`: file i is gzipped. */
 static void make_set(fixture *s, unsigned packed)
 {
     fixture_new(s);
@@ -101,7 +100,7 @@ static void assert_sample(const sh_dataset *data, sh_split split, uint32_t index
                      split == SH_SPLIT_TRAIN ? train_labels[index] : validation_labels[index]);
     for (uint32_t k = 0; k < PIXELS; k++)
         assert_int_equal(bytes[k], level((int)split, index, k));
-    assert_int_equal(bytes[PIXELS], 77); /* no write past the image */
+    assert_int_equal(bytes[PIXELS], 77);
 }
 
 static void plain_and_packed_files_are_the_same_data(void **state)
@@ -112,7 +111,6 @@ static void plain_and_packed_files_are_the_same_data(void **state)
         fixture s;
         sh_dataset *data;
         make_set(&s, packed);
-        /* Also without "mnist:". */
         assert_ok(packed == 5 ? sh_dataset_open(&data, fixture_path(&s, "data"), NULL)
                               : open_set(&data, &s));
         const sh_dataset_info *info = sh_dataset_about(data);
@@ -165,8 +163,8 @@ static void other_content_has_another_fingerprint(void **state)
 
 static const struct header_case {
     const char *what;
-    int file;     /* the changed file */
-    size_t count; /* of `bytes` */
+    int file; /* the changed file */
+    size_t count;
     uint8_t bytes[16];
     uint64_t file_bytes;
     sh_status code;

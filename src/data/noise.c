@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Noise of any shape, for measuring training speed and planning without data; nothing can be
- * learnt. With --task reconstruction, classes are ignored.
- *
- * Knuth's MMIX linear congruence is random enough for kernels, and fast.
- */
+/* Noise of any shape, for measuring training speed and planning without data. With --task
+ * reconstruction, classes are ignored. Knuth's MMIX linear congruence is random enough and fast. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

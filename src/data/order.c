@@ -3,19 +3,17 @@
  * A keyed bijection of [0, count) without memory: the generalised Feistel network of Black and
  * Rogaway, "Ciphers with arbitrary finite domains" (CT-RSA 2002), with cycle walking.
  *
- * A position is two digits of radices a = ceil(sqrt(n)) and b = ceil(n / a). Each round adds to
- * one digit, modulo its radix, a function of the other, and the digits swap roles. That is
- * invertible, so the rounds are a bijection of [0, a * b). Values of n or more are enciphered
- * again; the cycle returns to its start below n, so this ends. a * b < n + 2 * sqrt(n) + 1 makes
- * second passes rare; powers of two as radices would need up to four passes.
+ * A position is two digits of radices a = ceil(sqrt(n)) and b = ceil(n / a). Each round adds to one
+ * digit, modulo its radix, a function of the other, and the digits swap roles. That is invertible,
+ * so the rounds are a bijection of [0, a * b). Values of n or more are enciphered again; the cycle
+ * returns to its start below n, so this ends. a * b < n + 2 * sqrt(n) + 1 makes second passes rare.
  *
  * The round function is Philox in sequence (seed, shuffle, epoch, round), at the block numbered by
- * the other digit. Theory requires four rounds; eight leave a margin for tiny domains and cost
- * less than reading a sample.
+ * the other digit. Theory requires four rounds; eight leave a margin for tiny domains.
  *
- * A balanced order deals shuffled positions to the K classes in turn: position v is slot v / K of
- * class v mod K. A class's slots cycle through its samples, each cycle in its own order: the same
- * bijection, with a key derived from (seed, epoch, cycle, class).
+ * In a balanced order of K classes, shuffled position v is slot v / K of class v mod K. A class's
+ * slots cycle through its samples, each cycle in its own order, by the same bijection with a key
+ * from (seed, epoch, cycle, class).
  */
 #include "data/order.h"
 
@@ -23,7 +21,7 @@
 
 #include "base/random.h"
 
-#define ROUNDS 8 /* even: both digits return to their places */
+#define ROUNDS 8 /* even: digits return to their places */
 
 static uint32_t root_up(uint32_t number)
 {

@@ -3,18 +3,10 @@
  * The order of samples in an epoch: a function of (seed, epoch, count), so every device computes
  * it, and it is never sent, stored or advanced.
  *
- *     sh_order order;
- *     sh_order_init(&order, seed, epoch, count);
- *     for (uint32_t position = first; position < end; position++)
- *         SH_TRY(sh_dataset_read(data, split, sh_order_at(&order, position), pixels, &label));
+ * A balanced order draws classes equally often, to within one, and likewise the samples of a class.
+ * Samples of a small class repeat; a large class has only some in each epoch.
  *
- * A balanced order draws classes equally often, as far as the count is divisible: samples of a
- * small class repeat, a large class has only some in each epoch. Within a class, samples occur
- * equally often to within one.
- *
- *     sh_order_balance(&order, index);
- *
- * Threads: any; a copyable value.
+ * Threads: any; may be copied.
  */
 #ifndef SHOAL_DATA_ORDER_H
 #define SHOAL_DATA_ORDER_H
@@ -28,26 +20,21 @@ typedef struct sh_order {
     uint32_t epoch;
     uint32_t count;
     uint32_t radix[2];             /* product >= count, nearly square */
-    const sh_class_index *classes; /* borrowed, if balanced; else NULL */
+    const sh_class_index *classes; /* borrowed; NULL: not balanced */
 } sh_order;
 
 /* `count` may be 0. Constant time. */
 void sh_order_init(sh_order *order, uint64_t seed, uint32_t epoch, uint32_t count);
 
-/* Balances an order of all samples of `classes`, which is borrowed while the order or a copy is
- * in use. */
+/* `order` must be of all samples of `classes`, borrowed while the order or a copy is in use. */
 void sh_order_balance(sh_order *order, const sh_class_index *classes);
 
-/*
- * The sample at `position` < count. Each occurs exactly once unless balanced. Constant expected
- * time, at most about a microsecond.
- */
+/* `position` < count. Each sample occurs once unless balanced. Constant expected time, at most
+ * about a microsecond. */
 uint32_t sh_order_at(const sh_order *order, uint32_t position);
 
-/*
- * The key of a position for random numbers: the sample, or in a balanced order the position, so
- * that repeated samples are augmented differently. Unique and below count.
- */
+/* The key for random numbers: the sample, or in a balanced order the position, so that repeated
+ * samples are augmented differently. Unique and below count. */
 uint32_t sh_order_key(const sh_order *order, uint32_t position);
 
 /* The sample of a key < count. */

@@ -76,7 +76,6 @@ static void two_samples_swap_in_half_of_the_epochs(void **state)
     assert_in_range(swapped, 430, 570); /* 4.4 sigma */
 }
 
-/* Positions and samples do not correlate. */
 static void positions_tell_nothing_about_samples(void **state)
 {
     (void)state;
@@ -130,7 +129,6 @@ static void golden_order(void **state)
 
 enum { FEW = 1, SOME = 5, MANY = 94, ALL = FEW + SOME + MANY, BALANCED_CLASSES = 3 };
 
-/* 1, 5, 0 and 94 samples of the classes. */
 static sh_class_index *uneven_index(void)
 {
     static int32_t classes[ALL];
@@ -144,7 +142,6 @@ static sh_class_index *uneven_index(void)
     return index;
 }
 
-/* Counts the occurrences of each sample in an epoch. */
 static void count_samples(uint32_t times[ALL], const sh_order *order)
 {
     memset(times, 0, ALL * sizeof *times);
@@ -177,7 +174,7 @@ static void all_classes_are_seen_alike(void **state)
             seen[k] += sum;
         }
     }
-    for (uint32_t k = 0; k < BALANCED_CLASSES; k++) /* each has one more in turn */
+    for (uint32_t k = 0; k < BALANCED_CLASSES; k++)
         assert_int_equal(seen[k], 12 * ALL / BALANCED_CLASSES);
     for (uint32_t i = 0; i < MANY; i++)
         never += of_many[i] == 0;
@@ -185,7 +182,6 @@ static void all_classes_are_seen_alike(void **state)
     sh_class_index_free(index);
 }
 
-/* Epochs and cycles differ; classes do not alternate. */
 static void balanced_orders_are_shuffled(void **state)
 {
     (void)state;

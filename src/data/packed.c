@@ -31,7 +31,7 @@ static sh_status fill(sh_stored *set, int fd, const char *path)
         .digest = head.info.fingerprint,
         .blank_at = SH_PACKED_FINGERPRINT_AT,
         .blank_bytes = SH_DIGEST_TEXT - 1,
-        .touch = true, /* the least recently used are removed first */
+        .touch = true, /* for removing the least recently used */
     }));
     char *about = malloc((size_t)head.about_bytes + 1);
     if (about == NULL)

@@ -13,11 +13,7 @@
  *
  * The fingerprint is the SHA-256 of the file with zeros in its own place.
  *
- *     sh_packed_head head = {.info = info, .about_bytes = bytes};
- *     sh_packed_layout(&head);
- *     sh_packed_encode(start, &head);
- *
- * Threads: any; values.
+ * Threads: any.
  */
 #ifndef SHOAL_DATA_PACKED_HEAD_H
 #define SHOAL_DATA_PACKED_HEAD_H
@@ -39,12 +35,11 @@ typedef struct sh_packed_head {
 /* Sets the first three fields. */
 void sh_packed_layout(sh_packed_head *head);
 
-/* The first bytes of a file. Decoding checks them: SH_FORMAT, SH_VERSION. */
+/* The first bytes of a file. Decoding fails with SH_FORMAT or SH_VERSION. */
 void sh_packed_encode(uint8_t bytes[SH_PACKED_ABOUT_AT], const sh_packed_head *head);
 sh_status sh_packed_decode(sh_packed_head *head,
                            const uint8_t bytes[SH_PACKED_ABOUT_AT]) SHOAL_CHECKED;
 
-/* The places of samples and targets, in one file. */
 sh_contents sh_packed_contents(const sh_packed_head *head);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The source's digest names the file. Without its damaged samples it has another name, used
- * only with --skip-damaged, so that other commands do not depend on what ran before.
+ * The source's digest names the file. Without damaged samples it has another name, used only with
+ * --skip-damaged, so that other commands do not depend on what ran before.
  *
- * The lanes decode *chunks* of consecutive samples into their places. A chunk is marked in the
- * `.done` file when written, so that packing can resume; one with a damaged sample is not, so that
- * the next try reports it again.
+ * The lanes decode *chunks* of consecutive samples into their places. A written chunk is marked in
+ * the `.done` file, so that packing can resume; one with a damaged sample is not, so that the next
+ * try reports it again.
  *
  * Then the gaps of skipped samples are closed; one pass sums the normalisation, in integers,
  * another the fingerprint; the file is synced and renamed.
@@ -36,7 +36,7 @@
 
 #define CHUNK_BYTES (1u << 20) /* of samples; a chunk has at least one */
 #define CHUNK_MOST 256         /* samples */
-#define PASS_BYTES (1u << 20)  /* per read */
+#define PASS_BYTES (1u << 20)
 #define DAMAGE_BYTES 256
 #define NAMED_MOST 8   /* damaged samples in the message */
 #define NOTED_MOST 100 /* damaged samples in the description */
@@ -101,7 +101,7 @@ static sh_status note_damage(packing *p, uint32_t sample)
     return status;
 }
 
-/* *whole: no sample is damaged. */
+/* `*whole`: no sample is damaged. */
 static sh_status pack_chunk(packing *p, uint32_t chunk, uint8_t *room, bool *whole)
 {
     const uint32_t first = chunk * p->chunk;
@@ -129,7 +129,7 @@ static sh_status pack_chunk(packing *p, uint32_t chunk, uint8_t *room, bool *who
                            count * p->target_bytes);
 }
 
-/* Lane 0, the calling thread, reports all progress. */
+/* Lane 0, the caller, reports all progress. */
 static sh_status pack_chunks(packing *p, uint32_t lane, uint8_t *room)
 {
     for (;;) {
@@ -263,7 +263,6 @@ static sh_status name_damage(packing *p)
     return SH_OK;
 }
 
-/* Removes damaged samples from the file and the head's counts. */
 static sh_status leave_out(packing *p)
 {
     sh_packed_head *head = &p->head;
@@ -293,7 +292,6 @@ static sh_status leave_out(packing *p)
 
 /* --- completing the file --- */
 
-/* Per channel, over training samples. */
 typedef struct moments {
     uint64_t sum[SH_DATASET_CHANNELS_MOST], squares[SH_DATASET_CHANNELS_MOST];
 } moments;
@@ -345,7 +343,8 @@ static sh_status write_head(const packing *p)
     return status;
 }
 
-/* Reads from `first` to the end: the digest of all, moments of training samples. */
+/* Reads from `first` to the end: the digest of all, moments of training samples; each may be
+ * NULL. */
 static sh_status pass(packing *p, uint64_t first, sh_digest *digest, moments *m)
 {
     const sh_packed_head *head = &p->head;
@@ -395,14 +394,13 @@ static sh_status complete(packing *p)
 
 /* --- the cache folder --- */
 
-/* Whether a file is a set of another source, complete or not. */
 static bool is_other(const char *name, const char *digest)
 {
     return strncmp(name, digest, SH_DIGEST_TEXT - 1) != 0 &&
            strspn(name, "0123456789abcdef") == SH_DIGEST_TEXT - 1;
 }
 
-/* Removes other sources' old interrupted packings: most of these sources have changed since. */
+/* Removes old interrupted packings of other sources. */
 static void remove_stale(int folder, const char *digest, time_t now)
 {
     DIR *entries = sh_cache_list(folder);
@@ -418,7 +416,7 @@ static void remove_stale(int folder, const char *digest, time_t now)
     closedir(entries);
 }
 
-/* Removes the least recently used set or part of another source; false: none. */
+/* False if there is none. */
 static bool remove_oldest(int folder, const char *digest)
 {
     char oldest[256] = "";
@@ -445,7 +443,7 @@ static bool remove_oldest(int folder, const char *digest)
     return true;
 }
 
-/* Allocates the file, removing other packed sets if necessary. */
+/* Removes other packed sets if necessary. */
 static sh_status reserve(const packing *p, int packed, const char *folder)
 {
     struct stat about;
@@ -539,7 +537,7 @@ static sh_status find_packed(packing *p, int folder)
     return SH_OK;
 }
 
-/* `folder` is packed/ in the cache, locked. */
+/* `folder` is packed/, locked. */
 static sh_status pack_in(packing *p, int folder, const char *path)
 {
     const char *digest = p->source->digest;
@@ -578,7 +576,6 @@ static sh_status pack_unnamed(packing *p)
     return pack(p, -1, folder);
 }
 
-/* The cache's packed/, or -1. */
 static int open_folder(char path[SH_CACHE_PATH])
 {
     char cache[SH_CACHE_PATH];

@@ -2,13 +2,10 @@
 /*
  * Makes a packed file by decoding every sample of a source once, on all cores.
  *
- *     SH_TRY(sh_packing_make(&fd, path, source, &options));
- *     SH_TRY(sh_packed_open(&dataset, format, fd, path));
+ * Writes packed/DIGEST.part and records finished samples in packed/DIGEST.done, to resume after an
+ * interruption. The complete file is synced, then renamed.
  *
- * It writes packed/DIGEST.part and records finished samples in packed/DIGEST.done to resume after
- * an interruption. The complete file is synced, then renamed.
- *
- * Threads: any; processes that pack the same source wait for each other.
+ * Threads: any; processes that pack one source wait for each other.
  */
 #ifndef SHOAL_DATA_PACKING_H
 #define SHOAL_DATA_PACKING_H
@@ -17,8 +14,8 @@
 #include "data/source.h"
 
 /*
- * Opens the packed file of the source, or makes it. The caller closes `*fd`. Without a writable
- * cache folder the file is unnamed. Fails with
+ * Opens or makes the packed file. The caller closes `*fd`. Without a writable cache folder the file
+ * is unnamed. Fails with
  *
  *     SH_CORRUPT    damaged samples, unless options->skip_damaged (the message names the first and
  *                   counts all; the log has each: data.damaged), or changed sources

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests packing a synthetic source: reuse, resuming, skipping, errors. */
 #include "data/packing.h"
 
 #include <fcntl.h>
@@ -12,7 +11,6 @@
 enum { DAMAGED_MOST = 120 };
 enum { SIDE = 24, TRAIN = 700, VALIDATION = 300, CHANNELS = 3, PIXELS = CHANNELS * SIDE * SIDE };
 
-/* A source of bytes or floats. */
 typedef struct made_source {
     sh_source base;
     atomic_uint reads;
@@ -155,7 +153,6 @@ static sh_status made_look(sh_source **source, const sh_format *format, const ch
     return SH_OK;
 }
 
-/* A cache file that was modified, or that others may write to, is made again. */
 static void a_changed_set_is_packed_anew(void **state)
 {
     (void)state;
@@ -189,7 +186,6 @@ static void a_changed_set_is_packed_anew(void **state)
     made_close(&made.base);
 }
 
-/* Mean and deviation are computed by channel from training samples only. */
 static void normalisation_is_of_the_training_samples(void **state)
 {
     (void)state;
@@ -240,7 +236,7 @@ static void damaged_samples_are_named_or_left_out(void **state)
     made.damaged[1] = 333;
     made.damaged[2] = TRAIN - 1;
     made.damaged_count = 3;
-    for (int turn = 0; turn < 2; turn++) /* named both times */
+    for (int turn = 0; turn < 2; turn++)
         assert_fails(
             open_made(&data, &made, false), SH_CORRUPT,
             "3 of 1000 samples cannot be read; repair or remove them, or leave them out with "
@@ -257,7 +253,6 @@ static void damaged_samples_are_named_or_left_out(void **state)
                         "\"left out, damaged: roses/333.jpg: is cut off\","
                         "\"left out, damaged: roses/699.jpg: is cut off\"]}");
     sh_dataset_close(data);
-    /* Only --skip-damaged finds the reduced set. */
     assert_fails(open_made(&data, &made, false), SH_CORRUPT, "3 of 1000 samples cannot be read");
     const uint32_t reads = made.reads;
     assert_ok(open_made(&data, &made, true));
@@ -296,7 +291,6 @@ static void make_old(const char *path, bool old)
         assert_int_equal(utimensat(AT_FDCWD, path, then, 0), 0);
 }
 
-/* Unfinished files older than a day are removed, complete sets are kept. */
 static void stale_parts_are_removed(void **state)
 {
     (void)state;
@@ -367,11 +361,10 @@ static void sources_that_change_are_refused(void **state)
     made.changed = true;
     assert_fails(open_made(&data, &made, false), SH_CORRUPT, "changed while it was packed");
     snprintf(packed, sizeof packed, "%s/shoal/packed", scratch_folder);
-    assert_int_equal(scratch_count(packed), 1); /* only the lock */
+    assert_int_equal(scratch_count(packed), 1);
     made_close(&made.base);
 }
 
-/* The fingerprint is independent of the source's path and the cache. */
 static void the_fingerprint_is_of_the_content(void **state)
 {
     (void)state;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A table per channel converts bytes to normalised floats; black is level 0. Resizing follows, in
- * floats; up to rounding it commutes with normalisation, because its weights sum to one.
+ * floats; it commutes with normalisation up to rounding, because its weights sum to one.
  *
  *     original bytes  ->  (retouched)  ->  rows: view and levels
  *                     ->  (two rows held  ->  resized row)  ->  pixels
  *
- * Resizing is separable: each source row is resized once per channel and held while it neighbours
- * a new row; even and odd rows have a slot each. Positions are exact fractions of integers; only
- * the sums round, as in IEEE 754.
+ * Resizing is separable: each source row is resized once per channel and held while it neighbours a
+ * new row; even and odd rows have a slot each. Positions are exact fractions of integers; only the
+ * sums round, as in IEEE 754.
  *
- * Scratch is on the stack: twice SH_PIPELINE_BYTES_MOST for retouched images, once if only moved
- * or resized, and some rows, touched as needed. Otherwise bytes are read into the end of the
- * caller's floats and expanded from the front.
+ * Scratch is on the stack: twice SH_PIPELINE_BYTES_MOST for retouched images, once if only moved or
+ * resized, and some rows. Otherwise bytes are read into the end of the caller's floats and expanded
+ * from the front.
  */
 #include "data/pipeline.h"
 
@@ -38,7 +38,7 @@ typedef struct tap {
 
 struct sh_pipeline {
     sh_dataset *dataset;
-    const sh_dataset_info *source; /* of the data set */
+    const sh_dataset_info *source;
     sh_dataset_info info;
     sh_augment augment;
     uint64_t seed;
@@ -114,7 +114,6 @@ static void find_taps(tap *taps, uint32_t from, uint32_t to)
     }
 }
 
-/* Samples can always be their own targets. */
 static sh_status set_target(sh_dataset_info *info, const char *task)
 {
     sh_target wanted;
@@ -168,7 +167,7 @@ static sh_status fail_imagenet(const sh_dataset_info *info)
 /* Sets the normalisation unless it is the training split's. */
 static void set_figures(sh_dataset_info *info, normalization by)
 {
-    /* torchvision's for ImageNet models: mean and deviation of RGB. */
+    /* torchvision's for ImageNet models, RGB. */
     static const float mean[3] = {0.485f, 0.456f, 0.406f}, deviation[3] = {0.229f, 0.224f, 0.225f};
     for (size_t c = 0; c < info->channels && by != BY_DATASET; c++) {
         info->mean[c] = by == BY_IMAGENET ? mean[c] : 0.0f;
@@ -320,7 +319,7 @@ void sh_pipeline_close(sh_pipeline *pipeline)
 
 typedef struct plane {
     const uint8_t *bytes;
-    const float *levels; /* of the channel */
+    const float *levels;
     uint32_t height, width;
     sh_view view;
 } plane;
@@ -331,7 +330,7 @@ static void fill(float *values, uint32_t count, float value)
         values[i] = value;
 }
 
-/* Writes plane->width levels. */
+/* Writes p->width levels. */
 static void see_row(float *row, const plane *p, uint32_t y)
 {
     const int64_t from = (int64_t)y + p->view.top;
@@ -382,7 +381,6 @@ static void resize_plane(float *pixels, const plane *p, const sh_pipeline *pipel
     }
 }
 
-/* Only bytes to levels, without scratch. */
 static sh_status read_plain(const sh_pipeline *p, sh_split split, uint32_t index, float *pixels,
                             void *target)
 {

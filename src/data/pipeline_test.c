@@ -17,7 +17,6 @@
 
 enum { SIDE = 32, PLANE = SIDE * SIDE, PIXELS = 3 * PLANE, SAMPLES = 4 };
 
-/* Returns a level of the small test sets. */
 static uint8_t level(uint32_t sample, uint32_t y, uint32_t x)
 {
     return (uint8_t)((17 * y + 29 * x + 5 * y * x) % 256 + 40 * sample);
@@ -39,7 +38,6 @@ static void make_cifar(fixture *s)
     fixture_write(s, "data/test_batch.bin", bytes, used);
 }
 
-/* Writes an MNIST set with one image per split. */
 static void make_mnist(fixture *s, uint8_t height, uint16_t width)
 {
     static uint8_t bytes[16 + 255 * 4096];
@@ -64,7 +62,7 @@ static sh_pipeline *open_folder(fixture *s, const sh_pipeline_options *options)
     return pipeline;
 }
 
-/* Reads a sample to a static buffer. Checks that nothing is written past it. */
+/* Nothing is written past the buffer. */
 static const float *read_sample(const sh_pipeline *pipeline, sh_split split, uint32_t epoch,
                                 uint32_t index)
 {
@@ -121,7 +119,7 @@ static void without_options_samples_are_as_published(void **state)
     fixture_remove(&s);
 }
 
-/* Computes a pixel by the definition: crops the padded image, then mirrors it. */
+/* Crops the padded image, then mirrors it. */
 static float seen(uint32_t sample, sh_view view, uint32_t y, uint32_t x)
 {
     const int32_t column = (int32_t)(view.mirrored ? SIDE - 1 - x : x) + view.left;
@@ -160,7 +158,6 @@ static void views_are_as_drawn(void **state)
     fixture_remove(&s);
 }
 
-/* Crop and flip draw the same numbers with and without retouching. */
 static void retouched_samples_are_moved(void **state)
 {
     (void)state;
@@ -199,7 +196,6 @@ static void retouched_samples_are_moved(void **state)
     fixture_remove(&s);
 }
 
-/* Images of 224 x 224 x 3, as for ImageNet. */
 static void large_images_can_be_augmented(void **state)
 {
     (void)state;
@@ -343,7 +339,6 @@ static void samples_are_mixed_with_others(void **state)
     }
 }
 
-/* A sample that occurs repeatedly in a balanced epoch is augmented differently each time. */
 static void repeated_samples_are_augmented_apart(void **state)
 {
     (void)state;
@@ -379,7 +374,6 @@ static void repeated_samples_are_augmented_apart(void **state)
     sh_class_index_free(index);
 }
 
-/* The stack holds images and some rows. */
 static void stack_is_known(void **state)
 {
     (void)state;
@@ -399,7 +393,7 @@ static void stack_is_known(void **state)
         assert_in_range(sh_pipeline_stack_bytes(pipeline), cases[i].least, cases[i].most);
         sh_pipeline_close(pipeline);
     }
-    sh_pipeline *pipeline; /* numbers are changed in place */
+    sh_pipeline *pipeline;
     assert_ok(open_numbers(&pipeline, 2, 1, 30, &(sh_pipeline_options){.augment = "noise:1"}));
     assert_int_equal(sh_pipeline_stack_bytes(pipeline), 0);
     sh_pipeline_close(pipeline);
@@ -493,7 +487,6 @@ static void resizing_is_pytorchs(void **state)
     }
 }
 
-/* The view, not the image, is resized from 32 to 64. */
 static void views_are_resized(void **state)
 {
     (void)state;
@@ -509,7 +502,7 @@ static void views_are_resized(void **state)
         for (uint32_t k = 0; k < 3 * 64 * 64; k++) {
             const uint32_t c = k / 4096, y = k % 4096 / 64, x = k % 64;
             if (y == 0 || y == 63 || x == 0 || x == 63)
-                continue; /* edges are clamped; see PyTorch above */
+                continue;
             const uint32_t y0 = (y - 1) / 2, x0 = (x - 1) / 2;
             const float v = y % 2 == 1 ? 0.25f : 0.75f, h = x % 2 == 1 ? 0.25f : 0.75f;
             const float *at = from + c * PLANE + y0 * SIDE + x0;
@@ -523,7 +516,6 @@ static void views_are_resized(void **state)
     fixture_remove(&s);
 }
 
-/* An image larger than any scratch space. */
 static void large_images_can_be_read_as_they_are(void **state)
 {
     (void)state;

@@ -4,8 +4,7 @@
  *
  *     signature | IHDR: size, 8 bits, kind | IDAT: rows, by zlib | IEND
  *
- * Rows begin with their filter, 0 (none). zlib, a dependency anyway, compresses and computes CRCs:
- * no image library is needed.
+ * Rows begin with their filter, 0 (none).
  */
 #include "data/png.h"
 
@@ -15,7 +14,7 @@
 #include <zlib.h>
 
 #define SIGNATURE_BYTES 8
-#define HEAD_BYTES 13                                           /* IHDR's data */
+#define HEAD_BYTES 13
 #define CHUNK_BYTES 12                                          /* a chunk without its data */
 #define BEFORE (SIGNATURE_BYTES + CHUNK_BYTES + HEAD_BYTES + 8) /* before IDAT's data */
 
@@ -25,7 +24,7 @@ static void put_u32(uint8_t *to, uint32_t value)
         to[i] = (uint8_t)(value >> (24 - 8 * i));
 }
 
-/* Completes a chunk around `count` bytes of data; returns its end. */
+/* Returns the end of the chunk. */
 static uint8_t *end_chunk(uint8_t *chunk, const char *kind, uint32_t count)
 {
     put_u32(chunk, count);

@@ -5,7 +5,6 @@
 
 #include "base/test.h"
 
-/* Decodes base64. Returns the number of bytes. */
 static size_t from_base64(uint8_t *bytes, size_t most, const char *text)
 {
     static const char letters[] =
@@ -33,7 +32,6 @@ static uint32_t u32_at(const uint8_t *bytes)
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* Decodes each chunk of the file and compares its content. */
 static void check(const sh_png *png)
 {
     uint8_t file[20000], rows[20000];
@@ -80,7 +78,7 @@ static void pictures_are_read_again(void **state)
     check(&(sh_png){.pixels = pixels, .width = 64, .height = 64, .channels = 3});
     check(&(sh_png){.pixels = pixels, .width = 1, .height = 1, .channels = 1});
     check(&(sh_png){.pixels = pixels, .width = 3, .height = 1, .channels = 3});
-    for (uint32_t width = 2; width < 9; width++) /* every base64 padding */
+    for (uint32_t width = 2; width < 9; width++)
         check(&(sh_png){.pixels = pixels, .width = width, .height = 2, .channels = 1});
 }
 

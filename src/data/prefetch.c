@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The thread reads records only for the system's cached copy; lanes decode them:
+ * The thread reads records only into the system's page cache, which shrinks when memory is short;
+ * lanes decode them. It reads because some file systems (FUSE, network) ignore
+ * posix_fadvise(WILLNEED). A *wish* is a range of an order that will be read soon.
  *
- *   - A queue of decoded samples needs memory that a small device lacks, and passing between
- *     threads. The page cache exists anyway, shrinks when memory is short, and is free if unused.
- *   - posix_fadvise(WILLNEED) is a hint that some file systems (FUSE, network) ignore; a read works
- *     everywhere and waits here instead of in a lane.
- *   - A cached record costs a system call of 0.5 to 2 us, but waking the thread takes a core from a
- *     lane, and the other lanes wait for that one. So after SURE cached wishes in a row it skips
- *     one, then two, four ... REST_MOST before it checks again. In LeNet's steps of 4 ms the thread
- *     took 2 % of both cores, and waking it 45 us between steps.
+ * A cached record costs a system call of 0.5 to 2 us, but waking the thread takes a core from a
+ * lane, and the other lanes wait for that one. So after SURE cached wishes in a row it skips one,
+ * then two, four ... REST_MOST before it checks again.
  *
- * A wish was cached if the thread made no voluntary context switch (ru_nvcsw). That needs no
- * clock, works on every file system, and ignores preemption.
+ * A wish was cached if the thread made no voluntary context switch (ru_nvcsw). That needs no clock
+ * and ignores preemption.
  *
- * A wish is a range of an order, of constant size, and one slot suffices: when the next arrives,
- * the lanes have reached the previous one. The lock guards the wish and is never held while
- * reading.
+ * One slot suffices: when the next wish arrives, the lanes have reached the previous one. The lock
+ * guards the wish and is never held while reading.
  */
 #include "data/prefetch.h"
 
@@ -26,7 +22,7 @@
 
 #include "base/thread.h"
 
-#define THIS_THREAD 1 /* Linux's RUSAGE_THREAD, declared only with _GNU_SOURCE */
+#define THIS_THREAD 1 /* Linux's RUSAGE_THREAD, which needs _GNU_SOURCE */
 #define SURE 16       /* cached wishes in a row before any are skipped */
 #define REST_MOST 32  /* wishes skipped at once */
 
@@ -38,7 +34,6 @@ typedef struct wish {
     bool begun;
 } wish;
 
-/* Whether a split's wishes need reading. */
 typedef struct habit {
     uint32_t found; /* cached wishes in a row */
     uint32_t rest;  /* wishes to skip */
@@ -53,7 +48,7 @@ struct sh_prefetch {
     wish left;            /* rest of the newest wish */
     habit habits[SH_SPLITS];
     bool ending;
-    pthread_cond_t wake; /* a wish or the end */
+    pthread_cond_t wake;
 };
 
 static long count_waits(void)
@@ -85,7 +80,7 @@ static void *prefetch_main(void *argument)
             pthread_cond_wait(&prefetch->wake, &prefetch->lock);
         if (prefetch->ending)
             break;
-        const wish one = prefetch->left; /* its first record is next */
+        const wish one = prefetch->left;
         prefetch->left.first++;
         prefetch->left.count--;
         prefetch->left.begun = true;

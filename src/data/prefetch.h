@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread that loads upcoming samples from disk into the system's page cache, so that lanes do
- * not wait for the disk. Never affects what is read; nothing depends on its progress.
- *
- *     sh_prefetch *prefetch;
- *     SH_TRY(sh_prefetch_start(&prefetch, dataset, NULL));
- *     sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, &order, batch.samples.first, batch.samples.count);
- *     sh_prefetch_stop(prefetch);
+ * A thread that loads upcoming samples from disk into the system's page cache, so that lanes do not
+ * wait for the disk. Never affects what is read.
  *
  * Threads: start, want and stop by one caller; any may read samples meanwhile.
  */
@@ -18,27 +13,23 @@
 
 typedef struct sh_prefetch sh_prefetch;
 
-/*
- * Borrows until the stop: `dataset`, the classes of orders, and `mixing`, a pipeline whose
- * training samples need their partners too (sh_pipeline_partner), or NULL. Data not on disk need
- * no thread. End with sh_prefetch_stop.
- */
+/* Borrows until the stop: `dataset`, the classes of orders, and `mixing`, a pipeline whose training
+ * samples need their partners too, or NULL. Data not on disk need no thread. */
 sh_status sh_prefetch_start(sh_prefetch **prefetch, const sh_dataset *dataset,
                             const sh_pipeline *mixing) SHOAL_CHECKED;
 
 /*
- * Announces that positions first .. first + count - 1 of `order` (copied), or these samples if it
- * is NULL, will be read soon; all must exist. Replaces the rest of the previous wish. Skips most
- * wishes of a split that has long been cached. Never waits for the disk.
+ * Positions first .. first + count - 1 of `order` (copied), or these samples if it is NULL, will be
+ * read soon; all must exist. Replaces the rest of the previous wish. Skips most wishes of a split
+ * that has long been cached. Never waits for the disk.
  */
 void sh_prefetch_want(sh_prefetch *prefetch, sh_split split, const sh_order *order, uint32_t first,
                       uint32_t count);
 
-/* Whether this split's next wish will be skipped because the previous ones were cached. Any
- * thread. */
+/* Whether the split's next wish will be skipped. Any thread. */
 bool sh_prefetch_will_skip(sh_prefetch *prefetch, sh_split split);
 
-/* Stops after the current sample. Accepts NULL. */
+/* Waits for the current sample. */
 void sh_prefetch_stop(sh_prefetch *prefetch);
 
 #endif

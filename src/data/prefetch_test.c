@@ -13,7 +13,7 @@
 
 enum { SAMPLES = 200 };
 
-/* A set on a slow disk: reading a record waits until the gate is open. */
+/* Reading a record waits until the gate is open. */
 typedef struct slow_set {
     sh_dataset base;
     pthread_mutex_t lock; /* guards all below */
@@ -21,10 +21,10 @@ typedef struct slow_set {
     bool open;
     _Atomic uint32_t begun; /* records requested */
     uint32_t done;          /* records read */
-    bool fails;             /* touching fails */
+    bool fails;
     bool touched[SH_SPLITS][SAMPLES];
     uint32_t last; /* requested last */
-    long reader;   /* id of the requesting thread */
+    long reader;
 } slow_set;
 
 static sh_status slow_read(const sh_dataset *dataset, sh_split split, uint32_t index, void *sample,
@@ -78,7 +78,7 @@ static void slow_release(slow_set *set)
     pthread_mutex_destroy(&set->lock);
 }
 
-/* Opens the gate and waits until `done` records are read. */
+/* Waits until `done` records are read. */
 static void let_through(slow_set *set, uint32_t done)
 {
     pthread_mutex_lock(&set->lock);
@@ -97,7 +97,7 @@ static void wait_begun(slow_set *set, uint32_t begun)
     pthread_mutex_unlock(&set->lock);
 }
 
-/* True if the thread sleeps: the system has then counted a voluntary switch. */
+/* The system has then counted a voluntary switch. */
 static bool sleeps(long thread)
 {
     char path[64];
@@ -110,8 +110,7 @@ static bool sleeps(long thread)
     return state == 'S';
 }
 
-/* Waits until the thread sleeps on record `begun`. With the gate opened earlier, it would not
- * sleep. */
+/* If the gate was opened earlier, the thread would not sleep. */
 static void wait_asleep(slow_set *set, uint32_t begun)
 {
     wait_begun(set, begun);
@@ -119,7 +118,6 @@ static void wait_asleep(slow_set *set, uint32_t begun)
         sched_yield();
 }
 
-/* True if reading the sample now would not wait. */
 static bool is_there(const slow_set *set, sh_split split, uint32_t index)
 {
     uint8_t byte;
@@ -153,7 +151,6 @@ static void what_was_wanted_is_there_when_it_is_read(void **state)
     slow_release(&set);
 }
 
-/* Mixup reads two samples for each one. */
 static void what_samples_are_mixed_with_is_brought_too(void **state)
 {
     (void)state;
@@ -179,7 +176,7 @@ static void what_samples_are_mixed_with_is_brought_too(void **state)
         assert_true(is_there(&set, SH_SPLIT_TRAIN, index));
         assert_true(is_there(&set, SH_SPLIT_TRAIN, partner));
     }
-    sh_prefetch_want(prefetch, SH_SPLIT_VALIDATION, NULL, 7, 3); /* validation is not mixed */
+    sh_prefetch_want(prefetch, SH_SPLIT_VALIDATION, NULL, 7, 3);
     let_through(&set, 43);
     sh_prefetch_stop(prefetch);
     assert_int_equal(set.done, 43);
@@ -195,7 +192,7 @@ static void the_newest_wish_wins_and_none_waits(void **state)
     slow_init(&set, false);
     assert_ok(sh_prefetch_start(&prefetch, &set.base, NULL));
     sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 0, 50);
-    wait_begun(&set, 1); /* the thread waits for the disk, callers do not */
+    wait_begun(&set, 1);
     for (uint32_t i = 0; i < 1000; i++)
         sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 60, 50);
     sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 120, 5);
@@ -234,7 +231,7 @@ static void wishes_that_are_always_there_are_passed_over(void **state)
         sched_yield();
     }
     assert_in_range(set.begun, before, before + WISHES / 8);
-    sh_prefetch_want(prefetch, SH_SPLIT_VALIDATION, NULL, 5, 1); /* not known to be cached */
+    sh_prefetch_want(prefetch, SH_SPLIT_VALIDATION, NULL, 5, 1);
     while (!is_there(&set, SH_SPLIT_VALIDATION, 5))
         sched_yield();
     sh_prefetch_stop(prefetch);
@@ -274,7 +271,7 @@ static void it_stops_in_the_middle(void **state)
     sh_prefetch *prefetch;
     slow_init(&set, true);
     assert_ok(sh_prefetch_start(&prefetch, &set.base, NULL));
-    sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 0, UINT32_MAX); /* would take hours */
+    sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 0, UINT32_MAX);
     let_through(&set, 3);
     sh_prefetch_stop(prefetch);
     assert_in_range(set.done, 3, UINT32_MAX - 1);
@@ -282,7 +279,7 @@ static void it_stops_in_the_middle(void **state)
     assert_int_equal(set.last, set.done - 1);
 
     assert_ok(sh_prefetch_start(&prefetch, &set.base, NULL));
-    sh_prefetch_stop(prefetch); /* without any request */
+    sh_prefetch_stop(prefetch);
     sh_prefetch_stop(NULL);
     slow_release(&set);
 }

@@ -16,7 +16,6 @@ static sh_status draw(uint64_t *drawn, const char *name)
     return SH_OK;
 }
 
-/* If a class lacks a split, moves the name nearest to the limit there. */
 static void mend_class(sh_split_item *items, const uint64_t *drawn, size_t count, uint32_t class)
 {
     const sh_split_item *least = NULL, *most = NULL;

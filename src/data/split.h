@@ -2,16 +2,11 @@
 /*
  * Divides samples into training and validation by their names.
  *
- *     sh_split_item items[] = {{"roses/1.jpg", 0}, {"roses/2.jpg", 0}, {"tulips/1.jpg", 1}};
- *     SH_TRY(sh_split_assign(items, 3, 2, 0.2));
- *     if (items[1].split == SH_SPLIT_VALIDATION) ...
+ * An item goes to validation if the first 64 bits of its name's SHA-256, as a fraction of 2^64, are
+ * below the requested part. So adding or removing items moves no others. If all of a class falls
+ * into one split, its name nearest to the limit moves to the other.
  *
- * An item goes to validation if the first 64 bits of its name's SHA-256, as a fraction of 2^64,
- * are below the requested part. So adding or removing items moves no others, and classes are
- * divided equally up to chance. If all of a class falls into one split, its name nearest to the
- * limit moves to the other.
- *
- * Items that belong together, such as one person's recordings, share a name.
+ * Items that belong together share a name.
  *
  * Threads: any.
  */

@@ -27,7 +27,7 @@ static size_t validated(size_t count, uint32_t class)
     return sum;
 }
 
-/* 1,000 samples per class at 0.2: 200 expected, with deviation 12.6. */
+/* 200 expected per class, with deviation 12.6. */
 static void each_class_is_divided(void **state)
 {
     (void)state;
@@ -66,7 +66,7 @@ static void what_belongs_together_stays_so(void **state)
 static void small_classes_are_on_both_sides(void **state)
 {
     (void)state;
-    name_all(20, 10); /* two per class */
+    name_all(20, 10);
     assert_ok(sh_split_assign(items, 20, 10, 0.01));
     for (uint32_t class = 0; class < 10; class ++)
         assert_int_equal(validated(20, class), 1);

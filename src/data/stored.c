@@ -18,7 +18,7 @@
 #define IMAGES_PRINTED 64          /* per split, in the fingerprint */
 #define RECORD_MOST 4096           /* label and image read in one call */
 
-/* Labels are read with the images between them: a call for each label would cost more. */
+/* Labels are read with the images between them: a call for each would cost more. */
 #define CHUNK_BYTES 65536
 
 /* --- reading --- */
@@ -103,7 +103,7 @@ static sh_status stored_read(const sh_dataset *dataset, sh_split split, uint32_t
     return give_target(set, split, index, target, record);
 }
 
-/* Only the image: labels were read when opening. */
+/* Labels were read when opening. */
 static bool stored_touch(const sh_dataset *dataset, sh_split split, uint32_t index)
 {
     const sh_stored *set = (const sh_stored *)dataset;

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A data set of equally sized samples in files. A format's reader opens the files and records
- * where images and labels are; reading, caching, serving other devices and fingerprints are
- * common.
+ * A data set of equally sized samples in files. A format's reader records where images and labels
+ * are; the rest is common.
  *
  *     static sh_status faces_fill(sh_stored *set, const char *folder)
  *     {
  *         SH_TRY(sh_stored_open(&part, set, sh_stored_file(set, "faces"), folder, "faces.bin"));
  *         set->contents.sample[SH_SPLIT_TRAIN] = (sh_contents_place){0, 16, 4096}; // and others
- *         set->base.info.height = 64;                                             // and others
  *         return sh_stored_seal(set, stamps, check_label);
  *     }
  *
- * The files are those of the contents (contents.h), of one or more parts on disk each. Every read
- * accesses the file; the system's page cache makes that fast.
+ * A file of the contents (contents.h) has one or more parts on disk.
  *
  * Threads: one until complete; then as in dataset.h.
  */
@@ -27,7 +24,6 @@
 #define SH_STORED_STAMP 96  /* with NUL */
 #define SH_STORED_NAMES 128 /* a list of missing files, with NUL */
 
-/* A file on disk, part of a file of the contents. */
 typedef struct sh_stored_part {
     uint32_t file;
     uint64_t first, bytes; /* in `file` */
@@ -54,8 +50,8 @@ size_t sh_stored_missing(char missing[SH_STORED_NAMES], const sh_format *format,
 /* An empty set, for custom `open`s. Free with sh_dataset_close. */
 sh_status sh_stored_new(sh_stored **set, const sh_format *format) SHOAL_CHECKED;
 
-/* A format's `open`: calls its `fill` for a folder. SH_INVALID: no folder in the spec; fails
- * like sh_folder_check. */
+/* A format's `open`: calls its `fill` for a folder. SH_INVALID: no folder in the spec; fails like
+ * sh_folder_check. */
 sh_status sh_stored_dataset(sh_dataset **dataset, const sh_format *format, const char *folder,
                             const sh_read_options *options) SHOAL_CHECKED;
 
@@ -63,20 +59,18 @@ sh_status sh_stored_dataset(sh_dataset **dataset, const sh_format *format, const
 uint32_t sh_stored_file(sh_stored *set, const char *name);
 
 /*
- * Opens `name` in `folder`, or `name`.gz (unpack.h) if the format allows it, and appends it to
- * `file`, the newest. `*part` is borrowed until the set is closed. SH_FORMAT: not a regular file;
- * fails like opening.
+ * Opens `name` in `folder`, or `name`.gz if the format allows it, and appends it to `file`, the
+ * newest. `*part` is borrowed until the set is closed. SH_FORMAT: not a regular file; fails like
+ * opening.
  */
 sh_status sh_stored_open(const sh_stored_part **part, sh_stored *set, uint32_t file,
                          const char *folder, const char *name) SHOAL_CHECKED;
 
-/* Likewise for an open file; takes ownership of `fd`, also on failure. Copies `path`, for
- * messages. */
+/* Likewise for an open file; takes ownership of `fd`, also on failure. Copies `path`. */
 sh_status sh_stored_take(const sh_stored_part **part, sh_stored *set, uint32_t file, int fd,
                          const char *path) SHOAL_CHECKED;
 
-/* The path of the file with a sample's label, for messages; `*index` becomes the number in that
- * file. */
+/* The path of the file with a sample's label; `*index` becomes the number in that file. */
 const char *sh_stored_name(const sh_stored *set, sh_split split, uint32_t *index);
 
 /* Checks a sample's `label_bytes`. Called for all samples in order; may change `info.outputs`. */

@@ -8,9 +8,9 @@
 #include "data/delivery_fixture.h"
 
 /*
- * Samples of 3 x 2 x 2 with 5 classes. A split consists of a header of 4 bytes, images, then labels
- * in records of 7 bytes. The byte before each label must be 9. A split is stored in one file, or in
- * several files that end within samples.
+ * Samples of 3 x 2 x 2 with 5 classes. A split is a header of 4 bytes, images, then labels in
+ * records of 7 bytes; the byte before each label must be 9. If a split has several files, they end
+ * within samples.
  */
 enum {
     SAMPLES = 11,

@@ -13,8 +13,8 @@
 #include "data/description.h"
 
 #define KEY_BYTES 12
-#define NAMED 5       /* classes in a warning */
-#define NAME_BYTES 64 /* per class */
+#define NAMED 5 /* classes in a warning */
+#define NAME_BYTES 64
 #define PLACE_BYTES 32
 #define UNEVEN 10 /* imbalance that deserves a warning */
 
@@ -22,7 +22,7 @@ typedef struct place {
     uint32_t split, index;
 } place;
 
-/* Truncated digest of a sample, hash of its target. */
+/* A sample's digest, truncated, and a hash of its target. */
 typedef struct entry {
     uint8_t key[KEY_BYTES];
     uint32_t place; /* highest bit: validation */

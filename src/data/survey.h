@@ -2,10 +2,7 @@
 /*
  * Surveys the content of a data set before training.
  *
- *     json_t *json;
- *     SH_TRY(sh_survey_json(&json, dataset));
- *
- * The JSON, with null for absent values and at most SH_SURVEY_LIST items per list:
+ * JSON, with null for absent values and at most SH_SURVEY_LIST items per list:
  *
  *     {"kind": "photos", "task": "classification", "sample": [3, 64, 64], "element": "byte",
  *      "outputs": 2, "fingerprint": "...", "training": 900, "validation": 100,
@@ -21,7 +18,7 @@
  *                     "first": [["training 4", "validation 2"]], "searched": 1000},
  *      "notes": [...], "warnings": [...]}    lines of the reader, of the survey
  *
- * "classes" and "imbalance" exist for classes and labels; "targets" for numbers, over training
+ * "classes" and "imbalance" are for classes and labels, "targets" for numbers, over training
  * samples in the source's units. Samples are equal if their SHA-256 is; at most SH_SURVEY_SEARCHED
  * are compared.
  *

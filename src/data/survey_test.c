@@ -6,10 +6,10 @@
 
 enum { MOST = 12, ELEMENTS = 2 };
 
-/* A data set in memory: two elements in each sample, training samples first. */
+/* Two elements in each sample, training samples first. */
 typedef struct made_set {
     sh_dataset base;
-    uint32_t fails_at; /* unreadable validation sample; UINT32_MAX: none */
+    uint32_t fails_at; /* UINT32_MAX: never */
     float samples[MOST][ELEMENTS];
     int32_t classes[MOST];
     float targets[MOST][ELEMENTS];
@@ -47,7 +47,7 @@ static made_set make(sh_target target, uint32_t outputs, uint32_t training, uint
                                        .outputs = outputs,
                                        .count = {training, validation},
                                        .fingerprint = "f"};
-    for (uint32_t i = 0; i < MOST; i++) { /* all different */
+    for (uint32_t i = 0; i < MOST; i++) {
         made.samples[i][0] = (float)i;
         made.samples[i][1] = -2.5f * (float)i - 1;
     }
@@ -134,8 +134,8 @@ static void equal_samples_are_found(void **state)
     static const int32_t classes[] = {0, 1, 0, 1, 0, 0, 1, 1, 0};
     memcpy(made.classes, classes, sizeof classes);
     memcpy(made.samples[3], made.samples[1], sizeof made.samples[1]);
-    memcpy(made.samples[4], made.samples[1], sizeof made.samples[1]); /* of another class */
-    memcpy(made.samples[8], made.samples[5], sizeof made.samples[1]); /* a validation sample */
+    memcpy(made.samples[4], made.samples[1], sizeof made.samples[1]);
+    memcpy(made.samples[8], made.samples[5], sizeof made.samples[1]);
     json_t *json = look(&made);
     expect(json, "duplicates",
            "{\"samples\": 3, \"validation\": 1, \"contradicting\": 1, \"first\": "
@@ -147,7 +147,7 @@ static void equal_samples_are_found(void **state)
     json_decref(json);
 }
 
-/* More pairs than listed: validation first, then lowest indices. */
+/* Validation first, then lowest indices. */
 static void the_first_pairs_are_listed(void **state)
 {
     (void)state;
@@ -167,7 +167,6 @@ static void the_first_pairs_are_listed(void **state)
     json_decref(json);
 }
 
-/* Ranges are in the source's units and cover training samples. */
 static void numbers_have_ranges(void **state)
 {
     (void)state;

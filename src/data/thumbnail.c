@@ -9,9 +9,9 @@
 #include "data/description.h"
 #include "data/png.h"
 
-#define ROW_LONGEST 64 /* longer rows are drawn as a line */
+#define ROW_LONGEST 64 /* longer rows become a line */
 
-/* `failed` collects memory errors. */
+/* `failed`: out of memory. */
 typedef struct maker {
     const sh_dataset_info *info;
     const json_t *inputs; /* may be NULL */
@@ -40,7 +40,6 @@ static double value_at(const maker *m, size_t index)
 
 /* ---- images ---------------------------------------------------------------------------------- */
 
-/* A channel averaged down to SH_THUMBNAIL_SIDE. */
 typedef struct plane {
     size_t width, height;
     double pixels[SH_THUMBNAIL_SIDE * SH_THUMBNAIL_SIDE];
@@ -201,7 +200,7 @@ static json_t *number_text(double value)
     return json_string(text);
 }
 
-/* Formats a column from the inputs at `at`; returns how many it has. */
+/* Starts from the inputs at `at`; returns how many the column has. */
 static size_t column_text(json_t **text, const maker *m, const json_t *column, size_t at)
 {
     const json_t *words = json_object_get(column, "categories");

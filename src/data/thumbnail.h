@@ -2,9 +2,6 @@
 /*
  * Renders a sample for people, small enough for pages and run files.
  *
- *     json_t *picture;
- *     SH_TRY(sh_thumbnail_json(&picture, info, description, sample));
- *
  * By the sample (data/source.h: "inputs"), one of
  *
  *     {"kind": "image", "width": 28, "height": 28, "png": "iVBO..."}       base64
@@ -16,8 +13,8 @@
  *                                                    units if known; 3 not shown
  *     {"kind": "text", "text": "of the "}            bytes; non-ASCII as "?"
  *
- * Larger samples are averaged. Images of floats are scaled from black, the minimum, to white.
- * Three channels are colours; otherwise the first is shown.
+ * Larger samples are averaged. Images of floats are scaled from black, the minimum, to white. Three
+ * channels are colours; otherwise the first is shown.
  *
  * Threads: any.
  */
@@ -35,8 +32,7 @@
 #define SH_THUMBNAIL_VALUES 24
 #define SH_THUMBNAIL_TEXT 256 /* bytes */
 
-/* `description`: sh_description_read's, or NULL; `sample`: sh_dataset_read's. Free `*json` with
- * json_decref(). SH_NO_MEMORY. */
+/* `description`: sh_description_read's, or NULL. Free `*json` with json_decref(). SH_NO_MEMORY. */
 sh_status sh_thumbnail_json(json_t **json, const sh_dataset_info *info, const json_t *description,
                             const void *sample) SHOAL_CHECKED;
 

@@ -50,7 +50,6 @@ static void images_keep_their_form(void **state)
     expect_image(make(&info, NULL, floats), "image", 4, 64);
     floats[1] = -3.4e38f;
     floats[2] = 3.4e38f;
-    /* time from left to right, bands upwards */
     expect_image(make(&info, "{\"inputs\": {\"kind\": \"audio\"}}", floats), "heat", 64, 4);
 }
 
@@ -68,7 +67,7 @@ static void series_become_lines(void **state)
     memset(values, 0, sizeof values);
     info.width = 300;
     info.channels = 6;
-    json_t *json = make(&info, NULL, values); /* constant: no division by 0 */
+    json_t *json = make(&info, NULL, values); /* no division by 0 */
     const json_t *lines = json_object_get(json, "lines");
     assert_int_equal(json_array_size(lines), SH_THUMBNAIL_LINES);
     assert_int_equal(json_array_size(json_array_get(lines, 3)), SH_THUMBNAIL_POINTS);
@@ -92,7 +91,6 @@ static void rows_have_their_own_units(void **state)
     expect(make(&info, about, (const float[]){0, 1, 0, 0, 0, 900}),
            "{\"kind\": \"values\", \"names\": [\"age\", \"weight\", \"colour\", \"size\"],"
            " \"values\": [\"40\", \"75\", \"none of its categories\", \"451\"], \"more\": 0}");
-    /* more inputs than exist */
     const sh_dataset_info small = {
         .channels = 1, .height = 1, .width = 1, .element = SH_ELEMENT_FLOAT};
     json_t *json =

@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a model must know of its training data to prepare other data alike: shape, normalisation,
- * classes in order, treatment of columns. Text in checkpoints and run folders:
+ * classes in order, treatment of columns. Text:
  *
  *     {"format": "photos", "channels": 3, "height": 64, "width": 64, "element": "byte",
  *      "target": "classification", "outputs": 2, "samples": [800, 200],
  *      "mean": [0.48, 0.45, 0.41], "deviation": [0.23, 0.22, 0.22],      of bytes; else empty
  *      "fingerprint": "ab12...", "description": {...}}                   source.h: about, no notes
  *
- *     SH_TRY(sh_trained_text(&text, data));
- *     ... later, elsewhere ...
- *     SH_TRY(sh_trained_parse(&trained, text));
- *     options.trained = trained;                     // sh_read_options: applied when reading
- *     sh_trained_free(trained);
- *
- * Readers of tables and photos apply it (sh_format: as_trained); data without a split are all
+ * Readers with as_trained (sh_format) apply sh_read_options.trained; data without a split are all
  * validation. Others apply only the normalisation of bytes and need data of all classes.
  *
- * Threads: any; immutable.
+ * Threads: any.
  */
 #ifndef SHOAL_DATA_TRAINED_H
 #define SHOAL_DATA_TRAINED_H
@@ -31,23 +25,22 @@
 typedef struct sh_trained {
     json_t *json;         /* owned */
     sh_dataset_info info; /* the name is borrowed from `json` */
-    json_t *about;        /* the description, borrowed from `json`, or NULL */
+    json_t *about;        /* the description, borrowed likewise, or NULL */
 } sh_trained;
 
 /* Free `*text` with free(); NULL if longer than SH_TRAINED_BYTES_MOST. */
 sh_status sh_trained_text(char **text, const sh_dataset *dataset) SHOAL_CHECKED;
 
-/* Free with sh_trained_free. SH_FORMAT: malformed text. */
+/* SH_FORMAT: malformed text. */
 sh_status sh_trained_parse(sh_trained **trained, const char *text) SHOAL_CHECKED;
-void sh_trained_free(sh_trained *trained); /* accepts NULL */
+void sh_trained_free(sh_trained *trained);
 
-/* The number of a class. SH_MISMATCH: unknown; the message names some known ones. */
+/* SH_MISMATCH: unknown; the message names some known ones. */
 sh_status sh_trained_class(uint32_t *number, const sh_trained *trained,
                            const char *name) SHOAL_CHECKED;
 
-/* Checks that a model suits other data, whose `description` (sh_dataset_description) may be NULL.
- * SH_MISMATCH: another task, number or order of classes, or shape; height and width of bytes may
- * differ. */
+/* Checks that a model suits other data; `description` may be NULL. SH_MISMATCH: another task,
+ * number or order of classes, or shape; height and width of bytes may differ. */
 sh_status sh_trained_check(const sh_trained *trained, const sh_dataset_info *info,
                            const char *description) SHOAL_CHECKED;
 

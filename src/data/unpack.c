@@ -7,10 +7,9 @@
  *     unpacking.tmp                 the copy being made
  *     lock                          flock()ed by the process that makes one
  *
- * The size reveals a truncated copy without reading it, the SHA-256 a changed one (verified.h). A
- * copy is renamed after syncing and gzip's own CRC check, so a name never promises too much. Only
- * the lock's holder writes, so a temporary file that it finds is from a killed process. Readers
- * need no lock: copies are immutable, and readable while open even if removed.
+ * A copy gets its name after syncing and gzip's own CRC check. Only the lock's holder writes, so a
+ * temporary file that it finds is from a killed process. Readers need no lock: copies are
+ * immutable, and readable while open even if removed.
  */
 #include "data/unpack.h"
 
@@ -34,19 +33,19 @@
 #include "data/verified.h"
 
 #define BUFFER_BYTES 65536
-#define PATH_DIGITS 16    /* of its digest; 64 bits */
-#define VERSION_DIGITS 16 /* of its digest */
+#define PATH_DIGITS 16 /* 64 bits */
+#define VERSION_DIGITS 16
 #define NAME_BYTES (PATH_DIGITS + VERSION_DIGITS + 32 + SH_DIGEST_TEXT)
 #define TEMPORARY "unpacking.tmp"
 
-/* Identifies the original: the prefix "PATH-VERSION-". */
+/* The prefix "PATH-VERSION-". */
 typedef struct identity {
     char text[PATH_DIGITS + 1 + VERSION_DIGITS + 1 + 1];
 } identity;
 
 typedef struct inflater {
     z_stream stream;
-    sh_digest *digest; /* of the output */
+    sh_digest *digest;
     uint64_t read_bytes, written_bytes;
     unsigned char in[BUFFER_BYTES], out[BUFFER_BYTES];
 } inflater;
@@ -65,7 +64,7 @@ static sh_status write_all(int to, const unsigned char *bytes, size_t count)
     return SH_OK;
 }
 
-/* `*more` is false at the end of the input. */
+/* `*more`: false at the end of the input. */
 static sh_status refill(inflater *z, int from, bool *more)
 {
     *more = true;
@@ -191,7 +190,7 @@ static int copy_open(int cache, const char *name)
     return -1;
 }
 
-/* The copy of `id`, or -1. `tidy` removes invalid and outdated copies of the same path. */
+/* `tidy` removes invalid and outdated copies of the same path. -1: none. */
 static int cache_find(int cache, const identity *id, bool tidy)
 {
     DIR *folder = sh_cache_list(cache);
@@ -207,16 +206,16 @@ static int cache_find(int cache, const identity *id, bool tidy)
         if (copy >= 0)
             found = copy;
         else if (tidy)
-            (void)unlinkat(cache, entry->d_name, 0); /* if it stays, it only costs space */
+            (void)unlinkat(cache, entry->d_name, 0);
     }
     closedir(folder);
     return found;
 }
 
-/* Lock held. If the cache is not writable, does nothing and leaves `*fd`. */
+/* Needs the lock. If the cache is not writable, leaves `*fd`. */
 static sh_status cache_fill(int *fd, int cache, const identity *id, int from, uint64_t limit_bytes)
 {
-    (void)unlinkat(cache, TEMPORARY, 0); /* of a killed process */
+    (void)unlinkat(cache, TEMPORARY, 0);
     const int copy = openat(cache, TEMPORARY, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (copy < 0)
         return errno == ENOSPC || errno == EDQUOT

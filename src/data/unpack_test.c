@@ -13,7 +13,7 @@
 
 enum { CONTENT = 300000, LIMIT = 1 << 20 };
 
-static unsigned char content[CONTENT]; /* set by main */
+static unsigned char content[CONTENT];
 
 static void assert_content(int fd, const unsigned char *expected, size_t count)
 {
@@ -31,7 +31,7 @@ static ino_t inode(int fd)
     return about.st_ino;
 }
 
-/* Checks the content of the copy and returns its inode. */
+/* Returns the copy's inode. */
 static ino_t open_and_check(fixture *s, const char *name)
 {
     int fd = -1;
@@ -52,9 +52,9 @@ static void copies_are_kept_and_found_again(void **state)
     fixture_gzip(&s, "a.gz", content, CONTENT);
     const ino_t first = open_and_check(&s, "a.gz");
     assert_int_equal(open_and_check(&s, "a.gz"), first);
-    assert_int_equal(open_and_check(&s, "./tmp/../a.gz"), first); /* same path */
+    assert_int_equal(open_and_check(&s, "./tmp/../a.gz"), first);
     assert_int_equal(fixture_count(&s, "cache/shoal", "-300000-", name), 1);
-    assert_int_equal(fixture_count(&s, "cache/shoal", "", name), 2); /* with the lock */
+    assert_int_equal(fixture_count(&s, "cache/shoal", "", name), 2);
     assert_int_equal(stat(fixture_path(&s, "cache/shoal"), &about), 0);
     assert_int_equal(about.st_mode & 0777, 0700);
     fixture_remove(&s);
@@ -77,7 +77,7 @@ static void changed_files_replace_their_copies(void **state)
     fixture_gzip(&s, "a.gz", content, CONTENT);
     assert_int_equal(utimensat(AT_FDCWD, fixture_path(&s, "a.gz"), later, 0), 0);
     (void)open_and_check(&s, "a.gz");
-    assert_content(fd, content + 1, CONTENT - 1); /* old readers continue */
+    assert_content(fd, content + 1, CONTENT - 1);
     close(fd);
     assert_int_equal(fixture_count(&s, "cache/shoal", "-299999-", name), 0);
     assert_int_equal(fixture_count(&s, "cache/shoal", "-300000-", name), 2);
@@ -127,7 +127,7 @@ static void copies_of_another_content_are_made_anew(void **state)
             assert_int_equal(pread(file, &byte, 1, places[i]), 1);
             byte ^= 0xff;
             assert_int_equal(pwrite(file, &byte, 1, places[i]), 1);
-        } else { /* correct, but writable for others */
+        } else { /* writable for others */
             assert_int_equal(fchmod(file, 0622), 0);
         }
         const ino_t before = inode(file); /* `file` keeps the inode in use */
@@ -201,11 +201,11 @@ static void members_that_follow_each_other_are_one(void **state)
     fixture_remove(&s);
 }
 
-/* Damage to a valid file. Negative offsets count from its end. */
+/* Negative offsets count from the end of a valid file. */
 static const struct spoiled {
     const char *what;
     long size, offset; /* truncate to `size`, change the byte at `offset`; 0: none */
-    size_t extra;      /* appended bytes 'x' */
+    size_t extra;      /* appended */
     uint64_t limit_bytes;
     sh_status code;
     const char *part;
@@ -290,7 +290,6 @@ static void without_a_cache_the_copy_has_no_name(void **state)
     fixture_gzip(&s, "a.gz", content, CONTENT);
     fixture_write(&s, "file", "", 0);
 
-    /* The cache is a file, there is no home, or others may write to it. */
     setenv("XDG_CACHE_HOME", fixture_path(&s, "file"), 1);
     (void)open_and_check(&s, "a.gz");
     unsetenv("XDG_CACHE_HOME");

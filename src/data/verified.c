@@ -14,7 +14,6 @@
 #define CHUNK_BYTES ((size_t)256 << 10)
 #define SLOTS 256
 
-/* The record of a verified file. */
 typedef struct note {
     uint64_t offset;
     uint8_t bytes[SH_DIGEST_BYTES];

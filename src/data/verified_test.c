@@ -10,7 +10,6 @@
 
 #define LARGE (SH_VERIFIED_ALWAYS + 4096)
 
-/* Computes the digest of zeros, as in a sparse file. */
 static void digest_of_zeros(char hex[SH_DIGEST_TEXT], uint64_t bytes)
 {
     static const char zeros[1 << 20];
@@ -83,7 +82,6 @@ static void what_others_may_write_is_refused(void **state)
     close(fd);
 }
 
-/* A write that keeps size and modification time counts as a change. */
 static void a_large_file_is_read_again_after_a_change(void **state)
 {
     (void)state;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * EXIF data are a TIFF file: byte order, the number 42, and the offset of the first directory. A
- * directory is a count and entries of 12 bytes each: tag, type, count, value.
- */
+/* EXIF data are a TIFF file: byte order, the number 42, and the offset of the first directory,
+ * which is a count and entries of 12 bytes each: tag, type, count, value. */
 #include "data/photos/exif.h"
 
 #include <stdbool.h>
@@ -18,7 +16,7 @@ typedef struct tiff {
     bool big; /* big-endian */
 } tiff;
 
-/* Returns the number of `width` bytes at `at`, or 0 if it is not within the data. */
+/* 0 if it is not within the data. */
 static uint32_t number_at(const tiff *t, uint64_t at, uint32_t width)
 {
     uint32_t number = 0;

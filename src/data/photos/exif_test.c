@@ -5,7 +5,6 @@
 
 #include "base/test.h"
 
-/* Makes a TIFF header and a directory of another tag and the orientation, in either byte order. */
 static size_t make(uint8_t bytes[64], bool big, uint32_t at, uint32_t type, uint32_t count,
                    uint32_t value)
 {
@@ -37,7 +36,7 @@ static void orientations_are_found(void **state)
         }
 }
 
-/* Invalid data give 1. Truncated data end an allocation, for the address sanitizer. */
+/* Truncated data end an allocation, for the address sanitizer. */
 static void what_is_damaged_is_upright(void **state)
 {
     (void)state;
@@ -60,7 +59,7 @@ static void what_is_damaged_is_upright(void **state)
     bytes[2] = 43;
     assert_int_equal(sh_exif_orientation(bytes, count), 1);
     make(bytes, false, 8, 3, 1, 6);
-    memset(bytes + 4, 0xff, 4); /* directory out of range */
+    memset(bytes + 4, 0xff, 4);
     assert_int_equal(sh_exif_orientation(bytes, count), 1);
     make(bytes, false, 8, 3, 1, 6);
     bytes[0] = 'M';

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The *window* is the part of the photo that becomes the square. Along each axis it has a start and
- * a length in pixels of the photo, which may be half-integers. Near the window's edge, weights
- * include pixels outside of it, as if the whole photo were resized and then cropped. At the photo's
- * own edge, the weights of the existing pixels are scaled to add up to 1.
+ * The *window* is the part of the photo that becomes the square. Its starts and lengths, in
+ * pixels of the photo, may be half-integers. Weights near its edge include pixels outside of it, as
+ * if the whole photo were resized and then cropped. At the photo's own edge, the weights of the
+ * existing pixels are scaled to add up to 1.
  *
- * Windows are centred, so the square can be rotated after it is computed: a photo stored sideways
- * and the same photo stored upright have the same window.
- *
- * `sums` holds one sum for each value of the square. Each row of the photo is added to the few rows
- * of the square to which it contributes.
+ * Windows are centred, so the square can be rotated after it is computed.
  */
 #include "data/photos/fit.h"
 
@@ -22,13 +18,13 @@
 #define WEIGHT_ONE (1 << WEIGHT_BITS)
 #define CHANNELS_MOST 3
 
-/* The pixels of the photo that make one pixel of the square, and their weights. */
+/* The pixels of the photo that make one pixel of the square. */
 typedef struct taps {
     uint32_t first, count;
     const int32_t *weights;
 } taps;
 
-/* One axis: pixels at .. at + count - 1 of the square come from the photo, the others are black. */
+/* Pixels at .. at + count - 1 of the square come from the photo, the others are black. */
 typedef struct axis {
     uint32_t at, count;
     taps *taps;       /* [count]; owned */
@@ -39,9 +35,9 @@ struct sh_fit {
     uint32_t side, width, height, channels;
     int orientation;
     axis columns, rows;
-    uint32_t next; /* next row of the photo */
-    uint32_t open; /* first incomplete row of the square, 0 .. rows.count */
-    uint8_t *line; /* a row of the photo, resized along the row: [columns.count][channels]; owned */
+    uint32_t next; /* row of the photo */
+    uint32_t open; /* first incomplete row of the square */
+    uint8_t *line; /* a row, resized: [columns.count][channels]; owned */
     int32_t *sums; /* [rows.count][columns.count][channels]; owned */
 };
 
@@ -109,8 +105,8 @@ static sh_status make_axis(axis *a, uint32_t side, uint32_t count, uint32_t size
     return made ? SH_OK : sh_fail_memory(bytes, "the weights of a resized photo");
 }
 
-/* Returns the size of one side of a padded photo in the square. It has the parity of the square's
- * side, so that the photo is centred in every orientation. */
+/* The size of the photo in the square has the parity of the square's side, so that the photo is
+ * centred in every orientation. */
 static uint32_t padded(uint32_t side, uint32_t size, uint32_t longest)
 {
     const uint32_t odd = side % 2;
@@ -218,7 +214,7 @@ void sh_fit_row(sh_fit *fit, const uint8_t *row)
         resize_colour(fit->line, &fit->columns, row);
     for (uint32_t i = fit->open; i < fit->rows.count && fit->rows.taps[i].first <= y; i++) {
         const taps *t = &fit->rows.taps[i];
-        if (y - t->first >= t->count) /* taps of later rows may still include this row */
+        if (y - t->first >= t->count) /* taps of later rows may include this row */
             continue;
         const int32_t weight = t->weights[y - t->first];
         int32_t *sums = fit->sums + i * line;
@@ -238,8 +234,8 @@ uint32_t sh_fit_rows(const sh_fit *fit)
 
 /* --- the square --- */
 
-/* Returns the upright position of a pixel of the stored square. The EXIF orientation tells at which
- * sides row 0 and column 0 of the stored picture are (Exif 2.32, 4.6.4). */
+/* The upright position of a pixel of the stored square. The orientation tells where row 0 and
+ * column 0 of the stored picture are (Exif 2.32, 4.6.4). */
 static size_t upright(int orientation, size_t side, size_t y, size_t x)
 {
     const size_t last = side - 1;

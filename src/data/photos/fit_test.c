@@ -11,7 +11,6 @@ static uint8_t level(uint32_t x, uint32_t y, uint32_t c)
     return (uint8_t)(x * 37 + y * 91 + c * 53 + x * y % 7 * 11);
 }
 
-/* Fits a picture of the given size into [channels][side][side]. */
 static void fit_picture(uint8_t *pixels, sh_fit_kind kind, uint32_t side, int orientation,
                         uint32_t width, uint32_t height, uint32_t stored, uint32_t channels)
 {
@@ -25,13 +24,13 @@ static void fit_picture(uint8_t *pixels, sh_fit_kind kind, uint32_t side, int or
         sh_fit_row(fit, sh_fit_skips(fit) ? NULL : row);
     }
     assert_int_equal(sh_fit_rows(fit), height);
-    sh_fit_row(fit, row); /* ignored: past the last row */
+    sh_fit_row(fit, row);
     assert_int_equal(sh_fit_rows(fit), height);
     sh_fit_finish(fit, pixels, channels);
     sh_fit_free(fit);
 }
 
-/* Pillow's filter uses the same triangle in units of 2^-22, along rows, then along columns. */
+/* Pillow's filter uses the same triangle in units of 2^-22, rows first. */
 static void squares_are_pillow_s(void **state)
 {
     (void)state;
@@ -69,7 +68,6 @@ static void grey_becomes_three_equal_channels(void **state)
         assert_memory_equal(three + c * sizeof one, one, sizeof one);
 }
 
-/* Pixels of a square of 3 after each orientation, by the table of Exif 2.32. */
 static void all_orientations_are_turned(void **state)
 {
     (void)state;
@@ -90,7 +88,6 @@ static void all_orientations_are_turned(void **state)
     }
 }
 
-/* Weights that add up to slightly more than 1 must not overflow. */
 static void white_stays_white(void **state)
 {
     (void)state;

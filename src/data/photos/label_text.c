@@ -7,9 +7,9 @@
 
 #include "base/real.h"
 
-#define DIGITS_MOST 18     /* most digits of a number that fits into 64 bits */
+#define DIGITS_MOST 18     /* every number of 18 digits fits into 64 bits */
 #define EXPONENT_MOST 5000 /* numbers with a larger exponent are 0 or infinite */
-#define EXACT_MOST 22      /* 10^22 is the largest power of ten that is exact as a double */
+#define EXACT_MOST 22      /* 10^22 is the largest power of ten exact as a double */
 
 static bool is_digit(char byte)
 {
@@ -29,8 +29,7 @@ static double scale(double number, int exponent)
     return number;
 }
 
-/* Reads digits with at most one point. Only the first DIGITS_MOST digits count. False if there are
- * none. */
+/* Reads digits with at most one point. The first DIGITS_MOST count. False if there are none. */
 static bool read_digits(const char **text, uint64_t *digits, int *exponent)
 {
     const char *at = *text;
@@ -134,7 +133,7 @@ static int compare(const char *text, size_t length, const char *other, bool by_n
     return order != 0 ? order : lengths;
 }
 
-/* Returns the index of the text, or where to insert it, and sets *found accordingly. */
+/* Returns the index of the text, or where to insert it. */
 static size_t place_of(const sh_label_names *names, const char *text, size_t length, bool *found)
 {
     size_t low = 0, high = names->count;

@@ -5,7 +5,6 @@
 
 #include "base/test.h"
 
-/* Compares with the compiler's value of the same digits. */
 static void numbers_are_read(void **state)
 {
     (void)state;

@@ -7,7 +7,7 @@
 
 #include "data/photos/photo_codec.h"
 
-#define REDUCED_LEAST 2 /* least side of a reduced photo, in sides of the sample */
+#define REDUCED_LEAST 2 /* sides of a reduced photo, in sides of the sample */
 
 static const sh_photo_codec *const codecs[] = {&sh_photo_jpeg, &sh_photo_png, &sh_photo_netpbm,
                                                &sh_photo_bmp, &sh_photo_webp};
@@ -53,7 +53,6 @@ sh_status sh_photo_check(uint64_t width, uint64_t height, uint64_t most)
 
 /* --- decoding --- */
 
-/* A sink that resizes the rows to the square. */
 typedef struct fitting {
     sh_photo_sink sink;
     const sh_photo_form *form;
@@ -77,7 +76,6 @@ static void row(sh_photo_sink *sink, const uint8_t *bytes)
     sh_fit_row(((fitting *)sink)->fit, bytes);
 }
 
-/* Fails for a file of unknown format; names the format if it is a common one. */
 static sh_status fail_unknown(const uint8_t *bytes, size_t count)
 {
     static const struct {
@@ -108,7 +106,7 @@ sh_status sh_photo_decode(uint8_t *sample, const sh_photo_form *form, const uint
                  .form = form};
     sh_status status = codec->decode(&f.sink, bytes, count);
     if (status == SH_OK && (f.fit == NULL || sh_fit_rows(f.fit) != f.height))
-        status = sh_fail(SH_CORRUPT, "is cut off"); /* codecs normally report this themselves */
+        status = sh_fail(SH_CORRUPT, "is cut off"); /* codecs normally report this */
     if (status == SH_OK)
         sh_fit_finish(f.fit, sample, form->channels);
     sh_fit_free(f.fit);

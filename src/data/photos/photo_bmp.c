@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Uncompressed Windows bitmaps (Microsoft: "Bitmap Storage") of 8 bits with a palette, 24 and 32
- * bits. The fourth byte of 32 bits is ignored. Little-endian:
+ * bits, whose fourth byte is ignored. Little-endian:
  *
  *     0    "BM", u32 bytes, u32 unused, u32 offset of the pixels
  *     14   u32 bytes of the second header: 12 (u16 width, height, planes, bits), or at least 40:
@@ -46,7 +46,7 @@ static bool bmp_is(const uint8_t *bytes, size_t count)
            number_at(bytes + FIRST_HEAD, 4) <= 256;
 }
 
-/* A palette may be grey, but that is not checked. */
+/* A grey palette is not detected. */
 static bool bmp_is_grey(const uint8_t *bytes, size_t count)
 {
     (void)bytes;

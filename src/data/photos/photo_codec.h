@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The interface between photo.h and the image formats. Each format has one source file, which
- * defines a codec, and one entry in the list of photo.c:
+ * The interface between photo.h and the image formats. Each format is one file, which defines a
+ * codec, and one entry in the list of photo.c.
  *
- *     const sh_photo_codec sh_photo_jpeg = {.name = "JPEG", .is = jpeg_is, ...};
+ * Files are untrusted: a codec checks all that it reads, and a picture's size before it allocates
+ * memory.
  *
- * Files are untrusted: a codec must check all that it reads, and must check the size of a picture
- * before it allocates memory for it.
- *
- * Threads: safe to call concurrently.
+ * Threads: any.
  */
 #ifndef SHOAL_DATA_PHOTOS_PHOTO_CODEC_H
 #define SHOAL_DATA_PHOTOS_PHOTO_CODEC_H
@@ -29,23 +27,20 @@ typedef struct sh_photo_head {
     int orientation;   /* EXIF orientation, 1 to 8 */
 } sh_photo_head;
 
-/* Receives the rows of a picture. */
 typedef struct sh_photo_sink sh_photo_sink;
 struct sh_photo_sink {
-    uint32_t least; /* pixels: a codec that reduces while decoding must keep both sides at least
-                       this long */
+    uint32_t least; /* pixels: a codec that reduces while decoding keeps both sides this long */
     sh_status (*begin)(sh_photo_sink *sink, const sh_photo_head *head); /* once, before rows */
     void (*row)(sh_photo_sink *sink, const uint8_t *row);               /* from top to bottom */
 };
 
 typedef struct sh_photo_codec {
-    const char *name; /* "JPEG" */
+    const char *name;
 
-    /* Required: true if the beginning of a file is that of this format. */
+    /* Required: recognises the beginning of a file. */
     bool (*is)(const uint8_t *bytes, size_t count);
 
-    /* Required: true if the beginning of a file shows that the picture is grey. False if it is not
-     * known. */
+    /* Required: whether the beginning of a file shows a grey picture; false if unknown. */
     bool (*is_grey)(const uint8_t *bytes, size_t count);
 
     /* Required: passes all rows to the sink. Fails with SH_CORRUPT or SH_FORMAT if the file is
@@ -56,7 +51,7 @@ typedef struct sh_photo_codec {
 extern const sh_photo_codec sh_photo_jpeg, sh_photo_png, sh_photo_netpbm, sh_photo_bmp,
     sh_photo_webp;
 
-/* Fails with SH_CORRUPT if a picture of this size is empty or exceeds the limits. */
+/* SH_CORRUPT: empty, or exceeds the limits. */
 sh_status sh_photo_check(uint64_t width, uint64_t height, uint64_t most) SHOAL_CHECKED;
 
 #endif

@@ -16,10 +16,10 @@
 #define DEPTH_MOST 32
 #define FOLDERS_MOST 1000000
 
-/* The state of a search. above[0 .. depth - 1] are the folders that contain the current one. */
+/* above[0 .. depth - 1] contain the current folder. */
 typedef struct walk {
     sh_photo_files *files;
-    size_t root; /* bytes of `path` that are the root folder's path, with the slash after it */
+    size_t root; /* bytes of the root folder's path, with the slash */
     char path[SH_PHOTO_PATH];
     size_t depth;
     struct {
@@ -64,7 +64,7 @@ static sh_status add_photo(walk *w, const struct stat *about)
     return SH_OK;
 }
 
-/* Keeps the first name in byte order, independent of the order of readdir. */
+/* Keeps the first in byte order, independent of readdir. */
 static sh_status keep_first(const char **kept, sh_photo_files *files, const char *name)
 {
     return *kept != NULL && strcmp(*kept, name) <= 0 ? SH_OK : keep_name(kept, files, name);
@@ -83,7 +83,7 @@ static sh_status fail_path(int error, const char *path)
                          sh_utf8_clean(clean, sizeof clean, path));
 }
 
-/* Appends a name to the path. False if it does not fit. */
+/* False if it does not fit. */
 static bool append(char path[SH_PHOTO_PATH], size_t length, const char *name)
 {
     const size_t left = SH_PHOTO_PATH - length;
@@ -94,7 +94,6 @@ static bool append(char path[SH_PHOTO_PATH], size_t length, const char *name)
 
 static sh_status walk_folder(walk *w, const struct stat *about);
 
-/* Adds w->path, an entry of a folder. */
 static sh_status walk_entry(walk *w, const char *name)
 {
     struct stat about;
@@ -145,7 +144,6 @@ static sh_status walk_folder(walk *w, const struct stat *about)
     return status;
 }
 
-/* Sets the path to `folder`/`below`. */
 static sh_status set_path(char path[SH_PHOTO_PATH], const char *folder, const char *below)
 {
     const int length = snprintf(path, SH_PHOTO_PATH, "%s", folder);
@@ -156,7 +154,7 @@ static sh_status set_path(char path[SH_PHOTO_PATH], const char *folder, const ch
     return SH_OK;
 }
 
-/* Searches `folder`/`below`. Records the folders from the root down to it in w->above. */
+/* Records the folders from the root to `folder`/`below` in w->above. */
 static sh_status walk_below(walk *w, const char *folder, const char *below)
 {
     struct stat about;
@@ -193,7 +191,6 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Adds one entry of a folder. `path` is its path, `name` its name. */
 static sh_status list_entry(sh_photo_folders *folders, sh_photo_files *files, const char *path,
                             const char *name)
 {

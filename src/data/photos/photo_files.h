@@ -2,14 +2,8 @@
 /*
  * Lists the photos below a folder with paths, sizes and modification times, without opening them.
  *
- *     sh_photo_files files;
- *     sh_photo_files_init(&files);
- *     SH_TRY_DONE(sh_photo_files_add(&files, "/data/flowers", "train/roses"));
- *     files.items[0].name                       // "train/roses/17.jpg"
- *     sh_photo_files_release(&files);
- *
  * Links to files and folders are followed, except links to a containing folder. Photos are
- * recognised by name (sh_photo_is_named). Hidden files and folders, and __MACOSX, are skipped.
+ * recognised by name. Hidden files and folders, and __MACOSX, are skipped.
  *
  * Threads: caller locks.
  */
@@ -20,13 +14,13 @@
 #include "data/dataset.h"
 
 #define SH_PHOTO_FILES_MOST (UINT32_MAX / 4)
-#define SH_PHOTO_PATH 4096 /* most bytes of a path */
+#define SH_PHOTO_PATH 4096
 
 typedef struct sh_photo_file {
-    const char *name;   /* path below the folder; belongs to sh_photo_files */
-    uint64_t bytes;     /* 0 if stat fails; reading the file then reports the error */
+    const char *name;   /* path below the folder; borrowed from sh_photo_files */
+    uint64_t bytes;     /* 0 if stat fails; reading reports the error */
     int64_t changed_ns; /* modification time, since 1970 */
-    uint32_t label;     /* set by the caller: a class, or a row of labels */
+    uint32_t label;     /* set by the caller: class, or row of labels */
     sh_split split;     /* set by the caller */
 } sh_photo_file;
 
@@ -34,10 +28,10 @@ typedef struct sh_photo_files {
     sh_photo_file *items;
     size_t count, capacity;
     sh_arena names;
-    size_t others;     /* files that are not photos by name, except hidden ones */
+    size_t others;     /* neither photos by name nor hidden */
     const char *other; /* one of them, or NULL */
-    const char *loop; /* a link that was skipped because it leads to a containing folder, or NULL */
-    size_t folders;   /* number of folders searched */
+    const char *loop;  /* a skipped link to a containing folder, or NULL */
+    size_t folders;    /* folders searched */
 } sh_photo_files;
 
 void sh_photo_files_init(sh_photo_files *files);
@@ -48,19 +42,19 @@ void sh_photo_files_release(sh_photo_files *files);
 sh_status sh_photo_files_add(sh_photo_files *files, const char *folder,
                              const char *below) SHOAL_CHECKED;
 
-/* The folders and photos directly in `folder`/`below`, as sorted names without a path. `*names` is
- * owned: free() it. The texts belong to `files`. */
+/* The folders directly in `folder`/`below`, as sorted names without a path, and the photos beside
+ * them. `*names` is owned: free() it; the texts belong to `files`. */
 typedef struct sh_photo_folders {
     const char **names;
     size_t count, capacity;
-    size_t photos;     /* number of photos directly in the folder */
+    size_t photos;
     const char *photo; /* one of them, or NULL */
 } sh_photo_folders;
 
 sh_status sh_photo_folders_list(sh_photo_folders *folders, sh_photo_files *files,
                                 const char *folder, const char *below) SHOAL_CHECKED;
 
-/* Sorts by split, then by the bytes of the name: the order is the same on every machine. */
+/* Sorts by split, then by the bytes of the name. */
 void sh_photo_files_sort(sh_photo_files *files);
 
 #endif

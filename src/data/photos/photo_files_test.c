@@ -16,7 +16,7 @@ static void photos_are_found_below_a_folder(void **state)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         photo_text(&s, names[i], names[i]);
     assert_int_equal(mkfifo(photo_path(&s, "b/pipe.png"), 0600), 0);
-    for (int slash = 0; slash < 2; slash++) { /* "photos" and "photos/" are equivalent */
+    for (int slash = 0; slash < 2; slash++) {
         snprintf(folder, sizeof folder, "%.4000s/photos%s", s.folder, slash == 1 ? "/" : "");
         sh_photo_files_init(&files);
         assert_ok(sh_photo_files_add(&files, folder, "b"));

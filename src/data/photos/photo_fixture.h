@@ -2,13 +2,7 @@
 /*
  * Writes photos as PNG to a temporary folder for tests.
  *
- *     fixture s;
- *     fixture_new(&s);
- *     photo_put(&s, "roses/1.png", 3);          // creates its folders; 3 determines its pixels
- *     photo_text(&s, "labels.csv", "file_name,label\n...");
- *     fixture_remove(&s);
- *
- * All are in the folder `photos`. Threads: one only. Failures fail the test.
+ * All are in the folder `photos`. Threads: one.
  */
 #ifndef SHOAL_DATA_PHOTOS_PHOTO_FIXTURE_H
 #define SHOAL_DATA_PHOTOS_PHOTO_FIXTURE_H
@@ -37,8 +31,8 @@ static inline size_t photo_chunk(uint8_t *at, const char *kind, const uint8_t *b
     return bytes + 12;
 }
 
-/* Makes a PNG of 8-bit grey (colour 0) or RGB (2). Its header says side x side, but its pixels are
- * always PHOTO_SIDE x PHOTO_SIDE. */
+/* 8-bit grey (colour 0) or RGB (2). The header says side x side, but the pixels are PHOTO_SIDE x
+ * PHOTO_SIDE. */
 static inline size_t photo_png(uint8_t *png, uint32_t side, uint8_t colour, uint32_t number)
 {
     const uint32_t channels = colour == 0 ? 1 : 3;
@@ -49,7 +43,7 @@ static inline size_t photo_png(uint8_t *png, uint32_t side, uint8_t colour, uint
     head[9] = colour;
     size_t used = 0;
     for (uint32_t i = 0; i < PHOTO_SIDE * PHOTO_SIDE; i++) {
-        used += i % PHOTO_SIDE == 0; /* filter type 0: none */
+        used += i % PHOTO_SIDE == 0; /* filter 0: none */
         for (uint32_t c = 0; c < channels; c++)
             rows[used++] = (uint8_t)(photo_pixel(number, i) + 40 * c);
     }
@@ -62,7 +56,7 @@ static inline size_t photo_png(uint8_t *png, uint32_t side, uint8_t colour, uint
     return at + photo_chunk(png + at, "IEND", NULL, 0);
 }
 
-/* Returns a path below `photos` and creates its folders. Borrowed until the next call. */
+/* Creates the path's folders. Borrowed until the next call. */
 static inline const char *photo_path(fixture *s, const char *name)
 {
     char inner[512];
@@ -87,7 +81,7 @@ static inline void photo_text(fixture *s, const char *name, const char *text)
     photo_write(s, name, text, strlen(text));
 }
 
-/* Writes a grey photo. */
+/* `number` determines the pixels. */
 static inline void photo_put(fixture *s, const char *name, uint32_t number)
 {
     uint8_t png[PHOTO_PNG_BYTES];

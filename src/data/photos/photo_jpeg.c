@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JPEG by libjpeg-turbo. The library reports damage as warnings and continues with grey pixels.
- * Here the first warning of missing or wrong data stops the decoding. Errors leave the library by
- * longjmp, so one struct holds everything that must be freed.
+ * JPEG by libjpeg-turbo, which reports damage as warnings and continues with grey pixels. Here the
+ * first warning of missing or wrong data stops the decoding. Errors leave the library by longjmp,
+ * so one struct holds all that must be freed.
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #include "data/photos/photo_codec.h"
 
 #define SCANS_MOST 500           /* of a progressive JPEG; more would take hours */
-#define MEMORY_MOST (512L << 20) /* limit of libjpeg's memory; progressive JPEGs need the most */
+#define MEMORY_MOST (512L << 20) /* of libjpeg; progressive JPEGs need the most */
 #define REDUCTIONS                                                                                 \
     {                                                                                              \
         8, 4, 2                                                                                    \
@@ -51,14 +51,13 @@ typedef struct decoding {
     jmp_buf stop;
     jpeg_calls calls;
     char message[JMSG_LENGTH_MAX];
-    sh_status failure; /* error of the sink or a check; errors of libjpeg are in `message` */
+    sh_status failure; /* of the sink or a check; libjpeg's are in `message` */
     uint8_t *row;      /* owned, as is `colour` */
     uint8_t *colour;   /* a row of CMYK, converted */
 } decoding;
 
 /* --- the head --- */
 
-/* Result of scanning the markers up to the frame header. */
 typedef struct markers {
     uint32_t components; /* 0: no frame header in these bytes */
     const uint8_t *exif; /* borrowed */
@@ -164,7 +163,7 @@ static unsigned reduction(const struct jpeg_decompress_struct *info, uint32_t le
     return 1;
 }
 
-/* Converts CMYK to RGB. Adobe's programs store inverted inks: 255 is no ink. */
+/* Adobe's programs store inverted inks: 255 is no ink. */
 static void ink_to_light(uint8_t *colour, const uint8_t *ink, size_t pixels, bool inverted)
 {
     for (size_t i = 0; i < pixels; i++, ink += 4)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * libcsv gets one line at a time, so that the line number of a row is known even if fields span
- * lines. Its callbacks cannot return errors. They store the status, which stops the parsing.
- */
+/* libcsv gets one line at a time, so that a row's line number is known even if fields span lines.
+ * Its callbacks cannot return errors; they store the status, which stops the parsing. */
 #include "data/photos/photo_labels.h"
 
 #include <csv.h>
@@ -20,7 +18,7 @@
 #include "data/photos/label_text.h"
 
 #define VALUES_MOST (1u << 28)
-#define SHOWN_BYTES 128 /* of a cell in a message, with the terminating zero */
+#define SHOWN_BYTES 128 /* of a cell in a message */
 
 typedef struct csv_calls {
     SH_LIBRARY_CALL(csv_init);
@@ -48,9 +46,9 @@ typedef struct row {
 } row;
 
 struct sh_photo_labels {
-    const char *columns; /* names of the label columns, or ""; borrowed */
-    sh_arena arena;      /* all texts */
-    const char **header; /* names of all columns */
+    const char *columns; /* label columns, or ""; borrowed */
+    sh_arena arena;
+    const char **header;
     size_t header_count;
     size_t file_column;
     size_t *label_columns;
@@ -59,13 +57,12 @@ struct sh_photo_labels {
     size_t count, capacity;
 };
 
-/* A CSV file during parsing. */
 typedef struct reading {
     sh_photo_labels *labels;
     const char *name, *below;
     uint32_t line;       /* from 1 */
     bool is_first;       /* the header is not read yet */
-    const char **fields; /* fields of the current row; owned */
+    const char **fields; /* of the current row; owned */
     size_t count, capacity;
     sh_status status;
 } reading;
@@ -85,7 +82,6 @@ static size_t find_column(const char **fields, size_t count, const char *name, s
     return count;
 }
 
-/* Sets the label columns from the user's list, "a,b". */
 static sh_status take_columns(sh_photo_labels *labels, const char *name)
 {
     for (const char *at = labels->columns; *at != '\0';) {
@@ -139,7 +135,6 @@ static sh_status take_header(reading *r)
                          r->line, labels->header[labels->file_column]);
 }
 
-/* Returns the path of a photo below the folder from the CSV file's column of file names. */
 static const char *path_of(reading *r, const char *file)
 {
     while (strncmp(file, "./", 2) == 0)
@@ -219,7 +214,7 @@ static void on_row(int end, void *context)
 
 /* --- files --- */
 
-/* Returns the first of comma, semicolon and tab that occurs in the first line; else comma. */
+/* Returns the first of comma, semicolon and tab in the first line; else comma. */
 static unsigned char separator_of(const char *bytes, size_t count)
 {
     const char *end = memchr(bytes, '\n', count);
@@ -343,7 +338,6 @@ static sh_status fail_cell(const row *r, const char *cell, const char *what)
                    sh_utf8_clean(clean, sizeof clean, cell), what);
 }
 
-/* Returns the kind that includes all cells. */
 static sh_label_kind kind_of(const sh_photo_labels *labels)
 {
     sh_label_kind widest = SH_LABEL_EMPTY;
@@ -382,7 +376,6 @@ static sh_status make_classes(sh_photo_targets *t, const sh_photo_labels *labels
                : sh_fail(SH_INVALID, "there is only one class; classification needs two or more");
 }
 
-/* Checks that `count` values for each row are within the limits. */
 static sh_status check_values(const sh_photo_labels *labels, size_t count)
 {
     if (count == 0)
@@ -409,7 +402,7 @@ static sh_status make_labels(sh_photo_targets *t, const sh_photo_labels *labels,
     return SH_OK;
 }
 
-/* Reads each cell as a number. If `bits`, as a label, 0 or 1; an empty cell is 0. */
+/* If `bits`, values are labels, 0 or 1; an empty cell is 0. */
 static sh_status make_numbers(sh_photo_targets *t, const sh_photo_labels *labels, bool bits)
 {
     const size_t count = labels->label_count;
@@ -433,7 +426,6 @@ static sh_status make_numbers(sh_photo_targets *t, const sh_photo_labels *labels
     return SH_OK;
 }
 
-/* Collects all distinct words, sorted. */
 static sh_status gather(sh_label_names *names, const sh_photo_labels *labels, bool lists)
 {
     for (size_t i = 0; i < labels->count; i++)

@@ -15,8 +15,8 @@
  *     several columns of words                 multi-label
  *     other numbers                            regression
  *
- * A given task overrides this. Classes and labels are sorted by their bytes, or by value if all are
- * whole numbers. Fields may be quoted (RFC 4180). A UTF-8 byte order mark is skipped.
+ * A given task overrides this. Classes and labels are sorted by bytes, or by value if all are whole
+ * numbers. Fields may be quoted (RFC 4180). A UTF-8 byte order mark is skipped.
  *
  * Threads: caller locks.
  */
@@ -29,52 +29,47 @@
 #include "data/photos/photo_files.h"
 
 #define SH_PHOTO_COLUMNS_MOST 4096
-#define SH_PHOTO_LABELS_BYTES (256u << 20) /* most bytes of a CSV file */
+#define SH_PHOTO_LABELS_BYTES (256u << 20) /* of a CSV file */
 
 typedef struct sh_photo_labels sh_photo_labels;
 
-/* `columns` lists the names of the label columns, "a,b", or is "" for all; borrowed for the
- * lifetime of `*labels`, which is owned: free it with sh_photo_labels_free. */
+/* `columns` lists the label columns, "a,b", or is "" for all; borrowed for the lifetime of
+ * `*labels`. */
 sh_status sh_photo_labels_new(sh_photo_labels **labels, const char *columns) SHOAL_CHECKED;
 
-/* Adds the rows of `folder`/`name`. Its photos are below `folder`/`below`. All files added must
- * have the same columns. Fails with SH_FORMAT, naming the line, and with errors of the disk. */
+/* Adds the rows of `folder`/`name`, whose photos are below `folder`/`below`. All files must have
+ * the same columns. Fails with SH_FORMAT, naming the line, and with errors of the disk. */
 sh_status sh_photo_labels_read(sh_photo_labels *labels, const char *folder, const char *name,
                                const char *below) SHOAL_CHECKED;
 
-/* As sh_photo_labels_read, from bytes in memory; `name` is for messages. */
+/* The same from memory; `name` is for messages. */
 sh_status sh_photo_labels_parse(sh_photo_labels *labels, const char *name, const char *below,
                                 const char *bytes, size_t count) SHOAL_CHECKED;
 
-/*
- * Sets the `label` of each photo to the index of its row. Adds photos without a row and rows
- * without a photo to `bad`. `files` must be sorted by name alone.
- */
+/* Sets each photo's `label` to the index of its row. Adds photos without a row and rows without a
+ * photo to `bad`. `files` must be sorted by name alone. */
 void sh_photo_labels_match(const sh_photo_labels *labels, sh_photo_files *files,
                            sh_diagnostics *bad);
 
-/* The targets of all rows. Only one of `classes`, `labels` and `numbers` is not NULL. */
+/* Only one of `classes`, `labels` and `numbers` is not NULL. */
 typedef struct sh_photo_targets {
     sh_target target;
     uint32_t outputs;
     uint32_t *classes; /* [rows]; owned, as are the others */
     float *labels;     /* [rows][outputs], 0 or 1 */
     double *numbers;   /* [rows][outputs] */
-    json_t *names;     /* names of classes, labels or columns */
+    json_t *names;     /* of classes, labels or columns */
 } sh_photo_targets;
 
-/* Converts the labels to targets. `task` is a name of sh_target except SH_TARGET_SAMPLE's; ""
- * chooses by the labels. Fails with SH_INVALID, and with SH_FORMAT, naming the line. Then nothing
- * needs to be released. */
+/* `task` is a name of sh_target except SH_TARGET_SAMPLE's; "" chooses by the labels. Fails with
+ * SH_INVALID, and with SH_FORMAT, naming the line. Then nothing needs to be released. */
 sh_status sh_photo_labels_decide(sh_photo_targets *targets, const sh_photo_labels *labels,
                                  const char *task) SHOAL_CHECKED;
 
 void sh_photo_targets_release(sh_photo_targets *targets);
 
-/* Number of rows added. */
 size_t sh_photo_labels_rows(const sh_photo_labels *labels);
 
-/* NULL is ignored. */
 void sh_photo_labels_free(sh_photo_labels *labels);
 
 #endif

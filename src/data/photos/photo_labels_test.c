@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests labels from bytes in memory. photo_list_test.c tests CSV files in folders. */
+/* photo_list_test.c tests CSV files in folders. */
 #include "data/photos/photo_labels.h"
 
 #include "base/test.h"

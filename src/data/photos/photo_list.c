@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A *part* is a folder that is searched as a unit: the whole folder, or train/ and val/. Problems
- * of the folder are collected, so that one error lists all of them.
- */
+/* A *part* is a folder that is searched as a unit: the whole folder, or train/ and val/. Problems
+ * are collected, so that one error lists all. */
 #include "data/photos/photo_list.h"
 
 #include <math.h>
@@ -24,11 +22,11 @@
 #define NOTE_BYTES 512
 #define VAL_SPLIT 0.2
 #define FLOAT_MOST 3e38     /* largest absolute value of a standardised target */
-#define UNDECIDED SH_SPLITS /* split of a part that is divided by the names of its files */
+#define UNDECIDED SH_SPLITS /* the part is divided by the names of its files */
 
 typedef struct part {
     const char *below;  /* path below the folder: "", "train" */
-    const char *labels; /* its CSV file, "train/labels.csv", or NULL */
+    const char *labels; /* its CSV file, or NULL */
     int split;          /* sh_split, or UNDECIDED */
     sh_photo_folders folders;
 } part;
@@ -40,9 +38,9 @@ typedef struct maker {
     sh_diagnostics bad;
     part parts[PARTS_MOST];
     size_t part_count;
-    const char **classes; /* sorted, distinct; owned, but the texts belong to the files */
+    const char **classes; /* sorted, distinct; owned, but not the texts */
     size_t class_count, class_capacity;
-    uint32_t (*in)[SH_SPLITS + 1]; /* number of photos of each class in each split; owned */
+    uint32_t (*in)[SH_SPLITS + 1]; /* photos per class and split; owned */
     json_t *notes;                 /* borrowed from list->about */
 } maker;
 
@@ -73,7 +71,7 @@ static void note_left_out(maker *m)
 
 /* --- parts --- */
 
-/* Finds the CSV file of labels in a folder; NULL if it has none. */
+/* `*found` is NULL if the folder has none. */
 static sh_status find_labels(const char **found, maker *m, const char *below)
 {
     static const char *const names[] = {"labels.csv", "metadata.csv"};
@@ -112,7 +110,6 @@ static sh_status add_part(maker *m, const char *below, int split)
     return sh_photo_folders_list(&p->folders, &m->list->files, m->folder, below);
 }
 
-/* Adds train/ and the folder of validation photos. */
 static sh_status add_splits(maker *m, const sh_photo_folders *top)
 {
     static const char *const names[] = {"val", "valid", "validation", "test"};
@@ -165,7 +162,6 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Collects the distinct names of the folders in all parts. */
 static sh_status find_classes(maker *m)
 {
     for (size_t p = 0; p < m->part_count; p++) {
@@ -186,7 +182,6 @@ static sh_status find_classes(maker *m)
     return m->in == NULL ? sh_fail_memory((kept + 1) * sizeof *m->in, "the classes") : SH_OK;
 }
 
-/* Adds the photos of class `name` of a part. */
 static sh_status add_class(maker *m, const part *p, const char *name)
 {
     char below[SH_PHOTO_PATH];
@@ -292,7 +287,6 @@ static sh_status read_classes(maker *m)
 
 /* --- without classes --- */
 
-/* Adds the photos of all parts, in any folder. */
 static sh_status add_all(maker *m)
 {
     sh_photo_files *files = &m->list->files;
@@ -306,7 +300,7 @@ static sh_status add_all(maker *m)
     return SH_OK;
 }
 
-/* If every photo is in train/ or in val/ below the only CSV file, uses these as splits. */
+/* If every photo is in train/ or val/ below the only CSV file, these become the splits. */
 static void split_by_folders(maker *m)
 {
     static const char *const names[] = {"train/", "val/", "valid/", "validation/", "test/"};
@@ -330,7 +324,7 @@ static void split_by_folders(maker *m)
     m->parts[0].split = SH_SPLIT_TRAIN; /* no longer UNDECIDED */
 }
 
-/* Reads the CSV files of all parts and sets each photo's `label` to its row. */
+/* Sets each photo's `label` to its row. */
 static sh_status match_labels(maker *m, sh_photo_labels *labels)
 {
     sh_photo_files *files = &m->list->files;
@@ -342,7 +336,7 @@ static sh_status match_labels(maker *m, sh_photo_labels *labels)
         SH_TRY(sh_photo_labels_read(labels, m->folder, each->labels, each->below));
     }
     SH_TRY(add_all(m));
-    for (size_t i = 0; i < files->count; i++) /* sort by name alone at first */
+    for (size_t i = 0; i < files->count; i++) /* by name alone at first */
         files->items[i].split = SH_SPLIT_TRAIN;
     sh_photo_files_sort(files);
     sh_photo_labels_match(labels, files, &m->bad);
@@ -360,8 +354,8 @@ static sh_status match_labels(maker *m, sh_photo_labels *labels)
     return SH_OK;
 }
 
-/* Maps classes to the numbers of the trained run, by name. Columns of labels or numbers must be the
- * same as the run's, in the same order (--target selects them). */
+/* Maps classes to the trained run's, by name. Columns of labels or numbers must be the run's, in
+ * the same order (--target selects them). */
 static sh_status match_trained(maker *m, sh_photo_targets *targets)
 {
     const sh_trained *trained = m->options->trained;
@@ -420,7 +414,7 @@ static sh_status read_labels(maker *m, const char *task)
     return status;
 }
 
-/* Standardises numbers by mean and deviation of the training photos or of the trained run. */
+/* Uses the training photos' mean and deviation, or the trained run's. */
 static sh_status standardise(sh_photo_list *list, const sh_trained *trained)
 {
     const size_t outputs = list->outputs, train = list->count[SH_SPLIT_TRAIN];
@@ -465,7 +459,6 @@ static sh_status standardise(sh_photo_list *list, const sh_trained *trained)
 
 /* --- splits --- */
 
-/* Splits the photos of a part that is UNDECIDED. */
 static sh_status divide(maker *m)
 {
     sh_photo_list *list = m->list;

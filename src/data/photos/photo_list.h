@@ -2,21 +2,16 @@
 /*
  * The photos of a folder, their labels, and their split.
  *
- *     sh_photo_list *list;
- *     SH_TRY(sh_photo_list_make(&list, "/data/flowers", &options));
- *     list->files.items[41].label        // its class
- *     sh_photo_list_free(list);
- *
- * Supported layouts of the folder:
+ * Layouts of the folder:
  *
  *     train/CLASS/...  with val/, valid/, validation/ or test/CLASS/...
  *     CLASS/...        split by the names of the files (data/split.h)
  *     labels.csv or metadata.csv, beside the photos or above them (photo_labels.h); in train/ and
  *                      val/ too
  *
- * The order of classes is that of the bytes of their names.
+ * Classes are in the order of their names' bytes.
  *
- * Threads: caller locks. A list does not change after sh_photo_list_make.
+ * Threads: caller locks; a made list does not change.
  */
 #ifndef SHOAL_DATA_PHOTOS_PHOTO_LIST_H
 #define SHOAL_DATA_PHOTOS_PHOTO_LIST_H
@@ -29,20 +24,18 @@ typedef struct sh_photo_list {
     sh_photo_files files; /* training photos first, each split sorted by path */
     uint32_t count[SH_SPLITS];
     sh_target target;
-    uint32_t outputs; /* number of classes, labels or numbers; 0 if a sample is its own target */
+    uint32_t outputs; /* classes, labels or numbers; 0 if a sample is its own target */
     size_t rows;      /* of all CSV files */
-    float *values; /* labels, or numbers standardised by the training photos': [rows][outputs]. The
-                      `label` of a file is the index of its row. Owned */
-    double *numbers; /* unstandardised numbers, only while the list is made; owned */
-    json_t *about;   /* "classes", "targets", "notes" as in data/source.h; owned */
+    float *values;    /* labels, or numbers standardised by the training photos': [rows][outputs]; a
+                         file's row is its `label`. Owned */
+    double *numbers;  /* unstandardised, only while the list is made; owned */
+    json_t *about;    /* "classes", "targets", "notes" as in data/source.h; owned */
 } sh_photo_list;
 
-/* `*list` is owned: free it with sh_photo_list_free. Fails with SH_INVALID, listing the problems of
- * the folder, and with errors of the disk. */
+/* Fails with SH_INVALID, listing the problems of the folder, and with errors of the disk. */
 sh_status sh_photo_list_make(sh_photo_list **list, const char *folder,
                              const sh_read_options *options) SHOAL_CHECKED;
 
-/* NULL is ignored. */
 void sh_photo_list_free(sh_photo_list *list);
 
 #endif

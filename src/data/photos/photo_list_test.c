@@ -5,7 +5,7 @@
 
 #define ROOM 2048
 
-/* Lists all photos as "name=label" or "name=value,value": training, a bar, validation. */
+/* "name=label" or "name=value,value": training, a bar, validation. */
 static const char *told(const sh_photo_list *list, char text[ROOM])
 {
     size_t used = 0;
@@ -34,7 +34,7 @@ static sh_status make(sh_photo_list **list, fixture *s, const sh_read_options *o
     return sh_photo_list_make(list, folder, options == NULL ? &usual : options);
 }
 
-/* A file to write: a photo if the name ends in .png, otherwise `text`. */
+/* A photo if the name ends in .png, otherwise `text`. */
 typedef struct file {
     const char *name, *text;
 } file;
@@ -60,7 +60,7 @@ static const struct {
     file files[FILES_MOST];
     sh_read_options options;
     sh_target target;
-    const char *told, *names; /* expected photos with labels; expected classes */
+    const char *told, *names; /* photos with labels; classes */
 } layouts[] = {
     {{{"train/b/2.png", NULL},
       {"train/b/1.png", NULL},
@@ -251,7 +251,6 @@ static const struct {
      "--task painting: no such task"},
 };
 
-/* One error lists all problems and remedies. */
 static void what_is_wrong_is_told(void **state)
 {
     (void)state;
@@ -296,7 +295,6 @@ static void odd_things_are_noted(void **state)
     fixture_remove(&s);
 }
 
-/* Folders that link to each other are searched only to a limited depth. */
 static void circles_of_links_end(void **state)
 {
     (void)state;
@@ -311,13 +309,12 @@ static void circles_of_links_end(void **state)
     assert_int_equal(symlink("../a", photo_path(&s, "b/a")), 0);
     assert_int_equal(symlink("self.png", photo_path(&s, "a/self.png")), 0);
     assert_ok(make(&list, &s, NULL));
-    assert_int_equal(list->files.count, 2 * 4 + 2); /* each folder, and the other one below it */
+    assert_int_equal(list->files.count, 2 * 4 + 2);
     assert_int_equal(json_array_size(json_object_get(list->about, "notes")), 1);
     sh_photo_list_free(list);
     fixture_remove(&s);
 }
 
-/* A training photo never becomes a validation photo when photos are added. */
 static void splits_stay_when_photos_are_added(void **state)
 {
     (void)state;

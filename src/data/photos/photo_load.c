@@ -11,7 +11,7 @@
 
 #include "data/extent.h"
 
-#define FILE_MOST (256u << 20) /* most bytes of a photo's file */
+#define FILE_MOST (256u << 20)
 
 sh_status sh_photo_open(int *fd, const char *path)
 {
@@ -19,7 +19,7 @@ sh_status sh_photo_open(int *fd, const char *path)
     return *fd >= 0 ? SH_OK : sh_fail(SH_CORRUPT, "cannot be opened: %s", strerror(errno));
 }
 
-/* Reads an open file. `*bytes` is owned. */
+/* `*bytes` is owned. */
 static sh_status read_file(uint8_t **bytes, size_t *count, int fd)
 {
     struct stat about;

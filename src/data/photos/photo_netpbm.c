@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Netpbm's PGM and PPM (P2, P3, P5, P6; netpbm.sourceforge.net/doc/pgm.html). The header consists
- * of decimal numbers, separated by white space and comments that begin with #. Then follow the
- * levels, in decimal or in one or two bytes each, from 0 to the highest level, which is white.
+ * Netpbm's PGM and PPM (P2, P3, P5, P6; netpbm.sourceforge.net/doc/pgm.html). The header is decimal
+ * numbers, separated by white space and comments that begin with #. Then follow the levels, in
+ * decimal or in one or two bytes each, from 0 to the highest level, which is white.
  */
 #include <stdlib.h>
 
 #include "data/photos/photo_codec.h"
 
 typedef struct netpbm {
-    const uint8_t *at, *end; /* the unread bytes */
+    const uint8_t *at, *end;
     uint32_t width, height, channels, highest;
     bool text; /* levels are decimal numbers */
 } netpbm;
@@ -31,7 +31,7 @@ static bool is_space(uint8_t byte)
     return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-/* Reads the next number. False if there is none or it exceeds `most`. */
+/* False if there is none or it exceeds `most`. */
 static bool read_number(netpbm *n, uint32_t *number, uint32_t most)
 {
     while (n->at < n->end && (is_space(*n->at) || *n->at == '#'))

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * PNG by libspng, row by row. Interlaced files are decoded as a whole, since their rows come in
- * seven passes. Grey and colour of 8 bits are decoded as they are. Everything else is decoded as
- * RGBA of 8 bits and composed over white.
- */
+/* PNG by libspng, row by row; interlaced files are decoded as a whole, since their rows come in
+ * seven passes. Everything but grey and colour of 8 bits is decoded as RGBA of 8 bits and composed
+ * over white. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +53,7 @@ static bool png_is(const uint8_t *bytes, size_t count)
     return count >= 8 && memcmp(bytes, "\x89PNG\r\n\x1a\n", 8) == 0;
 }
 
-/* The colour type is byte 9 of the header, which is the first chunk. */
+/* The colour type is byte 9 of the first chunk. */
 static bool png_is_grey(const uint8_t *bytes, size_t count)
 {
     return count >= 26 &&
@@ -69,7 +67,7 @@ static sh_status fail_png(const decoding *d, int error)
     return sh_fail(SH_CORRUPT, "is a damaged PNG: %s", d->calls.spng_strerror(error));
 }
 
-/* Composes a row over white, in place: pixels only become shorter. */
+/* Composes over white, in place: pixels only become shorter. */
 static const uint8_t *compose(const decoding *d, uint8_t *row)
 {
     uint8_t *out = row;
@@ -104,7 +102,7 @@ static void choose_format(decoding *d)
     }
 }
 
-/* Fails if the file is too short for the size in its header, even at the best compression. */
+/* Fails if the file is too short for its picture, even at the best compression. */
 static sh_status check_size(const struct spng_ihdr *ihdr, size_t count)
 {
     const bool whole = ihdr->interlace_method != SPNG_INTERLACE_NONE;

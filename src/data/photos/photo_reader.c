@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Reads new photos for a trained run. If the run's data were not photos, their description does not
- * tell how they were fitted. New photos are then cropped.
- */
+/* Reads new photos for a trained run. If the run's data were not photos, their description does not
+ * tell how to fit photos. New ones are then cropped. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -35,7 +35,7 @@ static void every_kind_is_decoded(void **state)
     }
 }
 
-/* WebP has no grey format, and a BMP's palette is not examined. */
+/* WebP has no grey format; a BMP's palette is not examined. */
 static void grey_is_told_by_the_head(void **state)
 {
     (void)state;
@@ -71,14 +71,13 @@ static void orientation_is_left_where_that_is_asked_for(void **state)
     assert_memory_equal(sample, golden("png")->pixels, sizeof sample);
 }
 
-/* A truncated file is damaged, unless only bytes after the pixels are missing. Each piece is at the
- * end of an allocation, for the address sanitizer. */
+/* Each piece ends an allocation, for the address sanitizer. */
 static void what_is_cut_off_is_damaged(void **state)
 {
     (void)state;
     static const struct {
         const char *name;
-        size_t spare; /* bytes after the last pixel */
+        size_t spare; /* after the last pixel */
     } cases[] = {{"jpeg", 2},
                  {"jpeg_progressive", 2},
                  {"jpeg_grey", 2},
@@ -107,7 +106,6 @@ static void what_is_cut_off_is_damaged(void **state)
     }
 }
 
-/* Overwrites some bytes of a golden file. */
 static void bad_files_are_told(void **state)
 {
     (void)state;
@@ -146,7 +144,7 @@ static void bad_files_are_told(void **state)
         uint8_t sample[3 * PIXELS], *bytes = malloc(g->bytes);
         assert_non_null(bytes);
         memcpy(bytes, g->file, g->bytes);
-        if (cases[i].at == 4) /* remove the magic of a BMP */
+        if (cases[i].at == 4)
             memset(bytes, 0, 4);
         memcpy(bytes + cases[i].at, cases[i].bytes, cases[i].count);
         assert_fails(sh_photo_decode(sample, &form, bytes, g->bytes), cases[i].code, cases[i].part);

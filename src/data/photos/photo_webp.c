@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * WebP by libwebp, decoded as a whole. The orientation is in an EXIF chunk. The file is a RIFF
+ * WebP by libwebp, decoded as a whole. The file is a RIFF
  * (developers.google.com/speed/webp/docs/riff_container): "RIFF", u32, "WEBP", then chunks: a name
- * of 4 bytes, u32 length, and the content, padded to an even length.
+ * of 4 bytes, u32 length, and the content, padded to an even length. An EXIF chunk has the
+ * orientation.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,7 @@ static int orientation_of(const uint8_t *bytes, size_t count)
     return 1;
 }
 
-/* Composes a row over white, in place. */
+/* Composes over white, in place. */
 static void compose(uint8_t *row, size_t pixels)
 {
     const uint8_t *in = row;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The format `photos:DIR`: folders of photos (photo_list.h). Each photo is decoded and resized to a
- * square (photo.h).
- *
- * Samples are grey if the headers of all photo files say grey, otherwise in colour.
+ * The format `photos:DIR`: folders of photos (photo_list.h), each decoded and resized to a square
+ * (photo.h). Samples are grey if the headers of all files say so.
  *
  * The digest covers the names, sizes, modification times and labels of all photos, in order, and
  * the options.
@@ -24,8 +22,8 @@
 #include "data/photos/photo_load.h"
 #include "data/trained.h"
 
-#define HEAD_FIRST 4096 /* bytes read first to examine a header */
-#define LOOKED_MOST 512 /* most entries of a folder that are examined to recognise it */
+#define HEAD_FIRST 4096 /* bytes read first */
+#define LOOKED_MOST 512 /* entries of a folder that are examined */
 
 typedef struct photos {
     sh_source base;
@@ -149,7 +147,7 @@ static const sh_source_ops photos_ops = {
 
 /* --- looking --- */
 
-/* Sets *grey. A photo that cannot be opened counts as grey: it is reported as damaged later. */
+/* A photo that cannot be opened counts as grey: it is reported as damaged later. */
 static sh_status is_grey(bool *grey, const photos *p, const char *name, uint8_t *room)
 {
     int fd;
@@ -168,7 +166,7 @@ static sh_status is_grey(bool *grey, const photos *p, const char *name, uint8_t 
     return SH_OK;
 }
 
-/* Sets the channels of samples. Stops at the first photo in colour. */
+/* Stops at the first photo in colour. */
 static sh_status find_channels(photos *p)
 {
     const sh_photo_files *files = &p->list->files;
@@ -292,8 +290,7 @@ done:
 
 /* --- recognising --- */
 
-/* True if the folder, or one at most `depth` levels below it, contains a photo. Photos directly in
- * `folder` count only if `beside`. */
+/* Searches `depth` levels below `folder`. Photos directly in it count only if `beside`. */
 static bool holds_photo(const char *folder, int depth, bool beside)
 {
     DIR *entries = opendir(folder);
@@ -322,8 +319,8 @@ static bool has_labels(const char *folder, const char *name)
     return length > 0 && (size_t)length < sizeof path && access(path, R_OK) == 0;
 }
 
-/* Photos directly in the folder count only together with a CSV file of labels: other formats may
- * have pictures beside their data. */
+/* Photos directly in the folder count only with a CSV file of labels: other formats may have
+ * pictures beside their data. */
 static bool photos_recognises(const sh_format *format, const char *folder)
 {
     (void)format;

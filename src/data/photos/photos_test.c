@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests folders of photos as data sets: packing, damaged photos, changes. */
 #include "data/dataset.h"
 
 #include <fcntl.h>
@@ -19,7 +18,7 @@ static sh_status open_photos(sh_dataset **data, fixture *s, const sh_read_option
     return sh_dataset_open(data, spec, options);
 }
 
-/* Writes `count` photos of each of three classes to train and to val. */
+/* Writes three classes in train and val. */
 static void put_classes(fixture *s, uint32_t count)
 {
     static const char *const parts[] = {"train/a", "train/b", "train/c", "val/a", "val/b", "val/c"};
@@ -32,7 +31,6 @@ static void put_classes(fixture *s, uint32_t count)
 
 static const sh_read_options as_drawn = {.resize = PHOTO_SIDE};
 
-/* Grey photos that already have the requested size are packed unchanged. */
 static void grey_photos_are_packed_as_drawn(void **state)
 {
     (void)state;
@@ -68,7 +66,6 @@ static void grey_photos_are_packed_as_drawn(void **state)
     fixture_remove(&s);
 }
 
-/* One photo in colour among grey ones: all get three channels. All formats in one folder. */
 static void sizes_and_kinds_may_be_mixed(void **state)
 {
     (void)state;
@@ -90,7 +87,7 @@ static void sizes_and_kinds_may_be_mixed(void **state)
     int32_t class;
     assert_ok(sh_dataset_read(data, SH_SPLIT_TRAIN, 0, sample, &class));
     const size_t plane = SH_READ_SIDE * SH_READ_SIDE;
-    assert_memory_equal(sample, sample + plane, 2 * plane); /* a grey photo: equal planes */
+    assert_memory_equal(sample, sample + plane, 2 * plane);
     sh_dataset_close(data);
     fixture_remove(&s);
 }
@@ -176,7 +173,6 @@ static void photos_without_permission_are_named(void **state)
     fixture_remove(&s);
 }
 
-/* Changes the folder of a source after it was examined. */
 static void folders_that_change_are_noticed(void **state)
 {
     (void)state;
@@ -212,7 +208,7 @@ static void folders_that_change_are_noticed(void **state)
     }
 }
 
-/* Sets the modification time, since the disk's clock may be coarse. */
+/* Sets the time itself, since the disk's clock may be coarse. */
 static void folders_that_changed_are_packed_anew(void **state)
 {
     (void)state;
@@ -264,7 +260,6 @@ static void folders_are_recognised(void **state)
 
 /* --- real photos --- */
 
-/* Returns the mean absolute difference of two samples, in levels. */
 static double difference(const uint8_t *a, const uint8_t *b, size_t count)
 {
     uint64_t sum = 0;
