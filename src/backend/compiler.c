@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compiles a graph to a program, node by node.
- *
- * The *homes* of a value are the buffers that hold it, one for each requested layout; its node
- * writes the first one. An instruction *prepares* if all its inputs depend on weights alone: it
- * runs once after the weights have changed, and all lanes share its results. Other values are in
- * lane memory, where buffers with disjoint lifetimes share bytes (graph/memory_plan.h).
+ * The *homes* of a value are the buffers that hold it, one for each requested layout. An
+ * instruction *prepares* if all its inputs depend on weights alone: it runs once after the weights
+ * have changed, and all lanes share its results. Other values are in lane memory, where buffers
+ * with disjoint lifetimes share bytes (graph/memory_plan.h).
  *
  * The sink of a gradient directly follows the node that makes it, so that the gradient can be sent,
  * and its buffer reused, while earlier layers are computed.
@@ -22,7 +20,7 @@
 #include "graph/memory_plan.h"
 
 #define MAX_HOMES 4
-#define MEMORY_FOR_GROUPS 32 /* groups may take 1 / 32 more memory */
+#define MEMORY_FOR_GROUPS 32 /* at most 1 / 32 more memory */
 #define FOREVER UINT32_MAX
 
 typedef struct home {
@@ -39,12 +37,12 @@ struct sh_compiler {
     const sh_graph *graph;
     sh_program *program;
     size_t slab_bytes;
-    bool at_any_cost; /* groups may take any memory */
+    bool at_any_cost; /* forms groups whatever memory they take */
     const sh_kernels *kernels;
     sh_prepared *prepared;
     value_homes *homes;     /* by value */
     uint32_t node;          /* current, or SH_NO_NODE */
-    sh_value_id converting; /* to another layout, or SH_NO_VALUE */
+    sh_value_id converting; /* or SH_NO_VALUE */
 };
 
 const sh_graph *sh_compiler_graph(const sh_compiler *compiler)
@@ -94,7 +92,6 @@ static sh_status add_home(sh_compiler *compiler, sh_value_id value, sh_layout la
     return SH_OK;
 }
 
-/* A conversion from operand 0 to operand 1, with its own copy of the packing. */
 typedef struct conversion {
     const sh_kernels *kernels;
     sh_type type;
@@ -110,7 +107,7 @@ static void run_conversion(const void *state, void *const *operands, const sh_sl
     sh_layout_convert(c->kernels, &c->type, &c->from, operands[0], &c->to, operands[1]);
 }
 
-/* Adds a home in `layout`, filled from the first home; a packed one from a plain one. */
+/* Adds a home in `layout`, converted from the first home; a packed one from a plain one. */
 static sh_status convert(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_id value,
                          const sh_layout *layout)
 {
@@ -309,8 +306,8 @@ static bool has_operand(const sh_instruction *instruction, sh_buffer_id buffer)
 }
 
 /*
- * If a dense layer's instruction right before the sink computes the gradient as a product of plain
- * operands, adds these to the sink's operands, so that they live until then.
+ * If the instruction before the sink is a dense layer's product of plain operands, these become
+ * operands of the sink too, so that they live until then.
  */
 static sh_status note_product(sh_compiler *compiler, sh_instruction *sink)
 {
@@ -334,7 +331,6 @@ static sh_status note_product(sh_compiler *compiler, sh_instruction *sink)
     return SH_OK;
 }
 
-/* A sink runs by rows if the instruction before it makes the gradient by rows. */
 static sh_samples rows_of(const sh_program *program, sh_buffer_id gradient)
 {
     if (program->instruction_count == 0)
@@ -378,7 +374,7 @@ static sh_status compile_node(sh_compiler *compiler, const sh_node *node)
 
 /*
  * Puts a buffer that instruction `now` writes into the block of one that it may overwrite and that
- * is not read later. A block lives as long as all its buffers.
+ * is not read later.
  */
 static void share_block(sh_program *program, sh_buffer *out, uint32_t now)
 {
@@ -402,7 +398,6 @@ static size_t held_bytes(const sh_buffer *buffer)
     return buffer->slab_bytes > 0 ? buffer->slab_bytes : buffer->bytes;
 }
 
-/* Places blocks in lane memory by lifetime, and other buffers at the offset of their block. */
 static sh_status place_in_lane(sh_program *program)
 {
     size_t count = 0;
@@ -436,8 +431,7 @@ static sh_status share_and_place(sh_program *program)
     return place_in_lane(program);
 }
 
-/* Forms groups if they take little more memory; if weights are prepared on demand, no more at
- * all. */
+/* Forms groups if they take little more memory, or no more if weights are prepared on demand. */
 static sh_status lay_out(sh_compiler *compiler)
 {
     sh_program *program = compiler->program;
@@ -518,7 +512,6 @@ static sh_status compile_all(sh_compiler *compiler)
         SH_TRY(sh_compiler_input(compiler, &program->outputs[i], graph->outputs[i], NULL));
         program->buffers[program->outputs[i]].last = FOREVER;
     }
-    /* The backward pass begins with an instruction that does not prepare. */
     if (graph->forward_count == 0)
         program->backward = program->instruction_count;
     while (program->backward < program->instruction_count &&
@@ -528,7 +521,6 @@ static sh_status compile_all(sh_compiler *compiler)
     return place_in_shared(compiler);
 }
 
-/* `compiler` has the options, and is changed. */
 static sh_status compile(sh_program **program, sh_compiler *compiler)
 {
     SH_TRY(sh_graph_verify(compiler->graph));

@@ -2,14 +2,13 @@
 /*
  * The compiler's interface to the lowerings (lower/), which translate nodes to instructions.
  *
- *     sh_buffer_id x, y;
- *     SH_TRY(sh_compiler_input(compiler, &x, node->in[0], NULL));      // plain
+ *     SH_TRY(sh_compiler_input(compiler, &x, node->in[0], NULL));
  *     SH_TRY(sh_compiler_output(compiler, &y, node->out[0], NULL));
  *     return sh_compiler_emit(compiler, &kernel, state, (sh_buffer_id[]){x, y}, 2,
  *                             (sh_samples){0});
  *
- * A value may exist in several layouts. Its node writes the first one; others are conversions, each
- * made once. What depends on weights alone is computed once a step instead of once a grain.
+ * A value may exist in several layouts. Its node writes the first one; others are conversions. What
+ * depends on weights alone is computed once a step instead of once a grain.
  *
  * Threads: caller locks.
  */
@@ -25,10 +24,10 @@
 
 typedef struct sh_compiler sh_compiler;
 
-/* A memory area that instructions read or write; index into the program's buffers. */
+/* Index into the program's buffers. */
 typedef uint32_t sh_buffer_id;
 
-/* The samples that one run of an instruction processes; all zero if it does not run by sample. */
+/* The samples of one run of an instruction; all zero if it does not run by sample. */
 typedef struct sh_slab {
     size_t first, count; /* of this run; runs are in ascending order */
     size_t samples;      /* of all runs together */
@@ -36,16 +35,15 @@ typedef struct sh_slab {
 
 /* The code of an instruction. `state` is constant and shared by all lanes. */
 typedef struct sh_kernel {
-    /* Required. Computes. A by-sample operand points to the slab's first sample. Any lane; must not
-     * allocate memory or take locks. */
+    /* Required. A by-sample operand points to the slab's first sample. Any lane; must not allocate
+     * memory or take locks. */
     void (*run)(const void *state, void *const *operands, const sh_slab *slab);
-    void (*release)(void *state); /* optional: frees the state */
+    void (*release)(void *state); /* optional */
 } sh_kernel;
 
 /*
- * Whether an instruction may run for a few samples at a time. It then reads and writes the
- * by-sample operands sample by sample, in ascending order. Scratch keeps its contents until the
- * last run.
+ * Whether an instruction may run for a few samples at a time. It then accesses the by-sample
+ * operands in ascending order of samples. Scratch keeps its contents until the last run.
  */
 typedef struct sh_samples {
     size_t count;      /* 0: not by sample */
@@ -56,33 +54,32 @@ typedef struct sh_samples {
 
 const sh_graph *sh_compiler_graph(const sh_compiler *compiler);
 
-/* The kernels that instructions use. */
 const sh_kernels *sh_compiler_kernels(const sh_compiler *compiler);
 
-/* The layout in which its node wrote the value; plain for inputs and parameters. */
+/* The layout that the node wrote; plain for inputs and parameters. */
 sh_layout sh_compiler_layout(const sh_compiler *compiler, sh_value_id value);
 
-/* Returns the buffer of `value` in `layout` (NULL: plain). Emits a conversion if needed. */
+/* Returns the buffer of `value` in `layout` (NULL: plain), after a conversion if needed. */
 sh_status sh_compiler_input(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_id value,
                             const sh_layout *layout) SHOAL_CHECKED;
 
-/* Returns a new buffer, which the node must fill with `value` in `layout` (NULL: plain). */
+/* Returns a new buffer, which the node must fill in `layout` (NULL: plain). */
 sh_status sh_compiler_output(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_id value,
                              const sh_layout *layout) SHOAL_CHECKED;
 
 /*
- * Declares that `out` may share the memory of `in`: an instruction that has both as operands reads
- * each byte of `in` before it writes the same byte of `out`, and not later. If nothing reads `in`
- * afterwards, the kernel may get equal pointers for both, so it must declare neither `restrict`.
- * At most SH_MAX_OVERWRITES inputs for each `out`; the compiler uses one of them.
+ * Declares that `out` may share the memory of `in`: an instruction that has both as operands never
+ * reads a byte of `in` after it has written the same byte of `out`. If nothing reads `in`
+ * afterwards, the kernel may get equal pointers for both, so it must declare neither `restrict`. At
+ * most SH_MAX_OVERWRITES inputs for each `out`; the compiler uses one of them.
  */
 void sh_compiler_may_overwrite(sh_compiler *compiler, sh_buffer_id out, sh_buffer_id in);
 
-/* Declares that plain `buffer` holds the bytes of `value`: no instruction, no copy. */
+/* Declares that plain `buffer` holds the bytes of `value`. */
 sh_status sh_compiler_alias(sh_compiler *compiler, sh_value_id value,
                             sh_buffer_id buffer) SHOAL_CHECKED;
 
-/* Memory for the duration of one instruction, aligned to SH_ALIGNMENT. */
+/* For one instruction; aligned to SH_ALIGNMENT. */
 sh_status sh_compiler_scratch(sh_compiler *compiler, sh_buffer_id *buffer,
                               size_t bytes) SHOAL_CHECKED;
 
@@ -91,9 +88,9 @@ sh_status sh_compiler_scratch(sh_compiler *compiler, sh_buffer_id *buffer,
 void *sh_compiler_take(sh_compiler *compiler, size_t bytes);
 
 /*
- * Appends an instruction. The kernel gets pointers to `operands`, in this order. Takes ownership of
- * `state`, also on failure. The instruction writes new buffers from sh_compiler_output, and reads
- * all other operands except scratch.
+ * Appends an instruction. Takes ownership of `state`, also on failure. The kernel gets pointers to
+ * `operands`, in this order. It writes those from sh_compiler_output that no instruction has
+ * written yet, and reads all others except scratch.
  */
 sh_status sh_compiler_emit(sh_compiler *compiler, const sh_kernel *kernel, void *state,
                            const sh_buffer_id *operands, size_t count,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Computes 16 blocks of the cipher at once, which vectorises: 1 ns per element; single words with a
- * branch took 5. Element numbers count channels fastest, like memory between convolutions. With
- * positions fastest in memory, consecutive numbers are a stride apart, which takes four times as
- * long.
+ * branch took 5. Element numbers count channels fastest, as memory does between convolutions; with
+ * positions fastest in memory it takes four times as long.
  */
 #include "backend/dropout_mask.h"
 

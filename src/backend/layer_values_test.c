@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compares results and gradients of general layers with those of ONNX Runtime and PyTorch
- * (test/golden/make_layers.py made test/golden/layers.json), in all variants.
+ * (test/golden/make_layers.py), in all variants.
  */
 #include <jansson.h>
 #include <math.h>
@@ -11,12 +11,11 @@
 #include "graph/general_layers.h"
 #include "graph/recurrent_layers.h"
 
-#define MOST 8    /* inputs of a layer */
-#define RESULT 64 /* most elements of all inputs or outputs */
+#define MOST 8
+#define RESULT 64
 
 static json_t *load(void)
 {
-    /* Found by this file's name, from any working directory. */
     static const char here[] = __FILE__, inner[] = "src/backend/layer_values_test.c";
     char path[1024];
     json_error_t error;
@@ -126,7 +125,6 @@ static sh_value_id make(sh_net *net, const char *name, const json_t *settings,
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* The graph of a case. Outputs: the result, then the gradient of each input. */
 typedef struct subject {
     const char *name;
     json_t *object;
@@ -180,7 +178,6 @@ static void check(const subject *s, size_t which, const float *is, const json_t 
     }
 }
 
-/* Runs and checks a case; writes all outputs in a row. */
 static size_t run(const subject *s, size_t which, const sh_kernels *kernels, float *outputs)
 {
     sh_program *program;

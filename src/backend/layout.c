@@ -39,10 +39,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/*
- * Copies a few columns of all rows to a panel or back. With k as the outer loop, plain is accessed
- * in a few streams.
- */
+/* With k as the outer loop, plain is accessed in a few streams. */
 static inline SH_INLINE void move_columns(const sh_matrix *m, size_t columns, float *packed,
                                           float *plain, bool packs)
 {
@@ -61,7 +58,7 @@ static inline SH_INLINE void move_columns(const sh_matrix *m, size_t columns, fl
             }
 }
 
-/* Packs a few columns, each of which is contiguous in `plain`. */
+/* Packs a few columns that are contiguous in `plain`. */
 static void turn_columns(const sh_kernels *kernels, const sh_matrix *m, size_t columns,
                          float *packed, const float *plain)
 {
@@ -72,7 +69,6 @@ static void turn_columns(const sh_kernels *kernels, const sh_matrix *m, size_t c
                                m->column_step, packed, m->width);
 }
 
-/* All columns, 16 at a time. Packs with kernels, unpacks without. */
 static inline SH_INLINE void move_all(const sh_kernels *kernels, const sh_matrix *m, float *packed,
                                       float *plain)
 {
@@ -91,14 +87,13 @@ static inline SH_INLINE void move_all(const sh_kernels *kernels, const sh_matrix
     }
 }
 
-/* Fills the last panel with zeros. */
 static void pack(const sh_kernels *kernels, const sh_matrix *m, const float *plain, float *packed)
 {
     const size_t rows = m->count[0] * m->count[1] * m->count[2], rest = m->columns % m->width;
     float *const last = packed + m->to + m->columns / m->width * rows * m->width;
     for (size_t i = 0; i < rows && rest > 0; i++)
         memset(last + i * m->width + rest, 0, (m->width - rest) * sizeof *last);
-    /* The cast drops const: packing only reads the plain value. */
+    /* Packing only reads the plain value. */
     move_all(kernels, m, packed + m->to, (float *)(uintptr_t)(plain + m->from));
 }
 

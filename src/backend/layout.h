@@ -3,13 +3,8 @@
  * The layout of a value in memory.
  *
  *     plain           row-major without gaps
- *     channels-last   [N, C, ...] as rows of channels, [N, ..., C]; used by convolutions,
- *                     batch normalisation and pooling
- *     packed          weights in the panels of kernel/product.h, in the order in which a kernel
- *                     reads them
- *
- *     const sh_layout layout = sh_layout_channels_last(type);
- *     SH_TRY(sh_compiler_input(compiler, &x, node->in[0], &layout));
+ *     channels-last   [N, C, ...] as [N, ..., C]; for convolutions, batch normalisation, pooling
+ *     packed          weights in the panels of kernel/product.h
  *
  * Threads: any; descriptions are constant.
  */
@@ -50,18 +45,17 @@ typedef struct sh_layout {
     size_t bytes;
 } sh_layout;
 
-/* True if both layouts place every element of a value alike. */
 bool sh_layout_same(const sh_layout *a, const sh_layout *b);
 
 sh_layout sh_layout_plain(const sh_type *type);
 
-/* Returns plain if both are the same: with one channel, or one position per channel. */
+/* Returns plain if both are the same. */
 sh_layout sh_layout_channels_last(const sh_type *type);
 
 sh_layout sh_layout_packed(const sh_packing *packing);
 
-/* Copies a value from plain to another layout, or from channels-last to plain. `source` and
- * `target` must not overlap. */
+/* One of the layouts is plain, and a packed one is only a target. `source` and `target` must not
+ * overlap. */
 void sh_layout_convert(const sh_kernels *kernels, const sh_type *type, const sh_layout *from,
                        const void *source, const sh_layout *to, void *target);
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A few settings and shapes for each operator, enough for its corner cases. ops_test.c checks that
- * no operator is missing. Only for tests.
- */
+/* A few settings and shapes for each operator, enough for its corner cases. Only for tests. */
 #ifndef SHOAL_BACKEND_OP_CASES_H
 #define SHOAL_BACKEND_OP_CASES_H
 
@@ -48,7 +45,7 @@ typedef struct op_case {
     sh_attributes attributes;
     sh_type in[SH_MAX_INPUTS]; /* rank 0: an optional one, left out */
     unsigned positive;         /* bit i: input i is random in [0.5, 1.5) */
-    bool kinked;               /* finite differences must not step across a kink (fill) */
+    bool kinked;               /* finite differences must not step across a kink: see fill() */
     unsigned held;             /* bit i: input i has no gradient by design */
 } op_case;
 

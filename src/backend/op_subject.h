@@ -19,9 +19,9 @@ typedef struct subject {
     const op_case *which;
     const sh_op_entry *about;
     sh_graph *graph;
-    uint32_t inputs; /* given by the case */
+    uint32_t inputs;
     sh_value_id in[SH_MAX_INPUTS];
-    sh_value_id gradient[SH_MAX_INPUTS]; /* SH_NO_VALUE: none */
+    sh_value_id gradient[SH_MAX_INPUTS];
     uint32_t gradient_output[SH_MAX_INPUTS];
     bool has_seed;
 } subject;
@@ -114,7 +114,6 @@ static inline void fill(float *data, size_t count, uint32_t which, bool kinked)
     }
 }
 
-/* Different values for each `grain`. */
 static inline void fill_input(const subject *s, size_t index, uint32_t grain, void *data)
 {
     const sh_type *type = sh_graph_type(s->graph, s->graph->inputs[index]);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All operators by their cases (op_cases.h): gradients against finite differences, variants against
- * each other, and refusal of wrong shapes.
+ * Gradients against finite differences, variants against each other, and refusal of wrong shapes.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -43,7 +42,6 @@ static void fill_inputs(const subject *s, const machine *m)
         fill_input(s, i, 0, sh_execution_input(m->execution, i));
 }
 
-/* Its gradients are checked. */
 static double objective(const subject *s, machine *m, const float *seed)
 {
     double sum = 0;
@@ -115,7 +113,6 @@ static void gradients_equal_finite_differences(void **state)
     }
 }
 
-/* A fused activation equals an activation node, gradients included. */
 static void activations_within_equal_those_behind(void **state)
 {
     (void)state;
@@ -191,7 +188,6 @@ static void variants_have_the_same_bits(void **state)
             compare(&op_cases[i], AS_IT_IS, (*all)->name, "plain");
 }
 
-/* Whether no other input restricts the rank of the first one. */
 static bool takes_any_rank(const op_case *which)
 {
     switch (which->op) {
@@ -209,7 +205,6 @@ static bool takes_any_rank(const op_case *which)
     }
 }
 
-/* Each input in turn: a dimension too many, a longer dimension, another element type. */
 static void wrong_types_are_refused(void **state)
 {
     (void)state;

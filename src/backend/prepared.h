@@ -5,12 +5,11 @@
  *
  *     SH_TRY(sh_prepared_new(&prepared, false));
  *     SH_TRY(sh_program_compile_with(&train, train_graph, kernels, prepared));
- *     SH_TRY(sh_program_compile_with(&evaluate, evaluate_graph, kernels, prepared));
  *     SH_TRY(sh_block_new(&shared, sh_prepared_bytes(prepared), "prepared weights"));
- *     sh_prepared_free(prepared);                        // once everything is compiled
+ *     sh_prepared_free(prepared);
  *
  * The graphs must declare the same parameters in the same order. Each program prepares all places
- * that it reads, so the caller prepares only programs that will run.
+ * that it reads.
  *
  * Threads: caller locks.
  */
@@ -25,24 +24,23 @@
 typedef struct sh_prepared sh_prepared;
 
 /*
- * Without places. If `on_demand`, programs add no places: each grain converts a parameter in lane
- * memory right before a kernel reads it. That takes less memory and more time; results have the
- * same bits.
+ * If `on_demand`, programs add no places: each grain converts a parameter in lane memory right
+ * before a kernel reads it. That takes less memory and more time; results have the same bits.
  */
 sh_status sh_prepared_new(sh_prepared **prepared, bool on_demand) SHOAL_CHECKED;
-void sh_prepared_free(sh_prepared *prepared); /* NULL is fine */
+void sh_prepared_free(sh_prepared *prepared);
 
 /* Size of the block for the programs compiled so far. */
 size_t sh_prepared_bytes(const sh_prepared *prepared);
 
-/* For the compiler. */
+/* The rest is for the compiler. */
 
 bool sh_prepared_on_demand(const sh_prepared *prepared);
 
-/* The arena of packings, which later programs' packings are compared with. Borrowed. */
+/* The arena of packings, with which later packings are compared. Borrowed. */
 sh_arena *sh_prepared_descriptions(sh_prepared *prepared);
 
-/* Returns the offset and number of the place of a parameter in a layout; adds a place if needed. */
+/* Returns the offset and number of a parameter's place in a layout; adds one if needed. */
 sh_status sh_prepared_place(sh_prepared *prepared, size_t *offset, uint32_t *number,
                             uint32_t parameter, const sh_layout *layout) SHOAL_CHECKED;
 

@@ -20,26 +20,26 @@
 #define SH_PROFILE_SUM "exact sum"
 
 /*
- * Adds the times of one execution of `program`, which was compiled from `graph`. Does nothing for
- * an execution that is not timed.
+ * Adds the times of one execution of `program`, compiled from `graph`. Does nothing if the
+ * execution is not timed.
  */
 sh_status sh_profile_add_execution(sh_profile *profile, const sh_execution *execution,
                                    const sh_program *program, const sh_graph *graph,
                                    sh_profile_level level) SHOAL_CHECKED;
 
-/* Adds time spent outside of programs to the row `name`; creates the row if needed. */
+/* Adds time spent outside of programs to the row `name`. */
 sh_status sh_profile_add(sh_profile *profile, const char *name, uint64_t count,
                          double seconds) SHOAL_CHECKED;
 
 /*
- * Adds a row "rest", so that operators and outside rows sum up to lanes * step_seconds. Then fills
- * in the shares, and sorts. Removes rows without any time.
+ * Adds a row "rest", so that operators and outside rows sum up to lanes * step_seconds, fills in
+ * the shares, removes rows without time, and sorts.
  */
 sh_status sh_profile_finish(sh_profile *profile) SHOAL_CHECKED;
 
 /*
- * The name of an instruction: of its operator, "reorder" or SH_PROFILE_SUM. Its cost: the node's
- * arithmetic (0 except for a node's first instruction), and the bytes of its operands.
+ * The name is that of the operator, "reorder" or SH_PROFILE_SUM. The cost is the node's arithmetic
+ * (0 except for a node's first instruction), and the bytes of the operands.
  */
 const char *sh_work_name(const sh_work *work, const sh_graph *graph);
 sh_cost sh_work_cost(const sh_work *work, const sh_graph *graph);

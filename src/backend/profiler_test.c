@@ -8,7 +8,6 @@
 #include "base/test.h"
 #include "model/model.h"
 
-/* Each reading is a microsecond later. */
 static uint64_t tick(void *context)
 {
     return *(uint64_t *)context += 1000;
@@ -20,7 +19,6 @@ static void ignore(void *context, uint32_t parameter, const sh_gradient *gradien
     *(unsigned *)context += gradient->last;
 }
 
-/* A small training program on one lane, timed by `clock` unless NULL. */
 typedef struct machine {
     sh_graph *graph;
     sh_program *program;
@@ -73,7 +71,6 @@ static const sh_profile_row *row_of(const sh_profile *profile, sh_profile_kind k
     return NULL;
 }
 
-/* One reading per run of an instruction; an instruction in slabs has a run for each. */
 static void every_instruction_is_timed(void **state)
 {
     (void)state;
@@ -116,7 +113,6 @@ static void without_a_clock_nothing_is_kept(void **state)
     machine_free(&m);
 }
 
-/* Every node except reshape has an instruction, and instructions name their node. */
 static void instructions_know_their_nodes(void **state)
 {
     (void)state;
@@ -178,9 +174,9 @@ static void rows_make_the_whole(void **state)
     assert_true(fabs(share - 1) < 1e-12);
     assert_true(nodes > 0 && nodes < 1);
     assert_true(kinds[SH_PROFILE_NODE] > kinds[SH_PROFILE_OPERATOR]);
-    assert_int_equal(kinds[SH_PROFILE_OUTSIDE], 3); /* the network took no time */
+    assert_int_equal(kinds[SH_PROFILE_OUTSIDE], 3);
 
-    /* Two convolutions, twice: 2 * (2 * 11520 * 25 + 2 * 3200 * 500) products for two samples. */
+    /* 2 * (2 * 11520 * 25 + 2 * 3200 * 500) products for two samples. */
     const sh_profile_row *conv = row_of(&profile, SH_PROFILE_OPERATOR, "conv2d");
     assert_int_equal(conv->count, 4);
     assert_true(fabs(conv->seconds - 4e-6) < 1e-12);

@@ -13,7 +13,7 @@ struct sh_execution {
     unsigned char *lane_memory;
     unsigned char *shared_memory;
     float *const *parameters;
-    void **operands;       /* SH_MAX_OPERANDS for each instruction */
+    void **operands;       /* SH_MAX_OPERANDS each */
     const sh_clock *clock; /* NULL: not timed */
     sh_work_time *times;   /* by instruction; NULL if not timed */
     const sh_clock *mark;  /* NULL: the start of backward is not timed */
@@ -174,9 +174,9 @@ static void note_progress(sh_execution *execution)
 
 typedef struct run {
     sh_execution *execution;
-    sh_gradient_sink *sink; /* may be NULL */
+    sh_gradient_sink *sink;
     void *context;
-    uint64_t begun_ns; /* of the current instruction, if timed */
+    uint64_t begun_ns;
 } run;
 
 static void run_instruction(const run *r, const sh_instruction *instruction, void *const *operands,
@@ -238,10 +238,9 @@ static bool is_of_part(const sh_program *program, const sh_instruction *instruct
     return turn % parts == part;
 }
 
-/* Instructions that prepare, or all others. */
 typedef struct selection {
     bool prepares;
-    uint32_t part, parts; /* of the preparation */
+    uint32_t part, parts;
 } selection;
 
 static bool is_selected(const sh_program *program, const sh_instruction *instruction,
@@ -304,7 +303,6 @@ static void run_all(sh_execution *execution, const selection *of, sh_gradient_si
     }
 }
 
-/* The sink of a parameter whose gradient is a product, or NULL. */
 static const sh_instruction *product_sink(const sh_program *program, uint32_t parameter)
 {
     for (size_t i = 0; i < program->instruction_count; i++) {

@@ -8,24 +8,24 @@
 #define SH_NO_PARAMETER UINT32_MAX
 
 typedef enum sh_space {
-    SH_SPACE_LANE,      /* lane memory, placed by lifetime */
-    SH_SPACE_SHARED,    /* computed from weights alone, never reused */
-    SH_SPACE_PARAMETER, /* the weights themselves */
+    SH_SPACE_LANE,   /* lane memory, placed by lifetime */
+    SH_SPACE_SHARED, /* from weights alone, never reused */
+    SH_SPACE_PARAMETER,
 } sh_space;
 
 typedef struct sh_buffer {
     sh_space space;
-    bool made;    /* an instruction has written it, or the caller provides it */
-    bool scratch; /* for one instruction */
-    bool placed;  /* `place` is known */
+    bool made; /* written already, or provided by the caller */
+    bool scratch;
+    bool placed;
     size_t bytes;
-    uint32_t first, last;  /* instruction numbers from 1; 0 is before the run */
-    size_t slab_bytes;     /* size if it holds only one slab of a group; 0: it holds all samples */
-    bool whole;            /* an instruction of a group accesses more than a slab at a time */
-    size_t place;          /* offset in its space, or the parameter's index */
-    uint32_t place_number; /* shared space: number of its place (prepared.h) */
+    uint32_t first, last;  /* instructions from 1; 0 is before the run */
+    size_t slab_bytes;     /* if it holds only one slab of a group, else 0 */
+    bool whole;            /* a group accesses more than a slab at a time */
+    size_t place;          /* offset, or the parameter's index */
+    uint32_t place_number; /* shared space: as in prepared.h */
 
-    sh_buffer_id over[SH_MAX_OVERWRITES]; /* buffers whose memory it may reuse */
+    sh_buffer_id over[SH_MAX_OVERWRITES]; /* whose memory it may reuse */
     uint32_t over_count;
     sh_buffer_id block;      /* the buffer whose memory it uses: itself or an earlier one */
     uint32_t last_reused_at; /* of a block: the instruction that last reused it */
@@ -33,7 +33,7 @@ typedef struct sh_buffer {
 
 /* A group (slabs.h), stored in its first member. */
 typedef struct sh_group {
-    size_t members;       /* instructions; 0: no group begins here */
+    size_t members;       /* count; 0: no group begins here */
     size_t samples, slab; /* in total, and per slab; rows if `rows` */
     bool rows;
     size_t end; /* one past the last instruction of its range */
@@ -42,8 +42,8 @@ typedef struct sh_group {
 typedef struct sh_instruction {
     const sh_kernel *kernel; /* NULL: passes operand 0, the gradient of `parameter`, to the sink */
     void *state;
-    bool prepares; /* runs once a step */
-    sh_work work;  /* `prepares` and `bytes` are filled in by sh_program_work */
+    bool prepares;
+    sh_work work; /* without `prepares` and `bytes` */
     uint32_t parameter;
     bool multiplies; /* a sink of a product of operands 1 and 2 (sh_product) */
     sh_samples samples;

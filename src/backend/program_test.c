@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Compilation and execution apart from operators' results (ops_test.c): conversions, preparation,
- * memory, and the order of gradients.
- */
+/* Compilation and execution apart from operators' results (ops_test.c). */
 #include "backend/program.h"
 
 #include <errno.h>
@@ -39,7 +36,7 @@ static const sh_kernels *best(void)
 #define GUARD_BYTES 256
 #define GUARD 0x5a
 
-/* A program with one execution; guards surround the lane's and the shared memory. */
+/* Guards surround the lane's and the shared memory. */
 typedef struct machine {
     sh_program *program;
     sh_execution *execution;
@@ -89,7 +86,7 @@ static sh_graph *new_graph(void)
     return graph;
 }
 
-static const sh_type eight = {SH_F32, {1, {8}}}; /* 32 bytes: half an alignment unit */
+static const sh_type eight = {SH_F32, {1, {8}}};
 
 static sh_value_id apply(sh_graph *graph, sh_op op, sh_value_id a, sh_value_id b)
 {
@@ -140,7 +137,6 @@ static sh_value_id small_network(sh_graph *graph, size_t channels)
     return sh_layer_conv2d(&net, x, "c2", &(sh_conv_options){.channels = 33, .kernel = 3});
 }
 
-/* Only pixels, the result, and the weights of both convolutions are converted. */
 static void nothing_is_converted_between_convolutions(void **state)
 {
     (void)state;
@@ -154,7 +150,7 @@ static void nothing_is_converted_between_convolutions(void **state)
     sh_program_free(program);
     sh_graph_free(graph);
     graph = new_graph();
-    sh_graph_output(graph, small_network(graph, 1)); /* one channel: the layouts are the same */
+    sh_graph_output(graph, small_network(graph, 1)); /* one channel: the same layouts */
     assert_ok(sh_program_compile(&program, graph, best()));
     assert_int_equal(count_work(program, SH_WORK_REORDER, false), 1);
     sh_program_free(program);
@@ -172,7 +168,7 @@ static void values_are_converted_once_for_each_layout(void **state)
         sh_graph_output(graph,
                         sh_layer_max_pool(&net, x, &(sh_pool_options){.kernel = (size_t)i + 1}));
     assert_ok(sh_program_compile(&program, graph, best()));
-    assert_int_equal(count_work(program, SH_WORK_REORDER, false), 1 + 3); /* input, outputs */
+    assert_int_equal(count_work(program, SH_WORK_REORDER, false), 1 + 3);
     sh_program_free(program);
     sh_graph_free(graph);
 }
@@ -202,7 +198,6 @@ static void what_comes_from_weights_alone_is_prepared_once(void **state)
                       (float[]){20, 40, 60, 80, 101, 122, 143, 164});
     }
 
-    /* Another lane needs no preparation. */
     void *lane = NULL;
     sh_execution *other = NULL;
     assert_ok(sh_block_new(&lane, sh_program_lane_bytes(m.program), "a test"));
@@ -226,7 +221,6 @@ static void what_comes_from_weights_alone_is_prepared_once(void **state)
     sh_graph_free(graph);
 }
 
-/* Every part does something; together they write what a whole preparation writes. */
 static void weights_are_prepared_in_parts(void **state)
 {
     (void)state;
@@ -284,7 +278,6 @@ static void reshape_costs_nothing(void **state)
     sh_graph_free(graph);
 }
 
-/* A chain in place needs one place, and one more for each value that is an output. */
 static void outputs_stay_readable(void **state)
 {
     (void)state;
@@ -294,7 +287,7 @@ static void outputs_stay_readable(void **state)
         const sh_value_id one = sh_graph_input(graph, eight);
         sh_value_id x = one;
         for (unsigned i = 0; i < LENGTH; i++) {
-            x = apply(graph, SH_OP_add, x, x); /* one * 2^(i + 1) */
+            x = apply(graph, SH_OP_add, x, x);
             if ((kept >> i & 1) != 0)
                 sh_graph_output(graph, x);
         }
@@ -312,8 +305,7 @@ static void outputs_stay_readable(void **state)
     }
 }
 
-/* A result reuses the memory of an input that is not needed afterwards, also under another name.
- * Addresses show it. */
+/* The addresses of values show it. */
 static void results_take_the_place_of_what_is_needed_no_more(void **state)
 {
     (void)state;
@@ -371,18 +363,17 @@ static void gradients_are_handed_over_as_soon_as_they_exist(void **state)
     memcpy(sh_execution_input(m.execution, 0), (float[]){2, 3, 5}, 3 * sizeof(float));
     memcpy(sh_execution_input(m.execution, 1), (float[]){10, 1}, 2 * sizeof(float));
     assert_ok(sh_execution_run(m.execution, take, &got));
-    assert_string_equal(called, "2301"); /* the last layer first */
-    /* h = relu(3, 3, -4, -10); dw2 = seed x h; dh = w2^T seed = 15, 26, 37, 48, where h > 0 */
+    assert_string_equal(called, "2301");
+    /* h = relu(3, 3, -4, -10); dw2 = seed x h; dh = w2^T seed where h > 0 */
     expect_floats(got.gradient[3], 2, (float[]){10, 1});
     expect_floats(got.gradient[2], 8, (float[]){30, 30, 0, 0, 3, 3, 0, 0});
     expect_floats(got.gradient[1], 4, (float[]){15, 26, 0, 0});
     expect_floats(got.gradient[0], 12, (float[]){30, 45, 75, 52, 78, 130, 0, 0, 0, 0, 0, 0});
-    assert_ok(sh_execution_run(m.execution, NULL, NULL)); /* the sink is optional */
+    assert_ok(sh_execution_run(m.execution, NULL, NULL));
     stop(&m);
     sh_graph_free(graph);
 }
 
-/* What the sink sees, by layer. */
 typedef struct factors {
     const sh_execution *execution;
     float x[2][64], dy[2][64], gradient[2][64];
@@ -400,7 +391,7 @@ static void keep_factors(void *context, uint32_t parameter, const sh_gradient *g
 {
     factors *kept = context;
     sh_product product;
-    if (parameter % 2 == 1) { /* a bias */
+    if (parameter % 2 == 1) {
         assert_false(sh_execution_product(kept->execution, parameter, &product));
         return;
     }
@@ -408,12 +399,10 @@ static void keep_factors(void *context, uint32_t parameter, const sh_gradient *g
     assert_true(sh_execution_product(kept->execution, parameter, &product));
     memcpy(kept->x[layer], product.x, product.x_bytes);
     memcpy(kept->dy[layer], product.dy, product.dy_bytes);
-    kept->bytes[layer] = product.x_bytes / 2 * product.dy_bytes / 2 / sizeof(float); /* 2 samples */
+    kept->bytes[layer] = product.x_bytes / 2 * product.dy_bytes / 2 / sizeof(float);
     copy(kept->gradient[layer], parameter, gradient);
 }
 
-/* The factors that a sink saw give the same bits again, in any order of layers, after other
- * samples. */
 static void a_gradient_is_made_again_of_its_factors(void **state)
 {
     (void)state;
@@ -496,7 +485,6 @@ static void sum_up(void *context, uint32_t parameter, const sh_gradient *gradien
     *sum += (double)(parameter + 1) * (double)gradient->values[0];
 }
 
-/* Programs stay within the announced size, and ignore what memory held before. */
 static void models_run_within_their_memory(void **state)
 {
     (void)state;
@@ -572,7 +560,7 @@ INTERPOSED void *realloc(void *block, size_t bytes)
 
 typedef struct lane {
     machine machine;
-    float sums[16]; /* by parameter */
+    float sums[16];
     sh_status status;
 } lane;
 
@@ -594,7 +582,6 @@ static void run_lane(void *context, uint32_t worker)
     l->status = sh_execution_run(l->machine.execution, sum_gradient, l);
 }
 
-/* Parallel lanes on memory full of NaN. */
 static void lanes_compute_the_same_and_take_no_memory(void **state)
 {
     enum { LANES = 3 };

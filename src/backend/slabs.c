@@ -9,11 +9,10 @@
 /* The limit of a slab of rows, which only the next instruction reads. */
 #define ROWS_BYTES ((size_t)1 << 18)
 
-/* How the members of a group use a buffer. */
 typedef struct touch {
-    size_t group;   /* the last group that touched it, from 1 */
-    bool by_sample; /* only by sample */
-    bool made;      /* written in the group */
+    size_t group; /* the last group that touched it, from 1 */
+    bool by_sample;
+    bool made;
 } touch;
 
 /* A group under construction: instructions [first, end). */
@@ -24,7 +23,7 @@ typedef struct growth {
     size_t first, end;
     size_t members, samples, least;
     bool rows;
-    size_t sample_bytes; /* of all by-sample values */
+    size_t sample_bytes;
 } growth;
 
 static bool goes_by_sample(const sh_instruction *instruction, uint32_t operand)
@@ -87,7 +86,6 @@ static bool may_precede(const growth *g, const sh_instruction *instruction)
     return apart;
 }
 
-/* Adds instructions from g->first on until one may not join. Ends at the last member. */
 static void grow(growth *g)
 {
     const sh_program *program = g->program;
@@ -131,7 +129,7 @@ static void mark(const growth *g, size_t bytes)
             sh_buffer *const buffer = &program->buffers[id];
             const touch *t = &g->touches[id];
             if (t->group != g->number)
-                continue; /* of a conversion */
+                continue; /* only a conversion uses it */
             buffer->whole = buffer->whole || !t->by_sample;
             if (t->made && t->by_sample && buffer->last <= g->end)
                 buffer->slab_bytes = buffer->bytes / g->samples * slab;
@@ -168,7 +166,6 @@ static int turn_of(const sh_instruction *instruction, const sh_group *group)
     return is_sink(instruction) ? 2 : 0;
 }
 
-/* Orders the instructions [from, group.end). */
 static sh_status put_in_order(sh_program *program, size_t from)
 {
     const sh_group group = program->instructions[from].group;

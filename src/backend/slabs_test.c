@@ -87,7 +87,6 @@ static void add_to_digest(void *context, uint32_t parameter, const sh_gradient *
     sh_digest_add(context, gradient->values, gradient->count * sizeof *gradient->values);
 }
 
-/* Hashes the loss and all gradients for fixed inputs. */
 static void run(const sh_graph *graph, const sh_program *program, char hex[SH_DIGEST_TEXT])
 {
     void *lane, *shared;
@@ -159,11 +158,10 @@ static void slabs_do_not_show(void **state)
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-#define PARTS 2 /* dense layers */
+#define PARTS 2
 #define INPUTS 3
 #define OUTPUTS 4
 
-/* Gradients by parameter: weights and bias of each layer. */
 typedef struct gradients {
     float of[2 * PARTS][INPUTS * OUTPUTS];
     unsigned parts[2 * PARTS];
@@ -177,10 +175,6 @@ static void keep(void *context, uint32_t parameter, const sh_gradient *gradient)
     all->parts[parameter]++;
 }
 
-/*
- * Two independent dense layers form one group, so the first bias's sink comes after it. Each
- * product can still be computed again, row by row, by its own instruction.
- */
 static void products_are_found_in_a_group(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares results and gradients of operators with those of PyTorch (test/golden/make_ops.py made
- * test/golden/ops.json), and checks which elements dropout keeps.
+ * Compares results and gradients of operators with those of PyTorch (test/golden/make_ops.py), and
+ * checks which elements dropout keeps.
  */
 #include <jansson.h>
 #include <math.h>
@@ -206,14 +206,13 @@ static void operators_mean_what_pytorchs_do(void **state)
 
 /* ---- dropout --------------------------------------------------------------------------------- */
 
-#define ELEMENTS 150 /* of a sample: two groups of 64 words and a rest */
+#define ELEMENTS 150 /* two groups of 64 words and a rest */
 
 static uint32_t key_of(uint32_t sample, uint32_t word)
 {
     return 0x9E3779B9u * (2 * sample + word + 1);
 }
 
-/* Dropout of ones. The first sample has the keys of sample `first`. */
 static void drop(float *y, uint32_t first, uint32_t samples, float p, uint32_t layer)
 {
     machine m = {0};
@@ -237,7 +236,7 @@ static void drop(float *y, uint32_t first, uint32_t samples, float p, uint32_t l
     stop(&m);
 }
 
-/* The rule of backend/dropout_mask.h, with the one-block cipher; `place` is in plain order. */
+/* `place` is in plain order. */
 static bool is_kept(uint32_t sample, uint32_t place, double p, uint32_t layer)
 {
     const uint32_t element = place % 10 * (ELEMENTS / 10) + place / 10;
@@ -302,7 +301,6 @@ static void dropout_keeps_as_many_as_it_should(void **state)
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-/* Element i of values that vary, far from zero. */
 static float wandering(size_t i, size_t count)
 {
     return 1000.0f + (float)i / (float)count + (float)(i * 2654435761u >> 8 & 1023) / 512.0f;
@@ -327,7 +325,7 @@ static void moments_are_exact_far_from_zero(void **state)
         float *values = sh_execution_input(m.execution, 0);
         for (size_t j = 0; j < N * 2 * P; j++)
             values[j] = wandering(j, N * 2 * P);
-        double mean = 0, variance = 0; /* of the second channel */
+        double mean = 0, variance = 0;
         for (size_t n = 0; n < N; n++)
             for (size_t j = 0; j < P; j++)
                 mean += (double)values[(2 * n + 1) * P + j] / (double)(N * P);

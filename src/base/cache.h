@@ -3,6 +3,12 @@
  * The user's cache folder: $XDG_CACHE_HOME/shoal or ~/.cache/shoal, created when missing. All its
  * contents may be removed at any time.
  *
+ *     char path[SH_CACHE_PATH];
+ *     const int folder = sh_cache_open(path);
+ *     if (folder < 0)
+ *         return SH_OK; // none: do without
+ *     close(folder);
+ *
  * Threads: any.
  */
 #ifndef SHOAL_BASE_CACHE_H

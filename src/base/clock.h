@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time as a parameter, so that tests can control it. Threads: any.
+ * Time as a parameter, so that tests can control it.
+ *
+ *     const uint64_t start_ns = sh_clock_now_ns(clock);
+ *
+ * Threads: any.
  */
 #ifndef SHOAL_BASE_CLOCK_H
 #define SHOAL_BASE_CLOCK_H

@@ -3,6 +3,10 @@
  * Collects everything wrong with a folder or file for one message: the first ones in words, the
  * others as a count.
  *
+ *     sh_diagnostics bad = {0};
+ *     sh_diagnostics_add(&bad, "%s: holds no photos", name);
+ *     SH_TRY(sh_diagnostics_fail(&bad, SH_INVALID, folder));   // SH_OK if there are none
+ *
  * Threads: caller locks.
  */
 #ifndef SHOAL_BASE_DIAGNOSTICS_H

@@ -2,6 +2,12 @@
 /*
  * SHA-256 (FIPS 180-4), by OpenSSL.
  *
+ *     sh_digest *digest;
+ *     SH_TRY(sh_digest_new(&digest));
+ *     sh_digest_add(digest, bytes, count);
+ *     char hex[SH_DIGEST_TEXT];
+ *     SH_TRY(sh_digest_finish(digest, hex));   // frees it
+ *
  * Threads: caller locks.
  */
 #ifndef SHOAL_BASE_DIGEST_H

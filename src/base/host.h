@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * This machine: its name and its cores. Threads: any.
+ * This machine: its name and its cores.
+ *
+ *     uint32_t lanes = sh_host_cores();
+ *
+ * Threads: any.
  */
 #ifndef SHOAL_BASE_HOST_H
 #define SHOAL_BASE_HOST_H

@@ -2,6 +2,11 @@
 /*
  * Checked sizes, aligned blocks and arenas.
  *
+ *     sh_arena arena;
+ *     sh_arena_init(&arena);
+ *     entry *entries = sh_arena_take(&arena, count, sizeof *entries);   // zeroed, or NULL
+ *     sh_arena_release(&arena);                                         // everything at once
+ *
  * Threads: caller locks.
  */
 #ifndef SHOAL_BASE_MEMORY_H

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far a replica has progressed, as two numbers that all devices of a job can compare. Threads:
- * any; a value.
+ * How far a replica has progressed, as two numbers that all devices of a job can compare.
+ *
+ *     if (sh_position_before(mine, theirs))
+ *         ... they are ahead of me ...
+ *
+ * Threads: any; a value.
  */
 #ifndef SHOAL_BASE_POSITION_H
 #define SHOAL_BASE_POSITION_H

@@ -5,7 +5,9 @@
  *     printf("%s in %s\n", sh_quantity_count(&(sh_quantity){0}, samples, "sample"),
  *            sh_quantity_duration(&(sh_quantity){0}, seconds));     // "120,000 samples in 1:02"
  *
- * Each function returns the quantity's text, borrowed from it. Threads: any; a value.
+ * Each function returns the quantity's text, borrowed from it.
+ *
+ * Threads: any; a value.
  */
 #ifndef SHOAL_BASE_QUANTITY_H
 #define SHOAL_BASE_QUANTITY_H

@@ -7,6 +7,9 @@
  * Accuracy: a relative error below 4e-16 for exp, log and cos_pi (not for subnormal numbers), and
  * below exponent * 3e-16 for power. They are slow: for a few numbers per step.
  *
+ *     const double correction = 1 - sh_real_power(0.999, step);
+ *     const double rate = peak * (1 + sh_real_cos_pi(progress)) / 2;
+ *
  * Threads: any.
  */
 #ifndef SHOAL_BASE_REAL_H

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests: a fresh working folder, and a small disk to fill. Failures fail the test. Threads:
- * one.
+ * For tests: a fresh working folder, and a small disk to fill. Failures fail the test.
+ *
+ *     char folder[SCRATCH_BYTES];
+ *     scratch_make(folder);
+ *     scratch_remove(folder); // with its contents
+ *
+ * Threads: one.
  */
 #ifndef SHOAL_BASE_SCRATCH_H
 #define SHOAL_BASE_SCRATCH_H

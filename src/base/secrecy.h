@@ -6,6 +6,8 @@
  * PR_SET_DUMPABLE). Other processes of the same user cannot read its memory either; root can. A
  * program that it starts is dumpable again.
  *
+ *     sh_secrecy_begin(); // a program, before it reads a join token
+ *
  * Threads: any.
  */
 #ifndef SHOAL_BASE_SECRECY_H

@@ -2,6 +2,11 @@
 /*
  * Finds the known name that a mistyped one meant.
  *
+ *     sh_suggestion meant = {.typed = "trian"};
+ *     sh_suggestion_offer(&meant, "train");
+ *     sh_suggestion_offer(&meant, "join");
+ *     meant.name;                              // "train"; NULL if none is near
+ *
  * Threads: any; a value.
  */
 #ifndef SHOAL_BASE_SUGGESTION_H

@@ -2,6 +2,11 @@
 /*
  * A team of threads that run one task together and then wait for the next.
  *
+ *     sh_team *team;
+ *     SH_TRY(sh_team_start(&team, lanes));
+ *     sh_team_run(team, compute_share, &step);   // compute_share(&step, 0 .. lanes - 1)
+ *     sh_team_stop(team);
+ *
  * Threads: one caller at a time. The caller is worker 0, so a team of one starts no thread.
  */
 #ifndef SHOAL_BASE_TEAM_H

@@ -4,6 +4,9 @@
  * visible skips. cmocka counts a skipped test as passed; here each gives its reason, which
  * scripts/test.sh lists. A program that skips all its tests exits with 77, for CTest.
  *
+ *     if (geteuid() == 0)
+ *         skip_because("root may read everything");
+ *
  * Threads: the test's only.
  */
 #ifndef SHOAL_BASE_TEST_H

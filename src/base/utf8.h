@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text from outside: whether it is UTF-8 (RFC 3629) and safe to show. Threads: any.
+ * Text from outside: whether it is UTF-8 (RFC 3629) and safe to show.
+ *
+ *     char clean[64];
+ *     printf("%s\n", sh_utf8_clean(clean, sizeof clean, name));
+ *
+ * Threads: any.
  */
 #ifndef SHOAL_BASE_UTF8_H
 #define SHOAL_BASE_UTF8_H

@@ -5,7 +5,12 @@
  * the future (the ski-rental problem: Karlin et al., "Competitive snoopy caching", 1988). Noise
  * does not add up (Page, "Continuous inspection schemes", 1954).
  *
- * Time is counted in steps. Threads: caller locks; a value.
+ *     if (sh_balance_assess(&balance, shares, speeds, seats, grains, steps, reason, sizeof reason))
+ *         ... a view with the shares of sh_shares_deal ...
+ *
+ * Time is counted in steps.
+ *
+ * Threads: caller locks; a value.
  */
 #ifndef SHOAL_CLUSTER_BALANCE_H
 #define SHOAL_CLUSTER_BALANCE_H

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the faulty device if the checks in a sum disagreed although all weights agree: compares
- * what each device reports about its own trailer and about the total. Threads: any.
+ * what each device reports about its own trailer and about the total.
+ *
+ *     if (sh_blame_find(odd, reports, count, check, devices) == 0)
+ *         ... no report identifies the faulty device ...
+ *
+ * Threads: any.
  */
 #ifndef SHOAL_CLUSTER_BLAME_H
 #define SHOAL_CLUSTER_BLAME_H

@@ -6,6 +6,9 @@
  * known speed, and it receives the grains to prove it. If steps then take longer than the claims
  * explain, only the delivered speed is believed for SH_CREDIT_MEMORY steps.
  *
+ *     sh_credit_judge(&credit, credits, shares, speeds, seats, steps); // from time to time
+ *     rate = sh_credit_rate(&one->credit, one->notice.speed.rate, steps);
+ *
  * Threads: caller locks; values.
  */
 #ifndef SHOAL_CLUSTER_CREDIT_H

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the membership knows about faulty devices: the current halt, the suspects, and the devices
- * that were evicted. Threads: as membership.h; a value, all zero at first.
+ * that were evicted.
+ *
+ *     sh_faults *faults = &membership->faults;
+ *
+ * Threads: as membership.h; a value, all zero at first.
  */
 #ifndef SHOAL_CLUSTER_FAULTS_H
 #define SHOAL_CLUSTER_FAULTS_H

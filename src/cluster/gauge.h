@@ -9,7 +9,9 @@
  *         ... send a message of probe.bytes; the answer has probe.wanted ...
  *     sh_gauge_answer(&gauge, number, now_ns);       // then ask for the next one
  *
- * The caller provides the time. Threads: caller locks; a value.
+ * The caller provides the time.
+ *
+ * Threads: caller locks; a value.
  */
 #ifndef SHOAL_CLUSTER_GAUGE_H
 #define SHOAL_CLUSTER_GAUGE_H

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the membership knows of a device, for display. Threads: as membership.h; the state is a
- * value.
+ * What the membership knows of a device, for display.
+ *
+ *     sh_member_state state;
+ *     if (sh_membership_member(&state, membership, device) && state.state == SH_DEVICE_STANDBY)
+ *         puts(state.why);
+ *
+ * Threads: as membership.h; the state is a value.
  */
 #ifndef SHOAL_CLUSTER_MEMBER_STATE_H
 #define SHOAL_CLUSTER_MEMBER_STATE_H

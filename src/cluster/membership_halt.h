@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Decisions while all devices are halted: where to continue, which replica to restore, and which
- * device to evict because it is faulty repeatedly. Threads: as membership.h.
+ * device to evict because it is faulty repeatedly.
+ *
+ *     if (membership->phase == SH_MEMBERSHIP_HALTING)
+ *         sh_membership_check_halted(membership);
+ *
+ * Threads: as membership.h.
  */
 #ifndef SHOAL_CLUSTER_MEMBERSHIP_HALT_H
 #define SHOAL_CLUSTER_MEMBERSHIP_HALT_H

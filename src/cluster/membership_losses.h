@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a device stops being a member: it disconnected, was silent, hangs, broke the protocol,
- * computes wrongly, or its links break or its transfers fail repeatedly. Threads: as membership.h.
+ * computes wrongly, or its links break or its transfers fail repeatedly.
+ *
+ *     sh_membership_lose(membership, one, "nothing was heard of it", SH_LOSS_MESSAGE_FOR_NOW);
+ *
+ * Threads: as membership.h.
  */
 #ifndef SHOAL_CLUSTER_MEMBERSHIP_LOSSES_H
 #define SHOAL_CLUSTER_MEMBERSHIP_LOSSES_H

@@ -5,6 +5,10 @@
  * too, or there is no other device, the job ends. If the step succeeds, the first device was
  * faulty: it is reported, and evicted if it does so again.
  *
+ *     found = sh_membership_check_numbers(membership);
+ *     ... deal shares ...
+ *     sh_membership_spare_suspect(membership, shares);
+ *
  * Threads: as membership.h.
  */
 #ifndef SHOAL_CLUSTER_MEMBERSHIP_NUMBERS_H

@@ -4,6 +4,10 @@
  * standby until the decision. Local devices, which the user asked for, and chosen servers always
  * compute.
  *
+ *     if (sh_membership_select(membership))         // a tick
+ *         sh_membership_halt(membership);
+ *     if (one->on_standby && !one->seated) ... it is on standby ...
+ *
  * Threads: as membership.h.
  */
 #ifndef SHOAL_CLUSTER_MEMBERSHIP_SELECT_H

@@ -2,7 +2,12 @@
 /*
  * Which devices receive a replica, and from which donors: joining devices, devices that are behind
  * after a halt, and some devices on standby. At least KEEPERS devices besides device 0 keep the
- * weights, so that the job survives its loss. Threads: as membership.h.
+ * weights, so that the job survives its loss.
+ *
+ *     sh_membership_begin_transfers(membership);
+ *     const sh_transfer *transfer = sh_membership_transfer_to(membership, device);
+ *
+ * Threads: as membership.h.
  */
 #ifndef SHOAL_CLUSTER_MEMBERSHIP_TRANSFERS_H
 #define SHOAL_CLUSTER_MEMBERSHIP_TRANSFERS_H

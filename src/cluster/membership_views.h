@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How views change, in the two ways described at the top of membership.c; one step per function. A
- * `check` function does nothing until its condition holds. Threads: as membership.h.
+ * `check` function does nothing until its condition holds.
+ *
+ *     sh_membership_halt(membership);
+ *     if (membership->phase == SH_MEMBERSHIP_HALTING)
+ *         ... membership_halt, until the phase is RECOVERING ...
+ *
+ * Threads: as membership.h.
  */
 #ifndef SHOAL_CLUSTER_MEMBERSHIP_VIEWS_H
 #define SHOAL_CLUSTER_MEMBERSHIP_VIEWS_H

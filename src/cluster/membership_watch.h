@@ -11,7 +11,9 @@
  *     no replica     a transfer does not progress: another transfer, from other donors
  *
  * Device 0 resigns instead (SH_MEMBERSHIP_RESIGN, once a second), so that another device
- * coordinates. A slow device has the time that it was observed to need. Threads: as membership.h.
+ * coordinates. A slow device has the time that it was observed to need.
+ *
+ * Threads: as membership.h.
  */
 #ifndef SHOAL_CLUSTER_MEMBERSHIP_WATCH_H
 #define SHOAL_CLUSTER_MEMBERSHIP_WATCH_H

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Decides how the survivors of a halt continue, from their notices: at which position, which of
- * them need a replica, whose grains count, and who computes the rest. Threads: any.
+ * them need a replica, whose grains count, and who computes the rest.
+ *
+ *     if (!sh_recovery_judge(&recovery, survivors, count))
+ *         ... no replica is left ...
+ *     ... transfers to those that are not AT ...
+ *     sh_recovery_deal(&recovery, survivors, count, shares, of);
+ *
+ * Threads: any.
  */
 #ifndef SHOAL_CLUSTER_RECOVERY_H
 #define SHOAL_CLUSTER_RECOVERY_H

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counts the faults of a device (its replica, or its word in a sum, differed from the others') and
- * decides when they are too many: stuck bits of its memory differ again after each repair. Threads:
- * caller locks; a value.
+ * decides when they are too many: stuck bits of its memory differ again after each repair.
+ *
+ *     if (sh_repairs_add_fault(&one->repairs, steps))
+ *         put_out(one);
+ *     ...
+ *     sh_repairs_passed(&one->repairs, steps);      // a step was applied with it
+ *
+ * Threads: caller locks; a value.
  */
 #ifndef SHOAL_CLUSTER_REPAIRS_H
 #define SHOAL_CLUSTER_REPAIRS_H

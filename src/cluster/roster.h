@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The membership's records: members, views with their seats, and broken links. Threads: as
- * membership.h.
+ * The membership's records: members, views with their seats, and broken links.
+ *
+ *     sh_roster_entry *one = sh_membership_find(membership, device);
+ *     if (one != NULL && one->seated && one->notice.whole)
+ *
+ * Threads: as membership.h.
  */
 #ifndef SHOAL_CLUSTER_ROSTER_H
 #define SHOAL_CLUSTER_ROSTER_H

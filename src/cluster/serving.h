@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which devices serve, that is, sum a shard of every span for the others (reduce/servers.c): all of
- * a view, or those that the user chose. The weights do not depend on it. Threads: any; values.
+ * a view, or those that the user chose. The weights do not depend on it.
+ *
+ *     sh_serving serving = {.on = true};
+ *     SH_TRY(sh_serving_parse(&serving, "0,2"));            // --servers; without: all devices
+ *     sh_serving_seat(&serving, seats, seat_count);
+ *
+ * Threads: any; values.
  */
 #ifndef SHOAL_CLUSTER_SERVING_H
 #define SHOAL_CLUSTER_SERVING_H

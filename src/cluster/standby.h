@@ -5,6 +5,13 @@
  * current devices accumulates until it exceeds the price of a change, which rises if changes follow
  * each other soon.
  *
+ *     sh_standby_init(&standby, &job, SH_STANDBY_AUTO);
+ *     if (sh_standby_assess(&standby, devices, fresh, used, count, &seen))
+ *         ... `used` has changed ...
+ *     sh_standby_explain(&standby, devices, used, count, which, text, sizeof text);
+ *     if (sh_standby_compare(&standby, devices_of_the_view, &seen, text, sizeof text))
+ *         ... `text` compares the last change's expected step with the measured one ...
+ *
  * Threads: caller locks; a value.
  */
 #ifndef SHOAL_CLUSTER_STANDBY_H

@@ -4,6 +4,11 @@
  * remaining one becomes the coordinator, and the others join it. A device that lost the coordinator
  * asks all successors and the coordinator's own address repeatedly. There is no vote: all replicas
  * are equal, so two coordinators compute the same, and when they meet, the one behind follows.
+ *
+ *     choice = sh_succession_choose(&whom, &succession, answers, now_ms);
+ *     if (choice == SH_SUCCESSION_FOLLOW)
+ *         join(endpoints[whom]);
+ *
  * Threads: any; pure functions.
  */
 #ifndef SHOAL_CLUSTER_SUCCESSION_H

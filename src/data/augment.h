@@ -4,6 +4,10 @@
  *
  * A change is a function of (seed, epoch, sample index).
  *
+ *     sh_augment augment;
+ *     SH_TRY(sh_augment_parse(&augment, "crop,flip"));
+ *     const sh_view view = sh_augment_draw(&augment, seed, epoch, index);
+ *
  * Threads: any.
  */
 #ifndef SHOAL_DATA_AUGMENT_H

@@ -4,6 +4,12 @@
  *
  * Classes without training samples are skipped in the numbering. Uses 4 bytes per sample.
  *
+ *     sh_class_index *index;
+ *     SH_TRY(sh_class_index_new(&index, dataset));
+ *     for (uint32_t i = 0; i < sh_class_index_count(index, class); i++)
+ *         ... sh_class_index_sample(index, class, i) ...
+ *     sh_class_index_free(index);
+ *
  * Threads: any.
  */
 #ifndef SHOAL_DATA_CLASS_INDEX_H

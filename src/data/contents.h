@@ -6,6 +6,10 @@
  * The files are canonical: equal for equal samples in equal order, whatever the storage. A
  * compressed file counts as its content, CIFAR-10's five training files as one.
  *
+ *     const sh_contents *contents;
+ *     SH_TRY(sh_contents_of(&contents, dataset));
+ *     SH_TRY(sh_contents_read(dataset, 0, offset, bytes, sizeof bytes));   // of contents->file[0]
+ *
  * Threads: any.
  */
 #ifndef SHOAL_DATA_CONTENTS_H

@@ -3,6 +3,16 @@
  * The interface between sh_dataset and the data formats. A format is one file, which defines its
  * row, and one line in formats.def.
  *
+ *     const sh_format sh_mnist_format = {
+ *         .name = "mnist",
+ *         .usage = "mnist:DIR",
+ *         .summary = "the four files of MNIST",
+ *         .files = "train-images-idx3-ubyte, ...",
+ *         .recognises = mnist_recognises,
+ *         .open = sh_stored_dataset,
+ *         .fill = mnist_fill,
+ *     };
+ *
  * Threads: `read`, `touch` and `fetch`: any, concurrently; the rest one at a time per set.
  */
 #ifndef SHOAL_DATA_DATASET_IMPL_H

@@ -2,6 +2,11 @@
 /*
  * For tests: small data sets of a few blocks, of every on-disk kind.
  *
+ *     fixture s;
+ *     sh_dataset *data = set_open(&s, SET_MNIST);
+ *     sh_dataset_close(data);
+ *     fixture_remove(&s);
+ *
  * Threads: one. Errors fail the test.
  */
 #ifndef SHOAL_DATA_DELIVERY_FIXTURE_H

@@ -5,6 +5,11 @@
  *
  * Without a description, names are numbers and scales are 1.
  *
+ *     json_t *description = sh_description_read(sh_dataset_description(data));
+ *     char number[SH_DESCRIPTION_NUMBER];
+ *     puts(sh_description_name(description, info->target, 3, number));
+ *     json_decref(description);
+ *
  * Threads: any.
  */
 #ifndef SHOAL_DATA_DESCRIPTION_H

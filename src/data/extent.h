@@ -4,6 +4,11 @@
  *
  * Failures have the system's error, without the file's name.
  *
+ *     size_t got;
+ *     SH_TRY(sh_extent_read(&got, fd, offset, bytes, sizeof bytes));
+ *     if (got < sizeof bytes)
+ *         return sh_fail(SH_CORRUPT, "%s: became shorter while it was in use", name);
+ *
  * Threads: any.
  */
 #ifndef SHOAL_DATA_EXTENT_H

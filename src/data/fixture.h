@@ -2,6 +2,12 @@
 /*
  * For tests: a temporary folder for plain and gzipped files.
  *
+ *     fixture s;
+ *     fixture_new(&s);
+ *     fixture_gzip(&s, "numbers.gz", bytes, sizeof bytes);
+ *     assert_ok(sh_unpack_open(&fd, fixture_path(&s, "numbers.gz"), LIMIT));
+ *     fixture_remove(&s);
+ *
  * Threads: one. Errors fail the test.
  */
 #ifndef SHOAL_DATA_FIXTURE_H

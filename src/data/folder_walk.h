@@ -5,6 +5,13 @@
  *
  * Follows links; skips hidden (sh_name_is_hidden) and special files.
  *
+ *     sh_folder_walk *walk;
+ *     const char *path;
+ *     SH_TRY(sh_folder_walk_open(&walk, "/data/new"));
+ *     while ((status = sh_folder_walk_next(walk, &path)) == SH_OK && path != NULL)
+ *         puts(path);                                      // "/data/new/a/1.jpg"
+ *     sh_folder_walk_close(walk);
+ *
  * Threads: the caller locks.
  */
 #ifndef SHOAL_DATA_FOLDER_WALK_H

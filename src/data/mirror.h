@@ -9,6 +9,18 @@
  *
  * The root guarantees that the data set equals the manifest's.
  *
+ *     static void want(void *context, uint32_t block, bool now);   // request it from a peer
+ *
+ *     sh_mirror *mirror;
+ *     const sh_mirror_options options = {.want = want, .context = fetcher};
+ *     SH_TRY(sh_mirror_open(&mirror, manifest, &options));
+ *     sh_dataset *dataset = sh_mirror_dataset(mirror);
+ *
+ *     any lane:         SH_TRY(sh_dataset_read(dataset, split, index, bytes, &label));
+ *     a block arrives:  SH_TRY(sh_mirror_put(mirror, block, bytes, count));
+ *
+ *     sh_dataset_close(dataset);   // and the mirror with it
+ *
  * Threads: put, has, missing and fail: any. Open and close while no thread reads or puts. Readers
  * and touchers call `want` without a lock; it must not wait.
  */

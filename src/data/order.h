@@ -6,6 +6,11 @@
  * A balanced order draws classes equally often, to within one, and likewise the samples of a class.
  * Samples of a small class repeat; a large class has only some in each epoch.
  *
+ *     sh_order order;
+ *     sh_order_init(&order, seed, epoch, count);
+ *     for (uint32_t position = first; position < end; position++)
+ *         SH_TRY(sh_dataset_read(data, split, sh_order_at(&order, position), pixels, &label));
+ *
  * Threads: any; may be copied.
  */
 #ifndef SHOAL_DATA_ORDER_H

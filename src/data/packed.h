@@ -7,6 +7,9 @@
  * affect samples, so a changed source is packed again, as is a damaged file or another version. The
  * least recently opened files make room for others.
  *
+ *     const sh_format faces_format = {.name = "faces", .open = sh_packed_dataset,
+ *                                     .look = faces_look, ...};
+ *
  * Threads: any; of concurrent processes one packs a set and the others wait.
  */
 #ifndef SHOAL_DATA_PACKED_H

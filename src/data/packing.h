@@ -5,6 +5,9 @@
  * Writes packed/DIGEST.part and records finished samples in packed/DIGEST.done, to resume after an
  * interruption. The complete file is synced, then renamed.
  *
+ *     SH_TRY(sh_packing_make(&fd, path, source, &options));
+ *     SH_TRY(sh_packed_open(&dataset, format, fd, path));
+ *
  * Threads: any; processes that pack one source wait for each other.
  */
 #ifndef SHOAL_DATA_PACKING_H

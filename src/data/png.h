@@ -2,6 +2,12 @@
 /*
  * Encodes a small picture as PNG (ISO/IEC 15948) in base64 (RFC 4648) for pages.
  *
+ *     char *text;
+ *     SH_TRY(sh_png_base64(&text, &(sh_png){.pixels = grey, .width = 28, .height = 28,
+ *                                           .channels = 1}));
+ *     printf("<img src=\"data:image/png;base64,%s\">", text);
+ *     free(text);
+ *
  * Threads: any.
  */
 #ifndef SHOAL_DATA_PNG_H

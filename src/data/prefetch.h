@@ -3,6 +3,11 @@
  * A thread that loads upcoming samples from disk into the system's page cache, so that lanes do not
  * wait for the disk. Never affects what is read.
  *
+ *     sh_prefetch *prefetch;
+ *     SH_TRY(sh_prefetch_start(&prefetch, dataset, NULL));
+ *     sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, &order, batch.samples.first, batch.samples.count);
+ *     sh_prefetch_stop(prefetch);
+ *
  * Threads: start, want and stop by one caller; any may read samples meanwhile.
  */
 #ifndef SHOAL_DATA_PREFETCH_H

@@ -6,6 +6,11 @@
  * A reader is one file with a row in formats.def, whose .open is sh_packed_dataset. Its .look
  * examines names, headers and small files.
  *
+ *     sh_source *source;
+ *     SH_TRY(format->look(&source, format, "/data/flowers", &options));
+ *     SH_TRY(source->ops->read(source, SH_SPLIT_TRAIN, 41, pixels, &class));
+ *     sh_source_close(source);
+ *
  * Threads: `read` any, concurrently; the rest one at a time.
  */
 #ifndef SHOAL_DATA_SOURCE_H

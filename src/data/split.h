@@ -8,6 +8,10 @@
  *
  * Items that belong together share a name.
  *
+ *     sh_split_item items[] = {{"roses/1.jpg", 0}, {"roses/2.jpg", 0}, {"tulips/1.jpg", 1}};
+ *     SH_TRY(sh_split_assign(items, 3, 2, 0.2));
+ *     if (items[1].split == SH_SPLIT_VALIDATION) ...
+ *
  * Threads: any.
  */
 #ifndef SHOAL_DATA_SPLIT_H

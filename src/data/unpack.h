@@ -7,6 +7,11 @@
  * (verified.h), or that another user owns or may write, is remade. Without a writable cache, the
  * copy is an unnamed file in $TMPDIR or /tmp that vanishes on close.
  *
+ *     int fd;
+ *     SH_TRY(sh_unpack_open(&fd, "/data/mnist/train-images-idx3-ubyte.gz", LIMIT_BYTES));
+ *     pread(fd, bytes, count, offset);   // of the unpacked content
+ *     close(fd);
+ *
  * Threads: any; of concurrent processes one unpacks and the others wait.
  */
 #ifndef SHOAL_DATA_UNPACK_H

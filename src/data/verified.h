@@ -9,6 +9,8 @@
  * The cache folder's `verified` has 256 slots of 32 bytes, selected by the inode, each the SHA-256
  * of one file's facts. A collision costs one reading.
  *
+ *     SH_TRY(sh_verified_check(&(sh_verified){.fd = fd, .digest = digest, .blank_bytes = 0}));
+ *
  * Threads: any.
  */
 #ifndef SHOAL_DATA_VERIFIED_H

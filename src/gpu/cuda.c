@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVIDIA's GPUs through CUDA's driver interface, whose library comes with the driver.
- *
  * Each call makes the GPU's primary context current in the calling thread. One stream keeps work in
- * order. The driver compiles the PTX kernels for its GPU and caches them (~/.nv/ComputeCache).
+ * order. The driver caches compiled kernels (~/.nv/ComputeCache).
  *
  * After a kernel has failed, all calls in the context fail until the process ends.
  */
@@ -59,7 +57,7 @@ static sh_status judge(const cuda_gpu *gpu, CUresult result, const char *doing)
     return sh_cuda_judge(result, whom, doing);
 }
 
-/* Every operation begins with it, because the context belongs to a thread. */
+/* Every operation begins with this, because the context belongs to a thread. */
 static sh_status enter(const cuda_gpu *gpu)
 {
     return judge(gpu, gpu->cu.cuCtxSetCurrent(gpu->context), "making it current");
@@ -82,14 +80,13 @@ static sh_status start_driver(cuda_calls *cu)
     return sh_cuda_judge(result, "NVIDIA's driver", "its start");
 }
 
-/* 0 if the device does not report it. */
+/* Returns 0 if the device does not report it. */
 static uint32_t attribute(const cuda_calls *cu, CUdevice device, int which)
 {
     int value = 0;
     return cu->cuDeviceGetAttribute(&value, which, device) == 0 && value > 0 ? (uint32_t)value : 0;
 }
 
-/* Why the device is unusable, or "". */
 static void find_lack(char *text, size_t room, const cuda_calls *cu, CUdevice device,
                       int driver_version)
 {
@@ -197,7 +194,6 @@ static sh_status open_gpu(sh_gpu **out, uint32_t index)
 
 /* Modules and kernels */
 
-/* Adds the compiler's message, in one line. */
 static sh_status fail_load(const cuda_gpu *gpu, CUresult result, char *log)
 {
     for (char *c = log; *c != '\0'; c++)
@@ -276,7 +272,7 @@ static sh_status new_kernel(sh_gpu_kernel **out, sh_gpu_module *base, const char
 
 static void free_kernel(sh_gpu_kernel *kernel)
 {
-    free(kernel); /* its function belongs to the module */
+    free(kernel); /* the module owns its function */
 }
 
 /* Memory */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The calls of CUDA's driver interface that gpu/cuda.c makes. Building needs nothing of CUDA;
- * running needs only NVIDIA's driver, whose library is loaded at first use.
+ * NVIDIA's library is loaded at first use.
+ *
+ * Source: CUDA Driver API, NVIDIA; names end in _v2 if the library also has an older function.
  *
  *     cuda_calls cu;
  *     SH_TRY(sh_cuda_load(&cu));
  *     cu.cuInit(0);
  *
- * Source: CUDA Driver API, NVIDIA; names end in _v2 if the library also has an older function.
  * Threads: any.
  */
 #ifndef SHOAL_GPU_CUDA_CALLS_H
@@ -46,7 +47,7 @@ enum {
     CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
 };
 
-/* Errors: number, name, status, and explanation for the user ("": the name suffices). */
+/* Number, name, status, and explanation for the user or "". */
 #define SH_CUDA_ERRORS(X)                                                                          \
     X(1, INVALID_VALUE, INTERNAL, "")                                                              \
     X(2, OUT_OF_MEMORY, NO_MEMORY, "its memory is exhausted")                                      \
@@ -116,8 +117,7 @@ typedef struct cuda_calls {
 /* SH_UNSUPPORTED: NVIDIA's driver is not installed, or lacks a call. */
 sh_status sh_cuda_load(cuda_calls *calls) SHOAL_CHECKED;
 
-/* The status of a call's result, SH_OK for 0. `whom` names the GPU or driver, `doing` the attempt.
- */
+/* SH_OK for 0. `whom` names the GPU or driver, `doing` the attempt. */
 sh_status sh_cuda_judge(CUresult result, const char *whom, const char *doing) SHOAL_CHECKED;
 
 #endif

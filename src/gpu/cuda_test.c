@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test/gpu/fake_cuda.c replaces NVIDIA's driver: it needs no GPU and fails on demand. */
+/* test/gpu/fake_cuda.c replaces NVIDIA's driver. */
 #include <dlfcn.h>
 
 #include "base/test.h"
@@ -27,14 +27,12 @@ static int prepare(void **state)
     return 0;
 }
 
-/* Everything is closed, and no call was made in another context. */
 static int look_after(void **state)
 {
     (void)state;
     return fake->contexts + fake->streams + fake->modules + fake->outside + (int)fake->used;
 }
 
-/* Runs before the fake is loaded. */
 static void without_a_driver_there_is_none(void **state)
 {
     (void)state;
@@ -90,7 +88,6 @@ static void what_a_gpu_lacks_is_said(void **state)
     }
 }
 
-/* The driver has no GPU: describing the last number says why. */
 static void a_driver_that_fails_says_why(void **state)
 {
     (void)state;
@@ -143,7 +140,6 @@ static void work_is_done(void **state)
     assert_ok(sh_gpu_write(x_range, x));
     assert_ok(sh_gpu_write(y_range, y));
     assert_ok(sh_gpu_clear((sh_gpu_range){memory, 0, 8}));
-    /* 64 items in 4 groups: the last elements do not change. */
     assert_ok(sh_gpu_launch(kernel, (uint32_t[]){2, 1, 2}, (uint32_t[]){4, 2, 2},
                             (sh_gpu_argument[]){sh_gpu_pointer(y_range), sh_gpu_pointer(x_range),
                                                 sh_gpu_f32(3), sh_gpu_u32(COUNT)},

@@ -7,7 +7,7 @@
 #include "base/scratch.h"
 #include "base/test.h"
 
-/* Root switches to another user, because it may access everything. */
+/* Root may access everything, so it switches to another user. */
 static void a_file_that_others_own_is_found(void **state)
 {
     (void)state;

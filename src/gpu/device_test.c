@@ -21,7 +21,6 @@ static const char text[] =
 static sh_gpu *gpu;
 static sh_gpu_module *module;
 
-/* Opens the first usable GPU of OpenCL, if any. */
 static int open_any(void **state)
 {
     (void)state;
@@ -73,7 +72,6 @@ static void a_gpu_says_what_it_is(void **state)
     assert_true(about->group_items >= 64 && about->group_bytes >= 16384);
 }
 
-/* Launches twice, so that ranges are also found again. */
 static void a_kernel_reads_and_writes_ranges(void **state)
 {
     (void)state;

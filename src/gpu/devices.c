@@ -8,7 +8,7 @@
 
 enum { NVIDIA = 0x10de, REASON_BYTES = 256 };
 
-/* In the order of numbers. If two drivers list the same GPU, the first one's entry counts. */
+/* If two drivers list the same GPU, the first one's entry counts. */
 static const sh_gpu_driver *driver_at(uint32_t number)
 {
     switch (number) {
@@ -43,7 +43,7 @@ static bool is_listed(const gpu_list *list, uint32_t vendor)
     return false;
 }
 
-/* Adds a driver's GPUs, except those already listed by NVIDIA's own driver. */
+/* Omits GPUs that NVIDIA's own driver has listed. */
 static void add_driver(gpu_list *list, const sh_gpu_driver *driver)
 {
     sh_gpu_description found[SH_GPU_MAX];
@@ -63,7 +63,7 @@ static void add_driver(gpu_list *list, const sh_gpu_driver *driver)
     }
 }
 
-/* Moves processors after GPUs; each kind keeps its order. */
+/* Each kind keeps its order. */
 static void put_processors_last(gpu_list *list)
 {
     for (uint32_t i = 1; i < list->count; i++)

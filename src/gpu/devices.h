@@ -2,11 +2,13 @@
 /*
  * The GPUs of this machine, and their numbers in gpu/device.h.
  *
+ * Each call asks the drivers, so changes are seen.
+ *
  *     sh_gpu_place place;
  *     SH_TRY(sh_gpu_find(&place, number));
  *     SH_TRY(place.driver->open(&gpu, place.index));
  *
- * Each call asks the drivers, so changes are seen. Threads: any.
+ * Threads: any.
  */
 #ifndef SHOAL_GPU_DEVICES_H
 #define SHOAL_GPU_DEVICES_H
@@ -20,7 +22,7 @@ typedef struct sh_gpu_place {
     sh_gpu_description description;
 } sh_gpu_place;
 
-/* SH_NOT_FOUND has the number of GPUs, and why each other driver has none. */
+/* SH_NOT_FOUND says why drivers have no GPU. */
 sh_status sh_gpu_find(sh_gpu_place *place, uint32_t number) SHOAL_CHECKED;
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The interface of a GPU driver: a table of operations, which gpu/device.c calls for gpu/device.h.
+ * All are required.
+ *
+ * Only `finish` waits for the GPU; `list`, `open` and `module_new` may take long anyway. A driver's
+ * own structs begin with those below. Threads as in gpu/device.h.
  *
  *     static const sh_gpu_driver driver = {.name = "opencl", .list = list_devices, ...};
  *     const sh_gpu_driver *sh_gpu_opencl(void) { return &driver; }
- *
- * All operations are required. Only `finish` waits for the GPU; `list`, `open` and `module_new` may
- * take long anyway. Threads as in gpu/device.h. A driver's own structs begin with those below.
  */
 #ifndef SHOAL_GPU_DRIVER_H
 #define SHOAL_GPU_DRIVER_H
@@ -15,10 +16,9 @@
 
 typedef struct sh_gpu_driver {
     const char *name; /* "cuda", "opencl" */
-    /* Loads the library and describes its GPUs, always in the same order. Fails with the reason if
-     * it has none. */
+    /* Loads the library. The order is always the same. Fails with the reason if there is no GPU. */
     sh_status (*list)(sh_gpu_description *list, uint32_t max, uint32_t *count);
-    /* Opens number `index` of its list, a usable GPU. The caller sets driver and description. */
+    /* Number `index` of the list is a usable GPU. The caller sets driver and description. */
     sh_status (*open)(sh_gpu **gpu, uint32_t index);
     void (*close)(sh_gpu *gpu);
     sh_status (*module_new)(sh_gpu_module **module, sh_gpu *gpu, const sh_gpu_source *source);
@@ -43,7 +43,7 @@ struct sh_gpu {
 
 struct sh_gpu_module {
     sh_gpu *gpu;
-    sh_gpu_kernel *kernels; /* those requested so far */
+    sh_gpu_kernel *kernels;
 };
 
 struct sh_gpu_kernel {
@@ -61,7 +61,7 @@ struct sh_gpu_memory {
 const sh_gpu_driver *sh_gpu_cuda(void);
 const sh_gpu_driver *sh_gpu_opencl(void);
 
-/* The value of an argument that is not a pointer, and its size. */
+/* For arguments that are not pointers. */
 static inline const void *sh_gpu_argument_value(const sh_gpu_argument *argument, size_t *bytes)
 {
     if (argument->kind == SH_GPU_STRUCT) {

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPUs through OpenCL 1.2: Intel, AMD, Arm, Qualcomm, NVIDIA without its own driver, and the
- * processor through PoCL, which tests use.
- *
- * A memory is one buffer. Ranges passed to kernels become sub-buffers, which the memory keeps: a
+ * A memory is one buffer. Ranges passed to kernels become sub-buffers, which the memory keeps; a
  * program has a few hundred.
  *
  * The queue is in order. Options make the compiler round division and square root correctly; the
@@ -49,7 +46,7 @@ typedef struct opencl_memory {
     sh_gpu_memory base;
     cl_mem buffer;
     sub_buffer *parts;         /* by a hash of offset and bytes */
-    size_t places, part_count; /* places: 0 or a power of two, at least twice the count */
+    size_t places, part_count; /* places: 0, or a power of two of at least twice the count */
 } opencl_memory;
 
 static opencl_gpu *gpu_of(sh_gpu *gpu)
@@ -57,7 +54,6 @@ static opencl_gpu *gpu_of(sh_gpu *gpu)
     return (opencl_gpu *)(void *)gpu;
 }
 
-/* The message has the GPU, the attempt and OpenCL's error. */
 static sh_status judge(const opencl_gpu *gpu, cl_int error, const char *doing)
 {
     if (error == CL_SUCCESS)
@@ -70,7 +66,6 @@ static sh_status judge(const opencl_gpu *gpu, cl_int error, const char *doing)
 
 /* Devices */
 
-/* Lists all devices of all platforms, in the loader's order. */
 static sh_status find_devices(const opencl_calls *cl, cl_device_id *devices, uint32_t *count)
 {
     cl_platform_id platforms[PLATFORMS_MAX];
@@ -92,7 +87,7 @@ static sh_status find_devices(const opencl_calls *cl, cl_device_id *devices, uin
     return SH_OK;
 }
 
-/* A property of one to eight bytes; 0 if the device does not report it. */
+/* A property has one to eight bytes. Returns 0 if the device does not report it. */
 static uint64_t number_of(const opencl_calls *cl, cl_device_id device, cl_uint what)
 {
     uint64_t number = 0; /* little-endian, like the processor */
@@ -111,7 +106,7 @@ static void text_of(char *text, size_t room, const opencl_calls *cl, cl_device_i
     snprintf(text, room, "%.*s", (int)room - 1, whole);
 }
 
-/* The first requirement of the arithmetic that the device lacks, or NULL. */
+/* Returns what the arithmetic requires and the device lacks, or NULL. */
 static const char *what_lacks(const opencl_calls *cl, cl_device_id device, const char *version)
 {
     int major = 0, minor = 0;
@@ -139,7 +134,7 @@ static const char *what_lacks(const opencl_calls *cl, cl_device_id device, const
         if ((has & needs[i].bit) == 0)
             return needs[i].lack;
     if ((number_of(cl, device, CL_DEVICE_DOUBLE_FP_CONFIG) & CL_FP_ROUND_TO_NEAREST) == 0)
-        return "it has no double precision"; /* norms sum in it */
+        return "it has no double precision"; /* for norms */
     return NULL;
 }
 
@@ -221,7 +216,6 @@ static sh_status open_gpu(sh_gpu **out, uint32_t index)
 
 /* Programs and kernels */
 
-/* SH_FORMAT with the compiler's message, in one line. */
 static sh_status fail_build(const opencl_gpu *gpu, cl_program program)
 {
     char log[640] = "";
@@ -334,8 +328,7 @@ static void free_memory(sh_gpu_memory *base)
     free(memory);
 }
 
-/* OpenCL allocates a buffer at its first use. Migration allocates it now, so lack of memory shows
- * here. */
+/* Migration allocates the buffer now instead of at its first use, so lack of memory shows here. */
 static sh_status allocate(opencl_memory *memory, size_t bytes)
 {
     const opencl_gpu *gpu = gpu_of(memory->base.gpu);
@@ -364,7 +357,7 @@ static sh_status new_memory(sh_gpu_memory **out, sh_gpu *gpu, size_t bytes)
     return status;
 }
 
-/* The sub-buffer of a range, or the free place for it. */
+/* Returns the range's sub-buffer, or the free place for it. */
 static sub_buffer *place_of(sub_buffer *parts, size_t places, size_t offset, size_t bytes)
 {
     size_t at = (offset / SH_GPU_ALIGNMENT * 31 + bytes / 4) * 2654435761u;
@@ -393,7 +386,6 @@ static sh_status make_room(opencl_memory *memory)
     return SH_OK;
 }
 
-/* The buffer of a range: the memory's, or a sub-buffer, created if needed. */
 static sh_status find_buffer(cl_mem *buffer, sh_gpu_range range)
 {
     opencl_memory *memory = (opencl_memory *)(void *)range.memory;

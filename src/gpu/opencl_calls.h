@@ -3,11 +3,13 @@
  * The calls of OpenCL 1.2 that gpu/opencl.c makes. Building needs no OpenCL header; the loader's
  * library is loaded at first use.
  *
+ * Source: The OpenCL Specification 1.2, Khronos; its appendix has the numbers.
+ *
  *     opencl_calls cl;
  *     SH_TRY(sh_opencl_load(&cl));
  *     cl.clGetPlatformIDs(0, NULL, &count);
  *
- * Source: The OpenCL Specification 1.2, Khronos; its appendix has the numbers. Threads: any.
+ * Threads: any.
  */
 #ifndef SHOAL_GPU_OPENCL_CALLS_H
 #define SHOAL_GPU_OPENCL_CALLS_H
@@ -34,7 +36,6 @@ typedef struct cl_buffer_region {
     size_t origin, size;
 } cl_buffer_region;
 
-/* Properties of devices, programs and kernels. */
 enum {
     CL_PROGRAM_BUILD_LOG = 0x1183,
     CL_KERNEL_WORK_GROUP_SIZE = 0x11b0,
@@ -70,7 +71,7 @@ enum {
 
 enum { CL_MEM_READ_WRITE = 1, CL_BUFFER_CREATE_TYPE_REGION = 0x1220 };
 
-/* Errors: number, name, status. */
+/* Number, name, status. */
 #define SH_OPENCL_ERRORS(X)                                                                        \
     X(-1, DEVICE_NOT_FOUND, NOT_FOUND)                                                             \
     X(-2, DEVICE_NOT_AVAILABLE, IO)                                                                \
@@ -143,7 +144,7 @@ typedef struct opencl_calls {
 /* SH_UNSUPPORTED: no OpenCL loader is installed. */
 sh_status sh_opencl_load(opencl_calls *calls) SHOAL_CHECKED;
 
-/* An error's name without its prefix ("": unknown), and its status. */
+/* Returns the name without its prefix, or "" for an unknown error. */
 const char *sh_opencl_error(cl_int error, sh_status *status);
 
 #endif

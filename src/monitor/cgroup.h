@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the folder of a process's control group (cgroups(7)), version 1 or 2, from the contents of
- * its files mountinfo and cgroup in /proc. Threads: any.
+ * its files mountinfo and cgroup in /proc.
+ *
+ *     sh_cgroup place;
+ *     if (sh_cgroup_find(&place, mountinfo, cgroup, "cpu"))
+ *         printf("%s, version %d\n", place.folder, place.version);
+ *
+ * Threads: any.
  */
 #ifndef SHOAL_MONITOR_CGROUP_H
 #define SHOAL_MONITOR_CGROUP_H

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sources of a sample's figures. A source is one file, a type here, and an entry in one of the
- * two lists. `root` holds proc/ and sys/. Threads: caller locks.
+ * two lists. `root` holds proc/ and sys/.
+ *
+ *     sh_proc_open(&proc, root);       // `root` holds proc/ and sys/
+ *     sh_proc_read(&proc, &sample);    // sets the figures of this source
+ *     sh_proc_close(&proc);
+ *
+ * Threads: caller locks.
  */
 #ifndef SHOAL_MONITOR_FIGURE_SOURCES_H
 #define SHOAL_MONITOR_FIGURE_SOURCES_H

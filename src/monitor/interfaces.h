@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Traffic of a machine's network interfaces, from the text of /proc/net/dev (proc(5)). Threads:
- * any.
+ * Traffic of a machine's network interfaces, from the text of /proc/net/dev (proc(5)).
+ *
+ *     sh_interfaces sums;
+ *     if (sh_interfaces_sum(&sums, text))
+ *         printf("%.0f bytes sent\n", sums.sent_bytes);
+ *
+ * Threads: any.
  */
 #ifndef SHOAL_MONITOR_INTERFACES_H
 #define SHOAL_MONITOR_INTERFACES_H

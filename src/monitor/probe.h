@@ -2,7 +2,15 @@
 /*
  * A small file that the kernel generates at each reading. It is opened once and read repeatedly.
  *
- * Files that cannot be opened or read give no value; this is not an error. Threads: caller locks.
+ *     sh_probe load = sh_probe_open("%s/proc/loadavg", root);
+ *     char text[64];
+ *     if (sh_probe_line(&load, text, sizeof text))
+ *         ...
+ *     sh_probe_close(&load);
+ *
+ * Files that cannot be opened or read give no value; this is not an error.
+ *
+ * Threads: caller locks.
  */
 #ifndef SHOAL_MONITOR_PROBE_H
 #define SHOAL_MONITOR_PROBE_H

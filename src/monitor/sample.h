@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The figures of figures.def for one device at one moment. A figure that is not available is NaN,
- * never zero. Threads: any; a value.
+ * never zero.
+ *
+ *     sh_sample sample;
+ *     sh_sample_clear(&sample);
+ *     sample.figures[SH_FIGURE_load_1m] = 0.4;
+ *     if (isnan(sample.figures[SH_FIGURE_power_watts]))
+ *         ...                                             // not available
+ *
+ * Threads: any; a value.
  */
 #ifndef SHOAL_MONITOR_SAMPLE_H
 #define SHOAL_MONITOR_SAMPLE_H

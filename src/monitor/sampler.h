@@ -6,6 +6,11 @@
  * malformed, or disappears later. Slow sensors (temperature, throttling, battery) are read once per
  * SH_SAMPLER_SLOW_NS; samples in between repeat their last reading.
  *
+ *     sh_sampler *sampler;
+ *     SH_TRY(sh_sampler_open(&sampler, &(sh_sampler_options){.network = count, .context = node}));
+ *     sh_sampler_take(sampler, &sample);
+ *     sh_sampler_close(sampler);
+ *
  * Threads: caller locks. A sample takes about 0.25 ms of processor time (bench/monitor_cost.py).
  */
 #ifndef SHOAL_MONITOR_SAMPLER_H

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The time of one step on one device, divided into the parts of parts.def. Threads: any; a value.
+ * The time of one step on one device, divided into the parts of parts.def.
+ *
+ *     for (int part = 0; part < SH_PART_COUNT; part++)
+ *         printf("%s %.3f ms\n", sh_step_part_name(part), 1e-6 * (double)times.ns[part]);
+ *
+ * Threads: any; a value.
  */
 #ifndef SHOAL_MONITOR_STEP_TIMES_H
 #define SHOAL_MONITOR_STEP_TIMES_H

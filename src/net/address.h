@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Socket addresses: lookup by host name, and conversion to text. Threads: any.
+ * Socket addresses: lookup by host name, and conversion to text.
+ *
+ *     sh_address found[SH_ADDRESS_FOUND_MAX];
+ *     size_t count;
+ *     SH_TRY(sh_address_find(found, &count, "pi.local", 7077));
+ *
+ * Threads: any.
  */
 #ifndef SHOAL_NET_ADDRESS_H
 #define SHOAL_NET_ADDRESS_H

@@ -14,6 +14,10 @@
  *     update                     reduce/exchange.c
  *     manifest, block, network   node/delivery/supply.h
  *
+ *     unsigned char wire[SH_FRAME_BYTES];
+ *     sh_frame_encode(wire, &head);
+ *     SH_TRY(sh_frame_decode(&head, wire));
+ *
  * Threads: any.
  */
 #ifndef SHOAL_NET_FRAME_H

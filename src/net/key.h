@@ -2,6 +2,11 @@
 /*
  * 256-bit keys: random, or derived from a secret for one purpose.
  *
+ *     unsigned char key[SH_KEY_BYTES];
+ *     SH_TRY(sh_key_derive(key, secret, sizeof secret, "shoal join"));
+ *     ...
+ *     sh_key_wipe(key, sizeof key);
+ *
  * Threads: any.
  */
 #ifndef SHOAL_NET_KEY_H

@@ -5,6 +5,12 @@
  * is closed for a new one), their time, and their lines in the log. They never take reserved file
  * descriptors (base/descriptors.h).
  *
+ *     const sh_listener_options options = {.port = 7077, .on_accept = welcome, .context = node};
+ *     SH_TRY(sh_listener_open(&listener, loop, &options));
+ *     SH_TRY(sh_listener_allow(listener, SH_TOKEN_IDENTITY, key));
+ *     ...
+ *     sh_listener_close(listener);
+ *
  * Threads: loop only, functions and callbacks alike.
  */
 #ifndef SHOAL_NET_LISTENER_H

@@ -2,6 +2,12 @@
 /*
  * An event loop with its own thread. The thread serves sockets, timers and posted tasks.
  *
+ *     sh_loop *loop;
+ *     SH_TRY(sh_loop_start(&loop));
+ *     SH_TRY(sh_loop_post(loop, say_hello, node));   // runs soon, on the loop's thread
+ *     sh_loop_call(loop, close_everything, node);    // runs the task and waits for it
+ *     sh_loop_stop(loop);
+ *
  * Threads: as stated at each function. "Loop only" means on the loop's thread, which also runs the
  * tasks, the timers and the callbacks of channels and listeners. The thread blocks signals.
  */

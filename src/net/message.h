@@ -13,6 +13,15 @@
  * - a nonempty job in a welcome;
  * - no unknown field, and the canonical encoding.
  *
+ *     Shoal__Hello hello = SHOAL__HELLO__INIT;
+ *     Shoal__Message message = SH_MESSAGE_INIT(HELLO, hello, &hello);
+ *     SH_TRY(sh_message_send(channel, &message));
+ *     ...
+ *     SH_TRY(sh_message_unpack(&received, bytes, count));
+ *     if (received->body_case == SHOAL__MESSAGE__BODY_WELCOME)
+ *         prepare(received->welcome);
+ *     sh_message_free(received);
+ *
  * Threads: any.
  */
 #ifndef SHOAL_NET_MESSAGE_H

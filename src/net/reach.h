@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The addresses of this device's network interfaces, and the choice of those by which other devices
- * are likely to reach it. Threads: any.
+ * are likely to reach it.
+ *
+ *     sh_reach list[SH_REACH_MAX];
+ *     size_t count = sh_reach_read(list);
+ *     count = sh_reach_choose(list, count, false);
+ *     if (count > 0)
+ *         sh_address_print_host(text, &list[0].address);
+ *
+ * Threads: any.
  */
 #ifndef SHOAL_NET_REACH_H
 #define SHOAL_NET_REACH_H

@@ -4,6 +4,11 @@
  * the destination itself, or those of a separate, unchanged array (the base). Integers on the wire
  * are little-endian; sums wrap around.
  *
+ *     *sink = (sh_sink){.adds = sizeof *total,
+ *                       .data = total,
+ *                       .bytes = count * sizeof *total,
+ *                       .base = own};                       // total[i] = own[i] + what arrives
+ *
  * Threads: caller locks. The loop's thread writes the data piece by piece until the frame is done.
  * If the channel closes in the middle of a body, a part was already stored or added.
  */

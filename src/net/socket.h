@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Options and statistics of the TCP sockets of channels. Threads: any; one at a time for each
- * socket.
+ * Options and statistics of the TCP sockets of channels.
+ *
+ *     sh_socket_configure(fd);
+ *     ... from time to time: if (sh_socket_is_cut_off(fd)) close(fd);
+ *
+ * Threads: any; one at a time for each socket.
  */
 #ifndef SHOAL_NET_SOCKET_H
 #define SHOAL_NET_SOCKET_H

@@ -4,6 +4,11 @@
  * side that finishes the handshake has proved that it knows the key of an identity. Certificates,
  * tickets, early data and older versions are not accepted.
  *
+ *     sh_tls *tls;
+ *     SH_TRY(sh_tls_connect(&tls, fd, "join", key));
+ *     while ((flow = sh_tls_handshake(tls)) == SH_TLS_WAIT)
+ *         wait for the socket;
+ *
  * Threads: caller locks.
  */
 #ifndef SHOAL_NET_TLS_H

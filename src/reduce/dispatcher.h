@@ -4,12 +4,10 @@
  * number once, in order, to devices that ask. A bound limits how far a device may be ahead of the
  * slowest (stale synchronous parallel; Ho et al. 2013). A pure state machine.
  *
- *     sh_dispatcher_init(&dispatcher, devices, device_count, 64, 2);
  *     sh_dispatcher_want(&dispatcher, 1);                        // device 1 is idle
  *     while (sh_dispatcher_next(&dispatcher, &device, &update))  // who may begin which
  *         ... tell the device ...
  *     sh_dispatcher_finish(&dispatcher, 1);                      // its update is in the weights
- *     if (sh_dispatcher_is_over(&dispatcher)) ...
  *
  * Threads: caller locks.
  */
@@ -31,26 +29,25 @@ typedef struct sh_dispatcher {
     uint32_t updates;  /* of the lap */
     uint32_t dealt;    /* the next number, from 0 */
     uint32_t finished; /* by all devices */
-    uint32_t turn;     /* the device considered first */
+    uint32_t turn;     /* the device to consider first */
 } sh_dispatcher;
 
-/* Starts a lap. `devices` is overwritten, and borrowed as long as the dispatcher is used. */
+/* `devices` is overwritten, and borrowed as long as the dispatcher is used. */
 void sh_dispatcher_init(sh_dispatcher *dispatcher, sh_dispatcher_device *devices,
                         uint32_t device_count, uint32_t updates, uint32_t bound);
 
-/* The device asks for an update. */
 void sh_dispatcher_want(sh_dispatcher *dispatcher, uint32_t device);
 
-/* Deals the next update, round-robin, to a device that wants one and may begin. False: none. */
+/* Deals the next update, round-robin, to a device that wants one and may begin. Returns false if
+ * there is none. */
 bool sh_dispatcher_next(sh_dispatcher *dispatcher, uint32_t *device, uint32_t *update);
 
-/* An update of the device is in the weights. False: it has none under way. */
+/* Returns false if the device has no update under way. */
 bool sh_dispatcher_finish(sh_dispatcher *dispatcher, uint32_t device);
 
 /* Ends the lap soon: deals no further update, except a first one. */
 void sh_dispatcher_stop(sh_dispatcher *dispatcher);
 
-/* Whether all updates are in the weights. */
 bool sh_dispatcher_is_over(const sh_dispatcher *dispatcher);
 
 #endif

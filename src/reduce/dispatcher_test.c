@@ -10,12 +10,12 @@ static sh_dispatcher_device devices[DEVICES];
 static sh_dispatcher begin(uint32_t updates, uint32_t bound)
 {
     sh_dispatcher dispatcher;
-    devices[0].begun = 7; /* of an earlier lap */
+    devices[0].begun = 7;
     sh_dispatcher_init(&dispatcher, devices, DEVICES, updates, bound);
     return dispatcher;
 }
 
-/* The device asks for an update. Returns its number; UINT32_MAX: none yet. */
+/* Returns UINT32_MAX if there is none yet. */
 static uint32_t ask(sh_dispatcher *dispatcher, uint32_t device)
 {
     uint32_t who = UINT32_MAX, update = UINT32_MAX;
@@ -33,7 +33,7 @@ static void each_update_is_dealt_once_and_in_order(void **state)
     assert_int_equal(ask(&dispatcher, 0), 1);
     assert_true(sh_dispatcher_finish(&dispatcher, 2));
     assert_int_equal(ask(&dispatcher, 2), 2);
-    assert_int_equal(ask(&dispatcher, 2), 3); /* while its last one is on its way */
+    assert_int_equal(ask(&dispatcher, 2), 3); /* the last one is on its way */
     assert_int_equal(ask(&dispatcher, 1), UINT32_MAX);
     assert_true(sh_dispatcher_finish(&dispatcher, 2) && sh_dispatcher_finish(&dispatcher, 2));
     assert_false(sh_dispatcher_is_over(&dispatcher));
@@ -42,7 +42,6 @@ static void each_update_is_dealt_once_and_in_order(void **state)
     assert_true(sh_dispatcher_is_over(&dispatcher));
 }
 
-/* The smallest bound is lockstep; a waiting device receives its update once the slowest asks. */
 static void a_bound_holds_the_fast_ones_back(void **state)
 {
     (void)state;
@@ -68,7 +67,6 @@ static void a_bound_holds_the_fast_ones_back(void **state)
     }
 }
 
-/* No waiting device is passed over. */
 static void devices_have_their_turns(void **state)
 {
     (void)state;
@@ -87,7 +85,7 @@ static void a_lap_that_is_to_end_soon(void **state)
 {
     (void)state;
     sh_dispatcher dispatcher = begin(10, 0);
-    sh_dispatcher_stop(&dispatcher); /* a lap has at least one update */
+    sh_dispatcher_stop(&dispatcher);
     assert_int_equal(ask(&dispatcher, 0), 0);
     assert_int_equal(ask(&dispatcher, 1), UINT32_MAX);
     assert_true(sh_dispatcher_finish(&dispatcher, 0));

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * For tests: engines connected over the loopback. Each rank has its own loop, listener and step's
- * thread. They run several rounds over spans of awkward lengths, with a watcher on each rank and a
- * decider where possible.
+ * thread.
  *
  *     world w = {.kind = &sh_engine_ring, .devices = 3, .spans = 1, .lengths = {70001},
  *                .rounds = 3, .deserter = UINT32_MAX};
  *     run_world(&w);
- *     ... w.ranks[0].status ...
  *     end_world(&w);
  *
  * Threads: one test's.
@@ -43,27 +41,27 @@ typedef struct rank {
     char message[SH_MESSAGE_BYTES];
     void *narrow[MAX_SPANS]; /* own words of a span, then its total */
     uint64_t *wide;          /* of the U64 span, likewise */
-    uint32_t asked;          /* calls of the decider in the round */
+    uint32_t asked;
     bool decides;
-    bool told[MAX_SPANS + 1]; /* spans that the watcher reported; the loop's until the round ends */
+    bool told[MAX_SPANS + 1];     /* by the watcher; the loop's until the round ends */
     sh_span spans[MAX_SPANS + 1]; /* a failed round reads them until close */
 } rank;
 
 struct world {
     const sh_engine_kind *kind;
-    bool (*decides)(const rank *self); /* whether this rank has a decider; NULL: rank 0 has */
+    bool (*decides)(const rank *self); /* whether it has a decider; NULL: rank 0 has */
     uint32_t devices;
-    bool serves[MAX_DEVICES];  /* for kinds with servers */
-    size_t lengths[MAX_SPANS]; /* of all but the U64 span, which has lengths[0] + 3 words */
+    bool serves[MAX_DEVICES];
+    size_t lengths[MAX_SPANS]; /* the U64 span has lengths[0] + 3 words */
     uint32_t spans;
     unsigned char key[SH_KEY_BYTES];
     uint32_t rounds;
     uint32_t deserter; /* rank that leaves in the last round, or UINT32_MAX */
-    uint32_t late;     /* 1 + rank that readies only span 0 until the others are ready; 0: none */
+    uint32_t late;     /* 1 + rank with only span 0 ready until the others are ready; or 0 */
     pthread_mutex_t lock;
     pthread_cond_t come;
     uint32_t come_count;       /* rounds that the other ranks made ready; guarded by lock */
-    void *(*main)(void *rank); /* a rank's thread; NULL: rank_main */
+    void *(*main)(void *rank); /* NULL: rank_main */
     rank ranks[MAX_DEVICES];
 };
 
@@ -130,7 +128,6 @@ static inline bool first_serves(const rank *self)
     return self->index == 0 && self->of->serves[0];
 }
 
-/* Servers by a mask, one bit a rank: 0x5 are ranks 0 and 2. */
 static inline world world_of(uint32_t devices, uint32_t mask)
 {
     world w = {.kind = &sh_engine_servers, .decides = first_serves, .devices = devices};
@@ -141,10 +138,9 @@ static inline world world_of(uint32_t devices, uint32_t mask)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* Of all spans but the last, which has SH_WORD_U64. */
+/* Without the last span, which has SH_WORD_U64. */
 static const sh_word span_kinds[MAX_SPANS] = {SH_WORD_I32, SH_WORD_I16, SH_WORD_I8, SH_WORD_I16};
 
-/* Word `i` of a block; a value truncated to a word. */
 static inline uint64_t read_word(const void *block, size_t i, sh_word kind)
 {
     const size_t bytes = sh_words_bytes(kind);
@@ -165,7 +161,7 @@ static inline void write_word(void *block, size_t i, sh_word kind, uint64_t valu
     memcpy((unsigned char *)block + i * bytes, &value, bytes);
 }
 
-/* Word `i` of a rank's span: mixed, so errors do not cancel, and large, so sums wrap around. */
+/* Words are mixed, so errors do not cancel, and large, so sums wrap around. */
 static inline uint64_t word_of(uint32_t rank_index, uint32_t round, uint32_t span, size_t i)
 {
     const uint64_t which = (rank_index * 16u + round) * 16u + span + 1;
@@ -173,7 +169,6 @@ static inline uint64_t word_of(uint32_t rank_index, uint32_t round, uint32_t spa
     return (word ^ word >> 29) * 0xbf58476d1ce4e5b9u;
 }
 
-/* Word `i` of the U64 span's own part; the decider adds word 0. */
 static inline uint64_t wide_of(const rank *self, uint32_t round, size_t i)
 {
     return self->decides && i == 0 ? 0 : word_of(self->index, round, self->of->spans, i);
@@ -200,7 +195,6 @@ static inline void check_round(const rank *self, uint32_t round)
         assert_true(self->wide[w->lengths[0] + 3 + i] == sum_of(w, round, w->spans, i));
 }
 
-/* The own part is unchanged, even by a failed round. */
 static inline void check_own(const rank *self, uint32_t round)
 {
     const world *w = self->of;
@@ -212,7 +206,6 @@ static inline void check_own(const rank *self, uint32_t round)
         assert_true(self->wide[i] == wide_of(self, round, i));
 }
 
-/* The watcher: each span is reported once, when complete. */
 static inline void note_span(void *context, uint32_t index, const sh_span *span)
 {
     rank *self = context;
@@ -226,7 +219,6 @@ static inline void note_span(void *context, uint32_t index, const sh_span *span)
                     cut(sum_of(w, round, index, i), span->word));
 }
 
-/* Decides at once in every other round, else when all other spans are complete. */
 static inline bool decide_late(void *context, bool last, uint64_t *word)
 {
     rank *self = context;
@@ -358,7 +350,7 @@ static inline void run_world(world *w)
         start_rank(w, i);
     for (uint32_t i = 0; i < w->devices; i++) {
         pthread_create(&w->ranks[i].thread, NULL, w->main != NULL ? w->main : rank_main,
-                       &w->ranks[i]); /* before the links open */
+                       &w->ranks[i]);
         sh_loop_call(w->ranks[i].loop, link_up, &w->ranks[i]);
     }
     for (uint32_t i = 0; i < w->devices; i++)
@@ -373,7 +365,6 @@ static inline void end_world(world *w)
     pthread_mutex_destroy(&w->lock);
 }
 
-/* Runs several rounds of every awkward length; all must succeed. */
 static inline void check_all_sizes(world *w)
 {
     const size_t n = w->devices;
@@ -398,7 +389,6 @@ static inline void *abort_soon(void *argument)
     return NULL;
 }
 
-/* No other rank takes part, so only an abort can end the round. */
 static inline void check_abort(world *w)
 {
     pthread_t thread;

@@ -15,16 +15,16 @@
  *
  * A PULL follows the previous WORDS in the channel, so the weights include the device's own
  * updates. A device sends DONE after all servers have answered, so no shard changes after END, and
- * what is sent then need not be copied. WEIGHTS are copied, because other updates may arrive while
- * they are sent: into the memory of the peer's words, which are applied by then, and the peer sends
- * none before it has all weights.
+ * what is sent then need not be copied. WEIGHTS are copied, because other updates may arrive
+ * meanwhile. The copy is in the memory of the peer's words, which are applied by then; the peer
+ * sends none before it has all weights.
  *
  * A frame of the next lap pauses its channel until that lap begins here. No frame of this lap can
  * follow it, because a device begins the next lap after all frames of this one; the same holds for
- * the parts of a following reduction. Only a WANT may be late, from a device that did not know of
- * the end, even by several laps if the others needed nothing from that device; it is dropped.
+ * the parts of a following reduction. Only a WANT may be late, even by several laps, from a device
+ * that did not know of the end; it is dropped.
  *
- * Everything belongs to the loop, except members documented as guarded by the round's lock.
+ * Everything belongs to the loop, except what the round's lock guards.
  */
 #include "reduce/exchange.h"
 
@@ -37,13 +37,12 @@
 
 enum { WANT, GRANT, NUMBERS, WORDS, TAKEN, DONE, PULL, WEIGHTS, END, FINAL };
 
-/* Another device. */
 typedef struct peer {
-    bool has_numbers; /* of an update: the words come next */
+    bool has_numbers; /* the words come next */
     bool owes;        /* a server that has not applied our update yet */
     bool gives;       /* a server that was asked for its shard */
     uint32_t finals;  /* arrays whose shard arrived */
-    void *words;      /* of its update; our shard's elements as floats fit too */
+    void *words;      /* of its update, with room for our shard as floats */
     void *numbers;
 } peer;
 
@@ -54,11 +53,11 @@ struct sh_exchange {
     sh_exchange_lap lap;
     uint32_t number; /* of the open or last lap, from 1 */
     bool open;
-    bool ended; /* END was received or sent */
+    bool ended; /* by END */
     bool asked; /* for an update */
     uint32_t count;
     sh_dispatcher dispatcher;
-    sh_dispatcher_device *receivers;  /* of the dispatcher, by rank */
+    sh_dispatcher_device *receivers;  /* of the dispatcher */
     uint32_t answers, shards, finals; /* still to arrive */
     uint32_t under_way;               /* frames being written */
     size_t room_elements;             /* in the peers' words */
@@ -79,7 +78,6 @@ static bool serves(const sh_exchange *exchange, uint32_t rank)
     return exchange->options.serves[rank];
 }
 
-/* The elements that a rank serves. */
 static shard shard_of(const sh_exchange *exchange, uint32_t rank)
 {
     const size_t number = exchange->options.shards[rank];
@@ -104,7 +102,7 @@ static size_t word_bytes(const sh_exchange *exchange, shard part)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* If a frame cannot be sent, the link is breaking, so the lap fails. */
+/* If a frame cannot be sent, the lap fails. */
 static void send_to(sh_exchange *exchange, uint32_t to, uint16_t what, uint32_t bucket,
                     const void *body, size_t bytes)
 {
@@ -150,7 +148,6 @@ static void end(sh_exchange *exchange, uint32_t count)
 
 /* ---- dealing --------------------------------------------------------------------------------- */
 
-/* All shards of the weights have arrived. */
 static void have_weights(sh_exchange *exchange)
 {
     const shard ours = shard_of(exchange, exchange->rank);
@@ -212,7 +209,6 @@ static void finish(sh_exchange *exchange, uint32_t device)
 
 /* ---- updates --------------------------------------------------------------------------------- */
 
-/* All servers have applied our update. */
 static void be_answered(sh_exchange *exchange)
 {
     pthread_mutex_lock(&exchange->round->lock);
@@ -268,7 +264,7 @@ sh_flow sh_exchange_on_frame(sh_exchange *exchange, uint32_t from, const sh_fram
     if (head->step == exchange->number + 1)
         return SH_FLOW_PAUSE;
     if (head->hop == WANT && head->step < exchange->number)
-        return store(sink, NULL, 0, head); /* late; dropped */
+        return store(sink, NULL, 0, head); /* late */
     if (head->step != exchange->number || (!exchange->open && head->hop != WANT))
         return SH_FLOW_REFUSE;
     switch (head->hop) {
@@ -325,7 +321,7 @@ void sh_exchange_on_done(sh_exchange *exchange, uint32_t from, const sh_frame *h
         one->has_numbers = true;
         break;
     case WORDS:
-        one->has_numbers = false; /* the update is complete */
+        one->has_numbers = false;
         lap->apply(lap->context, ours.first, ours.end, one->numbers, one->words);
         say(exchange, from, TAKEN, 0);
         break;
@@ -364,7 +360,7 @@ void sh_exchange_on_sent(sh_exchange *exchange)
 
 /* ---- the step's side ------------------------------------------------------------------------- */
 
-/* Waits until `*flag` is `value`, or the lap is over or failed. */
+/* Ends also if the lap is over or failed. */
 static sh_status wait_for(sh_exchange *exchange, const bool *flag, bool value)
 {
     sh_round *round = exchange->round;
@@ -376,7 +372,6 @@ static sh_status wait_for(sh_exchange *exchange, const bool *flag, bool value)
     return failed ? sh_fail(round->failure, "%s", round->reason) : SH_OK;
 }
 
-/* Makes room for the others' updates. */
 static sh_status make_room(sh_exchange *exchange, const sh_exchange_lap *lap)
 {
     const size_t elements = lap->elements / exchange->options.server_count + 1;
@@ -398,7 +393,6 @@ static sh_status make_room(sh_exchange *exchange, const sh_exchange_lap *lap)
     return SH_OK;
 }
 
-/* A request of the step's thread to the loop. */
 typedef struct question {
     sh_exchange *exchange;
     const sh_exchange_lap *lap;

@@ -10,17 +10,16 @@
  *         ... write lap.numbers and lap.words ...
  *         SH_TRY(sh_exchange_push(exchange));                // does not wait
  *     }
- *     ... arrays and `state` are the same on all devices ...
  *
  * The arrays are cut into a shard per server. A server applies each update to its shard on arrival,
  * and sends the shard to each device that is about to begin an update. So a device computes with
  * all its own updates, and with those of others that a bound requires (Ho et al. 2013,
- * "read-my-writes"). The first server deals the updates (reduce/dispatcher.h). Once all are applied
- * in all shards, it announces the end, with its device's state, and each server sends its shard of
- * all arrays to all devices.
+ * "read-my-writes"). The first server deals the updates (reduce/dispatcher.h). Once all are
+ * applied, it announces the end, with its device's state, and each server sends its shard of all
+ * arrays to all devices.
  *
- * A failed lap leaves everything that it was given undefined, except `words`; close the engine
- * before using any of it.
+ * A failed lap leaves everything undefined, except `words`; close the engine before using any of
+ * it.
  *
  * Threads: the step's, unless stated. From take to the next take, only the caller accesses weights;
  * from settle (or begin) to push, only the caller accesses numbers and words.
@@ -35,7 +34,7 @@
 
 typedef struct sh_exchange sh_exchange;
 
-/* All is borrowed until sh_exchange_free. */
+/* Borrowed until sh_exchange_free. */
 typedef struct sh_exchange_options {
     sh_links *links; /* by rank; not used before a lap */
     uint32_t rank, devices;
@@ -44,7 +43,7 @@ typedef struct sh_exchange_options {
     uint32_t server_count;
 } sh_exchange_options;
 
-/* All is borrowed until the lap is over or the engine is closed. Sizes are equal on all devices. */
+/* Borrowed until the lap is over or the engine is closed. Sizes are equal on all devices. */
 typedef struct sh_exchange_lap {
     uint32_t updates, bound; /* see sh_dispatcher_init; updates at least 1 */
     size_t elements;
@@ -52,8 +51,8 @@ typedef struct sh_exchange_lap {
     uint32_t array_count;
     float *weights; /* a copy of the weights, as of the last take */
 
-    /* An update: `words` are its integers; `word_offset` is an element's byte offset in them, at
-     * most 4 times the element; `numbers` is what else servers need. */
+    /* `words` are an update's integers; `word_offset` is an element's byte offset in them, at most
+     * 4 times the element; `numbers` is what else servers need. */
     const void *words;
     size_t (*word_offset)(const void *context, size_t element);
     void *numbers;
@@ -67,34 +66,33 @@ typedef struct sh_exchange_lap {
     void *context;
 } sh_exchange_lap;
 
-/* The exchange of an engine, or NULL. */
+/* Returns NULL if the engine has no exchange. */
 static inline sh_exchange *sh_exchange_of(sh_engine *engine)
 {
     return engine->ops->exchange == NULL ? NULL : engine->ops->exchange(engine);
 }
 
-/* Makes an exchange without a lap, owned by the engine that has the links. */
+/* Without a lap. Owned by the engine that has the links. */
 sh_status sh_exchange_new(sh_exchange **exchange, const sh_exchange_options *options) SHOAL_CHECKED;
-void sh_exchange_free(sh_exchange *exchange); /* NULL is fine */
+void sh_exchange_free(sh_exchange *exchange);
 
-/* Starts a lap. SH_NO_MEMORY: no room for other devices' updates. */
+/* SH_NO_MEMORY: no room for other devices' updates. */
 sh_status sh_exchange_begin(sh_exchange *exchange, const sh_exchange_lap *lap) SHOAL_CHECKED;
 
-/* Waits for an update, or the end of the lap: SH_EXCHANGE_OVER. `stop` requests an early end. Fails
- * like an engine's wait: SH_PEER_LOST, or the status of an abort. */
+/* Waits for an update, or the end of the lap: SH_EXCHANGE_OVER. `stop` requests an early end.
+ * SH_PEER_LOST, or the status of an abort. */
 sh_status sh_exchange_take(sh_exchange *exchange, bool stop, uint32_t *update) SHOAL_CHECKED;
 
 /* Waits until the last update is applied in all shards. Fails like take. */
 sh_status sh_exchange_settle(sh_exchange *exchange) SHOAL_CHECKED;
 
-/* Sends an update; the last one must be settled. */
+/* The last update must be settled. */
 sh_status sh_exchange_push(sh_exchange *exchange) SHOAL_CHECKED;
 
-/* The number of updates of the finished lap. */
+/* The updates of the finished lap. */
 uint32_t sh_exchange_count(const sh_exchange *exchange);
 
-/* For the engine, loop only: handle frames of kind SH_FRAME_UPDATE on the link with a rank; see
- * sh_channel_events. */
+/* For the engine, loop only, for frames of kind SH_FRAME_UPDATE: see sh_channel_events. */
 sh_flow sh_exchange_on_frame(sh_exchange *exchange, uint32_t from, const sh_frame *head,
                              sh_sink *sink);
 void sh_exchange_on_done(sh_exchange *exchange, uint32_t from, const sh_frame *head);

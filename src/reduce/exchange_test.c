@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Update u adds u + 1 times a factor to every weight and 1 to a second array, so the result of a
- * lap is known in any order of updates.
- */
+/* Update u adds u + 1 times a factor to every weight and 1 to a second array. */
 #include "reduce/exchange.h"
 
 #include "reduce/engine_fixture.h"
@@ -19,14 +16,13 @@ static size_t offset_of(const void *context, size_t element)
     return element < NARROW ? 4 * element : 4 * NARROW + (element - NARROW);
 }
 
-/* A device. */
 typedef struct trainee {
     rank *at;
     sh_exchange *exchange;
     uint32_t bound, stop_at; /* the take that asks for an end; 0: never */
     uint32_t flees_at;       /* the take after which it leaves; 0: never */
-    bool reduces;            /* between laps */
-    uint32_t updates;        /* of a lap, as this device assumes */
+    bool reduces;
+    uint32_t updates; /* as this device assumes */
     pthread_t thread;
     float arrays[2][ELEMENTS], weights[ELEMENTS];
     float *array[2];
@@ -109,7 +105,6 @@ static void check_end(const trainee *self, uint32_t count)
     }
 }
 
-/* A reduction, as at the end of a stage. */
 static sh_status reduce(trainee *self)
 {
     uint64_t own[3] = {0, 1, self->at->index}, total[3];
@@ -160,7 +155,6 @@ static void *trainee_main(void *context)
 
 static trainee trainees[MAX_DEVICES];
 
-/* A round of the fixture opens the links. */
 static void open_world(world *w)
 {
     w->spans = 1;
@@ -225,8 +219,7 @@ static void every_update_is_in_all_weights_once(void **state)
         }
 }
 
-/* The dealer makes all updates of all laps before the other device begins its first lap; the
- * other's WANT may arrive that late. */
+/* The dealer makes all updates of all laps before the other device begins its first lap. */
 static void a_device_may_be_laps_behind(void **state)
 {
     (void)state;
@@ -244,7 +237,6 @@ static void a_device_may_be_laps_behind(void **state)
     end_world(&w);
 }
 
-/* In lockstep all devices make equally many updates. */
 static void a_bound_of_one_is_lock_step(void **state)
 {
     (void)state;
@@ -289,7 +281,7 @@ static void a_lost_device_ends_the_lap(void **state)
         open_world(&w);
         trainees[lost].flees_at = 3;
         for (uint32_t d = 0; d < w.devices; d++)
-            trainees[d].bound = 2; /* so that it takes a third */
+            trainees[d].bound = 2;
         run_trainees(&w);
         for (uint32_t d = 0; d < w.devices; d++)
             assert_int_equal(trainees[d].status, d == lost ? SH_STOPPED : SH_PEER_LOST);
@@ -297,7 +289,6 @@ static void a_lost_device_ends_the_lap(void **state)
     }
 }
 
-/* The device assumes a shorter lap and refuses a GRANT or an END beyond it. */
 static void an_update_beyond_the_lap_is_refused(void **state)
 {
     (void)state;

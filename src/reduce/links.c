@@ -105,7 +105,6 @@ void sh_links_resume(sh_links *links)
             sh_channel_resume(links->items[i].channel);
 }
 
-/* A request to the loop. */
 typedef struct stats_question {
     const sh_links *links;
     sh_channel_stats answer;

@@ -20,7 +20,6 @@
 
 typedef struct sh_links sh_links;
 
-/* Context of the channel's events. */
 typedef struct sh_link {
     sh_links *of;
     uint32_t rank;    /* at the other end */
@@ -34,8 +33,8 @@ struct sh_links {
     sh_engine_options options;
     sh_channel_events events;
     void (*on_open)(sh_link *link);
-    uint32_t count;        /* of items */
-    uint32_t wanted, open; /* numbers of links */
+    uint32_t count;
+    uint32_t wanted, open;
     sh_channel_stats closed;
     sh_link *items; /* the engine defines their order */
 };
@@ -46,40 +45,37 @@ typedef struct sh_links_events {
     void (*on_ready)(sh_round *round, uint32_t span);
     void (*on_last)(sh_round *round);
 
-    void (*on_open)(sh_link *link); /* the link is open */
+    void (*on_open)(sh_link *link);
     sh_flow (*on_frame)(void *link, sh_channel *channel, const sh_frame *head, sh_sink *sink);
     void (*on_done)(void *link, sh_channel *channel, const sh_frame *head);
     void (*on_sent)(void *link, sh_channel *channel, const sh_frame *head);
 } sh_links_events;
 
-/* Initializes without a round and without wanted links. `links` must not move until closed. */
+/* No link is wanted at first: set the rank of each wanted item and count it in `wanted`. `links`
+ * must not move until closed. */
 sh_status sh_links_init(sh_links *links, const sh_engine_ops *ops, const sh_engine_options *options,
                         const sh_links_events *events, uint32_t count) SHOAL_CHECKED;
 
-/* Connects to another device. A later failure fails the round. */
+/* A later failure fails the round. */
 sh_status sh_links_connect(sh_links *links, uint32_t index,
                            const sh_channel_target *target) SHOAL_CHECKED;
 
-/* Takes over a channel that another device opened. SH_REFUSED: the link has one. */
+/* Takes over `channel`. SH_REFUSED: the link has one already. */
 sh_status sh_links_take(sh_links *links, uint32_t index, sh_channel *channel) SHOAL_CHECKED;
 
 /* Sends a frame of the links' view. SH_PEER_LOST: the link is gone. */
 sh_status sh_links_send(sh_links *links, uint32_t index, sh_frame head,
                         const void *body) SHOAL_CHECKED;
 
-/* Resumes paused channels. */
 void sh_links_resume(sh_links *links);
 
-/* Bytes of all links, including closed ones; for the engine's ops. Any thread. */
 sh_channel_stats sh_links_stats(sh_engine *engine);
 
-/* For the engine's ops. */
 uint32_t sh_links_stuck_ms(sh_engine *engine, uint32_t *rank);
 bool sh_links_wait(sh_engine *engine);
 void sh_links_call(sh_engine *engine);
 
-/* Closes all links after everything posted to the loop, and releases links and round. Not on the
- * loop's thread. */
+/* Closes all links after everything posted to the loop. Not on the loop's thread. */
 void sh_links_close(sh_links *links);
 
 #endif

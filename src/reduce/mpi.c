@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One thread of the engine makes all MPI calls, including the first and the last. Lanes make spans
- * ready on many threads in any order, but all ranks must start collectives in the same order. MPI
- * makes progress only within its calls, so a thread must make them while the lanes compute. With
- * one thread the library need not be thread-safe (MPI_THREAD_FUNNELED), which not every build is.
+ * One thread of the engine makes all MPI calls. Lanes make spans ready in any order, but all ranks
+ * must start collectives in the same order. MPI makes progress only within its calls, so a thread
+ * must make them while the lanes compute. With one thread the library need not be thread-safe
+ * (MPI_THREAD_FUNNELED), which not every build is.
  *
  * The thread starts span i once spans 0 .. i are ready here, and polls all running sums. Between
  * polls it sleeps: very briefly at first if the step waits for nothing else, longer while lanes use
  * the cores. If no sum runs, it sleeps until woken, but with a timeout, because MPI may still have
- * to push sent data. It never spins: on a busy machine the scheduler would suspend it later, for
- * milliseconds in which all ranks wait.
+ * to push sent data. It never spins: on a busy machine the scheduler would suspend it later for
+ * milliseconds.
  *
  * Additions are our own functions: the standard leaves the overflow of MPI_SUM undefined, and Open
  * MPI 4.1 saturates words of 8 and 16 bits with AVX (its issue 8045).
@@ -19,7 +19,7 @@
  */
 #include "reduce/mpi.h"
 
-/* The functions below have its names, and are not visible outside. */
+/* The functions below have MPI's names, and are not visible outside. */
 #define OMPI_DECLSPEC
 #include <mpi.h>
 
@@ -40,12 +40,11 @@
 #include "base/thread.h"
 
 #define EAGER_POLLS 1000    /* polls with the first rest, while the step waits */
-#define EAGER_REST_NS 10000 /* a sleep, not a spin: see above */
+#define EAGER_REST_NS 10000 /* a sleep, not a spin */
 #define BUSY_REST_NS 200000 /* afterwards, and while lanes compute */
 #define TIMER_SLACK_NS 1000 /* 50 us by default */
 #define IDLE_REST_MS 5      /* while no sum runs */
 
-/* The functions used of Open MPI, which sh_mpi_open loads. */
 #define LIST(VALUE, NOTHING)                                                                       \
     VALUE(int, MPI_Comm_dup, (MPI_Comm a, MPI_Comm * b), (a, b))                                   \
     VALUE(int, MPI_Comm_free, (MPI_Comm * a), (a))                                                 \
@@ -66,7 +65,7 @@
           (a, b, c, d, e))
 SH_LIBRARY_FUNCTIONS(LIST)
 
-/* Its objects; the header's constants are their addresses. */
+/* The constants of the header are the addresses of these. */
 static struct mpi_objects {
     SH_LIBRARY_CALL(ompi_mpi_comm_world);
     SH_LIBRARY_CALL(ompi_mpi_errors_return);
@@ -106,22 +105,22 @@ typedef struct mpi_engine {
     sh_engine engine; /* first member */
     pthread_t thread;
     int wake; /* eventfd */
-    int left; /* eventfd: the thread has ended */
+    int left; /* eventfd, at the thread's end */
 
     /* The thread's. */
     MPI_Comm ranks;
     MPI_Op add[WORD_KINDS]; /* by sh_word */
     MPI_Request requests[SH_ENGINE_MAX_SPANS];
-    uint32_t round;              /* the open or last one */
-    const sh_span *spans;        /* of the round */
-    uint32_t count;              /* of them */
-    uint32_t startable, started; /* of them, counted from the first */
+    uint32_t round; /* the open or last one */
+    const sh_span *spans;
+    uint32_t count;
+    uint32_t startable, started; /* spans, counted from the first */
     uint32_t ended;
     uint32_t polls; /* since a sum ended */
 
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t changed;
-    bool open, closing, waiting, resting; /* resting: sleeps until woken */
+    bool open, closing, waiting, resting; /* resting: until woken */
     uint32_t rank;
     uint32_t begun, finished; /* rounds */
     const sh_span *begun_spans;
@@ -161,12 +160,12 @@ static void ring_bell(int event)
 {
     const uint64_t one = 1;
     const ssize_t wrote = write(event, &one, sizeof one);
-    (void)wrote; /* if full, it is readable already */
+    (void)wrote; /* if the event is full, it is readable */
 }
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
-/* Wakes the thread if it rests. The caller holds the lock. */
+/* Caller locks. */
 static void wake_up(const mpi_engine *mpi)
 {
     if (mpi->resting)
@@ -186,7 +185,7 @@ static void abort_rounds(sh_engine *engine, sh_status status, const char *reason
     pthread_mutex_unlock(&mpi->lock);
 }
 
-/* Whether an MPI call succeeded; if not, aborts the rounds. */
+/* Aborts the rounds after a failure. */
 static bool came_through(mpi_engine *mpi, int code, const char *what)
 {
     char text[MPI_MAX_ERROR_STRING + 1] = "", reason[SH_MESSAGE_BYTES];
@@ -234,7 +233,7 @@ static void open_mpi(mpi_engine *mpi)
     pthread_mutex_unlock(&mpi->lock);
 }
 
-/* Takes over the requests of other threads. False: the engine failed or closes. */
+/* Takes over the requests of other threads. Returns false if the engine failed or closes. */
 static bool look(mpi_engine *mpi, bool *waiting)
 {
     pthread_mutex_lock(&mpi->lock);
@@ -253,7 +252,6 @@ static bool look(mpi_engine *mpi, bool *waiting)
     return more;
 }
 
-/* Starts the sums of ready spans. */
 static bool start(mpi_engine *mpi)
 {
     for (; mpi->started < mpi->startable; mpi->started++) {
@@ -269,11 +267,10 @@ static bool start(mpi_engine *mpi)
     return true;
 }
 
-/* Polls the running sums. */
 static bool drive(mpi_engine *mpi)
 {
     int ended = 0, arrived, places[SH_ENGINE_MAX_SPANS];
-    if (mpi->started == mpi->ended) /* none: but sent data may not have left yet */
+    if (mpi->started == mpi->ended) /* sent data may not have left yet */
         return came_through(
             mpi, MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, mpi->ranks, &arrived, MPI_STATUS_IGNORE),
             "waiting");
@@ -296,7 +293,6 @@ static bool drive(mpi_engine *mpi)
     return true;
 }
 
-/* Sleeps until there is news, or for a while. */
 static void rest(mpi_engine *mpi, bool waiting)
 {
     uint64_t woken;
@@ -325,7 +321,7 @@ static void *serve(void *argument)
     open_mpi(mpi);
     while (look(mpi, &waiting) && start(mpi) && drive(mpi))
         rest(mpi, waiting);
-    /* The values read here no longer change. */
+    /* These values no longer change. */
     if (mpi->open && mpi->failure == SH_OK && mpi->begun == mpi->finished) {
         for (int i = 0; i < WORD_KINDS; i++)
             MPI_Op_free(&mpi->add[i]);
@@ -414,7 +410,7 @@ void sh_mpi_close_within(sh_engine *engine, int patience_ms)
     if (poll(&left, 1, patience_ms) > 0)
         close_engine(engine);
     else
-        pthread_detach(mpi->thread); /* it is in an MPI call and still uses the engine */
+        pthread_detach(mpi->thread); /* it still uses the engine */
 }
 
 static sh_status load_mpi(void)
@@ -450,9 +446,8 @@ sh_status sh_mpi_open(sh_engine **engine, uint32_t *rank)
         free_engine(fresh);
         return sh_fail_errno(error, "starting MPI");
     }
-    /* Unless the launcher knows the hardware, MPI lets hwloc look for accelerators, which loads
-     * their drivers: PoCL's takes 60 MiB of the --memory budget. The user's setting takes
-     * precedence. */
+    /* Otherwise hwloc may look for accelerators and load their drivers: PoCL's takes 60 MiB of the
+     * --memory budget. The user's setting takes precedence. */
     setenv("HWLOC_COMPONENTS", "-opencl,-cuda,-nvml,-rsmi,-levelzero,-gl", 0);
     error = sh_thread_start(&fresh->thread, serve, fresh);
     if (error != 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replaces mpi.c in builds without an MPI library. */
+/* For builds without MPI. */
 #include "reduce/mpi.h"
 
 bool sh_mpi_is_built(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The test starts itself with mpirun, once for every number of ranks, and each rank checks every
- * sum: awkward lengths, spans made ready out of order and on several threads, several rounds.
+ * sum.
  */
 #include "reduce/mpi.h"
 #include "reduce/words.h"
@@ -29,7 +29,6 @@ typedef struct world {
     sh_span spans[SPANS + 1];
 } world;
 
-/* Mixed, so that errors do not cancel, and large, so that sums wrap around. */
 static uint64_t word_of(uint32_t rank, uint32_t round, uint32_t span, size_t i)
 {
     const uint64_t which = (rank * 16u + round) * 16u + span + 1;
@@ -45,7 +44,6 @@ static uint64_t sum_of(const world *w, uint32_t round, uint32_t span, size_t i)
     return sum;
 }
 
-/* Of each width in turn. */
 static sh_word kind_of(uint32_t round, uint32_t span)
 {
     static const sh_word narrow[] = {SH_WORD_I32, SH_WORD_I16, SH_WORD_I8};
@@ -90,7 +88,7 @@ static uint64_t cut(uint64_t value, sh_word word)
     return value & UINT64_MAX >> (64 - 8 * sh_words_bytes(word));
 }
 
-/* Spans over the last round's memory, which must not be read before a span is ready. */
+/* Uses the last round's memory, which must not be read before a span is ready. */
 static void lay_out(world *w)
 {
     const bool alone = w->ranks == 1;
@@ -127,7 +125,6 @@ static void check(const world *w, uint32_t round)
         }
 }
 
-/* A lane that completes the odd spans. */
 static void *make_odd_ready(void *context)
 {
     for (uint32_t s = 1; s <= SPANS; s += 2)
@@ -135,7 +132,6 @@ static void *make_odd_ready(void *context)
     return NULL;
 }
 
-/* Each rank makes its spans ready in its own order. */
 static void run_round(world *w, uint32_t round)
 {
     pthread_t lane;
@@ -170,7 +166,7 @@ static void ranks_add_up(void **state)
         free(w.narrow[s]);
 }
 
-/* Rank 0 waits for idle ranks until it is aborted; no rank hangs. */
+/* Rank 0 waits for idle ranks until it is aborted. */
 static void a_round_is_given_up(void **state)
 {
     sh_engine *engine;
@@ -178,7 +174,7 @@ static void a_round_is_given_up(void **state)
     uint64_t words[2] = {1, 0};
     const sh_span span = {.own = words, .total = words + 1, .count = 1, .word = SH_WORD_U64};
     (void)state;
-    signal(SIGTERM, SIG_IGN); /* mpirun sends it if the other rank exits first */
+    signal(SIGTERM, SIG_IGN); /* from mpirun if the other rank exits first */
     assert_ok(sh_mpi_open(&engine, &rank));
     if (rank == 0) {
         assert_ok(sh_engine_begin(engine, &span, 1));
@@ -191,10 +187,9 @@ static void a_round_is_given_up(void **state)
     sh_engine_close(engine);
     printf("gave up\n");
     fflush(stdout);
-    _exit(0); /* without finalizing, like a program that gives up */
+    _exit(0); /* without finalizing */
 }
 
-/* A rank does not wait for one that stays. */
 static void one_leaves_in_haste(void **state)
 {
     sh_engine *engine;
@@ -214,7 +209,7 @@ static bool has_mpirun(void)
     return system("command -v mpirun >/dev/null 2>&1") == 0;
 }
 
-/* Runs a part of the test on `ranks` ranks. Returns the number of output lines with `word`. */
+/* Runs a part of the test. Returns the number of output lines with `word`. */
 static int count_lines(uint32_t ranks, const char *part, const char *word)
 {
     char self[1024], command[2048], line[1024];
@@ -281,7 +276,7 @@ int main(void)
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
     setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
-    setenv("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe", 1); /* Open MPI 5's */
+    setenv("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe", 1);
     setenv("OMPI_MCA_btl", "self,vader", 1);
     setenv("OMPI_MCA_oob_tcp_if_include", "lo", 1);
     setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* ignores the library's leaks */

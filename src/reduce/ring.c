@@ -2,7 +2,7 @@
 /*
  * Ring all-reduce over secure channels: per span, each device sends 2 (N - 1) segments to the next
  * rank and receives as many from the previous one, the fewest bytes of any algorithm (Patarasuk,
- * Yuan 2009). Spans travel as they become ready, several at a time.
+ * Yuan 2009).
  *
  * The schedule: a span of N segments takes hops 0 .. 2N - 3. In hop h, rank r sends segment
  * r - h - 1 to the next rank and receives segment r - h - 2 from the previous one (modulo N):
@@ -12,7 +12,7 @@
  *
  * Hop 0 sends from the own part once the span is ready here. Hop h + 1 sends the segment that hop h
  * received, as soon as it arrived. Frames are received directly into the total; hops 0 .. N - 1
- * write each of its segments. The own part is only read, so a failed round leaves it intact.
+ * write each of its segments.
  *
  * A frame for a span that is not ready here, or for the next round, pauses the channel until it is.
  * All devices make the spans ready in the same order and without waiting for the network, so every
@@ -20,11 +20,11 @@
  *
  * Segment 0 is complete at rank 0 in hop N - 2. There rank 0 adds the word of its decider and
  * continues sending, at once or when the round's other spans are complete. It keeps receiving
- * meanwhile, so no channel pauses for that.
+ * meanwhile.
  *
  * A gathered span takes hops 0 .. N - 2: hop 0 sends the whole own part, hop h + 1 what hop h
- * received. Only the frames tell the parts' sizes, which differ. The total stores the parts in
- * order of arrival, and the last hop must fill it.
+ * received. The parts' sizes differ. The total stores the parts in order of arrival, and the last
+ * hop must fill it.
  *
  * Everything belongs to the loop, except what the round shares with other threads.
  */
@@ -37,12 +37,12 @@
 enum { NEXT, PREVIOUS, LINKS };
 
 typedef struct ring_span {
-    bool ready;        /* this device's part is complete, as the loop knows */
-    uint32_t sending;  /* hops queued in the channel */
-    uint32_t sent;     /* hops written */
-    uint32_t received; /* hops arrived */
-    size_t filled;     /* gathered: bytes arrived */
-    size_t passing;    /* of these, the last hop's */
+    bool ready;       /* as the loop knows */
+    uint32_t sending; /* hops queued in the channel */
+    uint32_t sent;
+    uint32_t received;
+    size_t filled;  /* gathered: bytes arrived */
+    size_t passing; /* of these, the last hop's */
 } ring_span;
 
 typedef struct sh_ring {
@@ -57,13 +57,11 @@ static sh_ring *ring_of(const sh_link *link)
     return (sh_ring *)link->of;
 }
 
-/* Segment `index` of a span. */
 static sh_stretch segment_of(const sh_ring *ring, uint32_t span, uint32_t index)
 {
     return sh_words_part(&ring->links.round.spans[span], index, ring->devices);
 }
 
-/* Number of the segment that `rank` sends in a hop. */
 static uint32_t segment_index(const sh_ring *ring, uint32_t rank, uint32_t hop)
 {
     const uint32_t devices = ring->devices;
@@ -75,7 +73,7 @@ static uint32_t hops_of(const sh_ring *ring, uint32_t index)
     return ring->links.round.spans[index].gathered ? ring->hops / 2 : ring->hops;
 }
 
-/* Sends every hop of a span that is due. Rank 0, which decides, first sends word 0 in hop N - 1. */
+/* Rank 0, which decides, first sends word 0 in hop N - 1. */
 static void send_due(sh_ring *ring, uint32_t index)
 {
     ring_span *at = &ring->spans[index];
@@ -114,7 +112,6 @@ static void tell_if_complete(const sh_ring *ring, uint32_t index)
         sh_round_complete(&ring->links.round, index);
 }
 
-/* Leaves a span if all its hops are sent and received. */
 static void check_end(sh_ring *ring, uint32_t index)
 {
     const uint32_t hops = hops_of(ring, index);
@@ -161,7 +158,7 @@ static void on_open(sh_link *link)
     sh_links_resume(&ring->links);
 }
 
-/* The sink of a gathered span's frame; pauses until the previous part was queued for sending. */
+/* Pauses until the previous part was queued for sending. */
 static sh_flow gather(sh_ring *ring, const sh_frame *head, sh_sink *sink)
 {
     const ring_span *at = &ring->spans[head->bucket];
@@ -183,7 +180,7 @@ static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head
     if (head->kind != SH_FRAME_SEGMENT || head->view != ring->links.options.view)
         return SH_FLOW_REFUSE;
     const sh_round *round = &ring->links.round;
-    if (head->step == round->number + 1) /* the previous device has ended this round before us */
+    if (head->step == round->number + 1) /* it ended this round before us */
         return SH_FLOW_PAUSE;
     if (head->step != round->number || round->spans_left == 0 || head->bucket >= round->span_count)
         return SH_FLOW_REFUSE;

@@ -8,7 +8,6 @@ static void sums_are_exact_for_every_size(void **state)
         check_all_sizes(&(world){.kind = &sh_engine_ring, .devices = devices});
 }
 
-/* Each link carries 2 (N - 1) / N of the payload and little more. */
 static void bytes_on_the_wire_are_near_the_least(void **state)
 {
     (void)state;
@@ -27,9 +26,8 @@ static void bytes_on_the_wire_are_near_the_least(void **state)
 }
 
 #define LARGE_WORDS ((size_t)32768)
-#define STILL 100 /* polls without sending, each a turn of all loops */
+#define STILL 100
 
-/* Waits until the others have sent what they can. */
 static void wait_for_silence(world *w)
 {
     uint64_t before = 0;
@@ -43,13 +41,13 @@ static void wait_for_silence(world *w)
     }
 }
 
-/* One round with the maximum of spans, too large for the sockets' buffers. */
+/* The spans are too large for the sockets' buffers. */
 static void *many_main(void *argument)
 {
     rank *self = argument;
     world *w = self->of;
     const bool late = self->index + 1 == w->late;
-    static const uint32_t own[LARGE_WORDS] = {1}; /* of each span */
+    static const uint32_t own[LARGE_WORDS] = {1};
     sh_span *spans = calloc(SH_ENGINE_MAX_SPANS, sizeof *spans + sizeof own);
     uint32_t *totals = (uint32_t *)(spans + SH_ENGINE_MAX_SPANS);
     for (size_t s = 0; s < SH_ENGINE_MAX_SPANS; s++)
@@ -78,14 +76,13 @@ static void *many_main(void *argument)
     return NULL;
 }
 
-/* A rank's words of the gathered span: none, one, many. */
 static size_t words_of(const rank *self, uint32_t index)
 {
     static const size_t words[] = {70001, 0, 1, 5};
     return words[(index + self->of->devices) % 4];
 }
 
-/* Rounds with a gathered span between two summed ones. */
+/* The gathered span is between two summed ones. */
 static void *gathering_main(void *argument)
 {
     rank *self = argument;
@@ -111,7 +108,7 @@ static void *gathering_main(void *argument)
         assert_ok(sh_engine_begin(self->engine, self->spans, 3));
         for (uint32_t s = 3; s-- > 0;)
             sh_engine_ready(self->engine, s);
-        for (size_t words = 0, before = 0; words < room; before = words) { /* whole parts */
+        for (size_t words = 0, before = 0; words < room; before = words) {
             assert_ok(self->engine->ops->gathered(self->engine, before, &words));
             assert_true(words > before && words <= room);
         }
@@ -119,7 +116,7 @@ static void *gathering_main(void *argument)
         assert_int_equal(sums[0], devices);
         assert_int_equal(sums[1], devices);
         bool seen[MAX_DEVICES] = {false};
-        for (size_t at = 0; at < room;) { /* each part once, in any order */
+        for (size_t at = 0; at < room;) {
             const uint32_t from = total[at] >> 24;
             assert_true(from < devices && from != self->index && !seen[from]);
             seen[from] = true;
@@ -142,7 +139,6 @@ static void parts_are_gathered_whole(void **state)
     }
 }
 
-/* A part of an unexpected size fails the round; nothing is written beyond. */
 static void *odd_main(void *argument)
 {
     rank *self = argument;
@@ -173,7 +169,6 @@ static void parts_of_another_size_are_refused(void **state)
     }
 }
 
-/* All frames for the late device wait, and none is lost. */
 static void many_spans_wait_for_a_late_device(void **state)
 {
     (void)state;
@@ -197,7 +192,7 @@ static void a_lost_device_ends_the_round_for_its_neighbours(void **state)
     run_world(&w);
     assert_int_equal(w.ranks[0].status, SH_PEER_LOST);
     assert_non_null(strstr(w.ranks[0].message, "the link "));
-    for (uint32_t r = 0; r < 2; r++) /* rank 1 has not begun the last round */
+    for (uint32_t r = 0; r < 2; r++)
         check_own(&w.ranks[r], w.rounds - 1 - r);
     end_world(&w);
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * An announcement posts a *look* to the loop unless one is pending. The step's thread and the lanes
- * access only members that `lock` guards; all others are the loop's.
- */
+/* An announcement posts a *look* to the loop unless one is pending. */
 #include "reduce/round.h"
 
 #include <assert.h>
@@ -39,7 +36,6 @@ void sh_round_fail(sh_round *round, sh_status status, const char *reason)
 
 /* ---- the loop's side ------------------------------------------------------------------------- */
 
-/* Takes over the announcements of the other threads. */
 static void look(void *context)
 {
     sh_round *round = context;
@@ -47,7 +43,7 @@ static void look(void *context)
     pthread_mutex_lock(&round->lock);
     round->posted = false;
     const bool begins = round->number != round->begun;
-    if (begins) { /* the previous round has ended */
+    if (begins) {
         assert(round->spans_left == 0);
         round->number = round->begun;
         round->watching = round->watcher;
@@ -118,7 +114,7 @@ void sh_round_add_gathered(sh_round *round, size_t words)
 
 /* ---- the other threads' side ----------------------------------------------------------------- */
 
-/* Posts a look unless one is pending. The caller holds the lock. */
+/* Caller locks. */
 static sh_status post_look(sh_round *round)
 {
     if (round->posted)

@@ -12,7 +12,6 @@ static void *wait_in(void *argument)
     return NULL;
 }
 
-/* A woken thread no longer counts as waiting, although it has not continued yet. */
 static void who_was_woken_does_not_wait(void **state)
 {
     (void)state;
@@ -39,7 +38,7 @@ static void *begin_and_wait(void *argument)
     return sh_round_wait(&round->engine) == SH_PEER_LOST ? round : NULL;
 }
 
-/* A called thread continues to wait; until it does, it does not count as waiting. */
+/* Until it continues to wait, a called thread does not count as waiting. */
 static void who_is_called_goes_on_waiting(void **state)
 {
     (void)state;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All-reduce by servers over secure channels: some or all devices serve, each a shard of every
- * span. A device sends its part of a shard to the shard's server, which adds the parts up and sends
- * the sum to all (the synchronous form of the sharded parameter server; Li et al. 2014). This takes
- * two hops for any number of devices, where a ring takes 2 (N - 1). If all serve, it moves as many
- * bytes as a ring; if few serve, each server moves more.
+ * Some or all devices serve, each a shard of every span. A device sends its part of a shard to the
+ * shard's server, which adds the parts up and sends the sum to all (the synchronous form of the
+ * sharded parameter server; Li et al. 2014). This takes two hops for any number of devices, where a
+ * ring takes 2 (N - 1). If few serve, each server moves more bytes than in a ring.
  *
  * A span is cut into a *shard* for each server, in the order of ranks. Two kinds of frame carry it:
  *
@@ -12,24 +11,24 @@
  *                       accepted once it is ready there, and added to the server's total
  *     hop 1, the sum    from the server to each device, once all parts arrived; stored in the total
  *
- * Parts of several devices arrive interleaved, piece by piece, on one thread; their order does not
- * matter, because a server's total starts as a copy of its own part. It copies its shard
- * alone, 1 / N of the span; the own part is only read, so a failed round leaves it intact.
+ * Parts of several devices arrive interleaved, in any order, because a server's total starts as a
+ * copy of its own part of its shard.
  *
  * A part that arrives before its span is ready here, or for the next round, pauses its own channel
  * only. This cannot deadlock:
- *   - A span becomes ready by this device's computing alone, which waits for no frame of the round.
- *     So a pause for a span ends, whatever follows that part in the channel.
+ *
+ *   - A span becomes ready by this device's computing alone. So a pause for a span ends, whatever
+ *     follows that part in the channel.
  *   - A device begins the next round after it has written and received all of this one. So in its
  *     channel nothing of this round follows a part of the next, and what we still need of this
  *     round arrives on channels that do not pause, or pause for a span.
  *   - A sum never pauses: it includes our part, so its span is ready here.
- * Writing never waits for reading here, only for the peer's reading, to which the same applies.
  *
- * The decider's word (rank 0's, reduce/engine.h) is in the first server's shard. If rank 0 is that
- * server, it adds the word after the last part; else rank 0 must put it into its own part.
+ * Writing waits only for the peer's reading, to which the same applies.
  *
- * Everything belongs to the loop, except what the round shares with other threads.
+ * The decider's word is in the first server's shard. If rank 0 is another device, it must put the
+ * word into its own part. Everything belongs to the loop, except what the round shares with other
+ * threads.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -41,14 +40,14 @@
 #define HOP_SUM 1
 
 typedef struct servers_span {
-    bool ready;           /* this device's part is complete, as the loop knows */
+    bool ready;           /* as the loop knows */
     bool parts_sent;      /* queued in the channels */
-    bool sum_sent;        /* this server's, likewise */
+    bool sum_sent;        /* likewise */
     uint32_t parts, sums; /* arrived from others */
     uint32_t written;     /* frames, of both kinds */
 } servers_span;
 
-/* The round's frames that arrived from another device, by hop. */
+/* Frames from another device, by hop. */
 typedef struct given {
     bool has[2][SH_ENGINE_MAX_SPANS];
 } given;
@@ -71,7 +70,6 @@ static sh_servers *servers_of(const sh_link *link)
     return (sh_servers *)link->of;
 }
 
-/* Two ranks have a link if one of them serves. */
 static bool are_linked(const bool *serves, uint32_t one, uint32_t other)
 {
     return one != other && (serves[one] || serves[other]);
@@ -103,14 +101,14 @@ static sh_status send_frame(sh_servers *servers, uint32_t to, uint32_t span, uin
     return sh_links_send(&servers->links, to, head, body);
 }
 
-/* The device `offset` ranks after this one, so that not all begin with the same server. */
+/* Not all devices begin with the same server. */
 static uint32_t other(const sh_servers *servers, uint32_t offset)
 {
     return (servers->rank + offset) % servers->devices;
 }
 
-/* Sends the frames of a span that are due: the parts, and the own shard's sum once all parts
- * arrived and, at rank 0, its word is decided. */
+/* Sends the parts, and the own shard's sum once all parts arrived and, at rank 0, its word is
+ * decided. */
 static sh_status send_due(sh_servers *servers, uint32_t index)
 {
     servers_span *span = &servers->spans[index];
@@ -141,7 +139,7 @@ static bool is_complete(const sh_servers *servers, const servers_span *span)
     return span->sums == servers->sums && (span->sum_sent || !is_server(servers));
 }
 
-/* A part of a span arrived or became known; does nothing once the span is complete. */
+/* Does nothing once the span is complete. */
 static void advance(sh_servers *servers, uint32_t index)
 {
     if (send_due(servers, index) != SH_OK)
@@ -331,7 +329,6 @@ static sh_status make(sh_engine **engine, const sh_engine_options *options)
     fresh->given = calloc(devices, sizeof *fresh->given);
     if (fresh->serves == NULL || fresh->shards == NULL || fresh->given == NULL)
         SH_TRY_DONE(sh_fail_memory(devices * sizeof *fresh->given, "servers"));
-    /* The servers' shards, and the number of our links. */
     for (uint32_t i = 0; i < devices; i++) {
         fresh->serves[i] = options->serves[i];
         fresh->shards[i] = fresh->server_count;

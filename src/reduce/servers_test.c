@@ -21,7 +21,6 @@ static void sums_are_exact_for_more_devices(void **state)
     }
 }
 
-/* The bytes that one of 4 ranks sends, over all its links. */
 static double bytes_sent(uint32_t mask, uint32_t rank_index)
 {
     world w = world_of(4, mask);
@@ -36,8 +35,6 @@ static double bytes_sent(uint32_t mask, uint32_t rank_index)
     return (double)stats.sent_bytes;
 }
 
-/* If all serve, as few as in a ring; else each part once, and from a server each sum once per
- * device. */
 static void bytes_on_the_wire_are_as_few_as_can_be(void **state)
 {
     (void)state;
@@ -53,7 +50,6 @@ static void bytes_on_the_wire_are_as_few_as_can_be(void **state)
     }
 }
 
-/* Early parts pause their channels, without a deadlock. */
 static void a_late_device_keeps_nobody_for_ever(void **state)
 {
     (void)state;
@@ -66,7 +62,6 @@ static void a_late_device_keeps_nobody_for_ever(void **state)
         }
 }
 
-/* All devices linked with it fail. */
 static void a_lost_device_ends_the_round_and_spoils_nothing(void **state)
 {
     (void)state;
@@ -80,7 +75,7 @@ static void a_lost_device_ends_the_round_and_spoils_nothing(void **state)
         w.deserter = deserter;
         run_world(&w);
         for (uint32_t r = 0; r < w.devices; r++) {
-            check_own(&w.ranks[r], w.ranks[r].round); /* its link may have broken in round 0 */
+            check_own(&w.ranks[r], w.ranks[r].round);
             assert_int_equal(w.ranks[r].status, r == deserter ? SH_OK : SH_PEER_LOST);
         }
         end_world(&w);
@@ -96,7 +91,6 @@ static void an_abort_ends_the_wait(void **state)
     check_abort(&w);
 }
 
-/* Two devices are linked only if one serves; the lower rank connects. */
 static void links_are_those_with_servers(void **state)
 {
     (void)state;

@@ -16,7 +16,7 @@ size_t sh_words_bytes(sh_word word)
     return sizeof(uint64_t);
 }
 
-/* Where a part begins: rounded up, so that part 0 has the first word. */
+/* Rounded up, so that part 0 has the first word. */
 static size_t first_word(size_t count, uint32_t index, uint32_t parts)
 {
     return (count * index + parts - 1) / parts;

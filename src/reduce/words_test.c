@@ -6,7 +6,7 @@
 static void parts_follow_each_other_and_are_equal(void **state)
 {
     (void)state;
-    uint64_t own[1], total[1]; /* only addresses matter */
+    uint64_t own[1], total[1];
     for (size_t count = 0; count < 40; count++)
         for (uint32_t parts = 1; parts < 12; parts++)
             for (size_t k = 0; k < 4; k++) {

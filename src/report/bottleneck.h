@@ -5,6 +5,10 @@
  * processor quotas, all devices are throttled, so only the difference from the peers counts.
  * Devices that took part in few steps are ignored.
  *
+ *     sh_bottleneck bottleneck;
+ *     sh_bottleneck_find(&bottleneck, devices, count);
+ *     puts(bottleneck.text);                                 // "Balanced: ..." or the worst
+ *
  * Threads: any; pure.
  */
 #ifndef SHOAL_REPORT_BOTTLENECK_H

@@ -2,6 +2,10 @@
 /*
  * The output of an export.
  *
+ *     SH_TRY(sh_export_output_open(&output, "steps.json", NULL));
+ *     sh_status status = sh_export_put_json(output, name);
+ *     return sh_export_output_end(output, status);
+ *
  * Threads: caller locks. Failures name the file.
  */
 #ifndef SHOAL_REPORT_EXPORT_OUTPUT_H

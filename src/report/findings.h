@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a report's headings, sentences and tables. Threads: any.
+ * Writes a report's headings, sentences and tables.
+ *
+ *     sh_findings_summary(&sheet, subjects, count);
+ *     sh_findings_details(&sheet, subjects, count);
+ *
+ * Threads: any.
  */
 #ifndef SHOAL_REPORT_FINDINGS_H
 #define SHOAL_REPORT_FINDINGS_H

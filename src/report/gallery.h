@@ -4,6 +4,10 @@
  *
  * Pictures are untrusted: a note replaces an invalid one.
  *
+ *     sh_pictures_begin(file);
+ *     sh_picture_write(file, picture, "training 4", "rose, distance 0.31");
+ *     sh_pictures_end(file);
+ *
  * Threads: any.
  */
 #ifndef SHOAL_REPORT_GALLERY_H

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests: a run folder with a small database. Threads: one. Failures fail the test.
+ * For tests: a run folder with a small database.
+ *
+ *     history_make(folder, "a", HISTORY_RUN "INSERT INTO steps ...");
+ *
+ * Threads: one. Failures fail the test.
  */
 #ifndef SHOAL_REPORT_HISTORY_FIXTURE_H
 #define SHOAL_REPORT_HISTORY_FIXTURE_H

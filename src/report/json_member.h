@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Members of a JSON object that may be missing or have another type. Threads: caller locks the
- * object.
+ * Members of a JSON object that may be missing or have another type.
+ *
+ *     fprintf(file, "%s", sh_member_text(sample, "answer"));
+ *
+ * Threads: caller locks the object.
  */
 #ifndef SHOAL_REPORT_JSON_MEMBER_H
 #define SHOAL_REPORT_JSON_MEMBER_H

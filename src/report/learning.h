@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Computes the learning rates of a run's steps with train/rate.h from its job and the changes in
- * its job.json (node/job/changes.h). Threads: any.
+ * its job.json (node/job/changes.h).
+ *
+ *     SH_TRY(sh_learning_rates(digest, "runs/a"));
+ *
+ * Threads: any.
  */
 #ifndef SHOAL_REPORT_LEARNING_H
 #define SHOAL_REPORT_LEARNING_H

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads the summary of a run from its database, for sh_runs_list (shoal/runs.h) and others.
+ *
+ *     SH_TRY(sh_listing_open(&database, "runs/a"));
+ *     sh_status status = sh_listing_read(&about, database, "runs/a");
+ *     sh_database_close(database);
+ *
  * Threads: as the database.
  */
 #ifndef SHOAL_REPORT_LISTING_H

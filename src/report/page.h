@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a self-contained page: the template page.html with its style, scripts and report. Threads:
- * any.
+ * Writes a self-contained page: the template page.html with its style, scripts and report.
+ *
+ *     SH_TRY(sh_page_write(file, subjects, count));
+ *
+ * Threads: any.
  */
 #ifndef SHOAL_REPORT_PAGE_H
 #define SHOAL_REPORT_PAGE_H

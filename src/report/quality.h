@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes the quality of a run's model from its metrics.json (format: node/record/assessment.h):
- * tables of classes and confusions. Threads: any.
+ * tables of classes and confusions.
+ *
+ *     json_t *quality;
+ *     SH_TRY(sh_quality_read(&quality, "runs/a"));
+ *     sh_quality_write(&sheet, quality);
+ *     json_decref(quality);
+ *
+ * Threads: any.
  */
 #ifndef SHOAL_REPORT_QUALITY_H
 #define SHOAL_REPORT_QUALITY_H

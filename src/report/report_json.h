@@ -7,6 +7,8 @@
  * part. `points` are ordered by steps; a device's `split` has equal parts of the steps, its
  * `series` equal parts of the time. `<`, `>` and `&` are escaped.
  *
+ *     SH_TRY(sh_report_json(file, subjects, count));
+ *
  * Threads: any.
  */
 #ifndef SHOAL_REPORT_REPORT_JSON_H

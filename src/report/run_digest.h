@@ -5,6 +5,12 @@
  * NaN: not available. Texts are UTF-8 without control characters. A device's series have
  * `part_count` values, one for each equal part of the steps (for figures, of the time).
  *
+ *     sh_run_digest *digest;
+ *     SH_TRY(sh_run_digest_new(&digest, "runs/a"));
+ *     for (size_t i = 0; i < digest->device_count; i++)
+ *         printf("%s %f\n", digest->devices[i].name, digest->devices[i].split[SH_STEP_SPLIT_wait]);
+ *     sh_run_digest_free(digest);
+ *
  * Threads: any; a digest is only read.
  */
 #ifndef SHOAL_REPORT_RUN_DIGEST_H

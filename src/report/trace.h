@@ -16,6 +16,8 @@
  * Times are the coordinator's; a step is moved behind an earlier one that it overlaps. Unavailable
  * values are omitted.
  *
+ *     SH_TRY(sh_trace_write(output, database, "runs/a"));
+ *
  * Threads: as the database.
  */
 #ifndef SHOAL_REPORT_TRACE_H

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes a model's worst samples from worst.json (format: node/record/worst_pictures.h): as
- * pictures in pages, else as a table. Threads: any.
+ * pictures in pages, else as a table.
+ *
+ *     json_t *worst;
+ *     SH_TRY(sh_worst_read(&worst, "runs/a"));
+ *     sh_worst_write(&sheet, worst);
+ *     json_decref(worst);
+ *
+ * Threads: any.
  */
 #ifndef SHOAL_REPORT_WORST_H
 #define SHOAL_REPORT_WORST_H

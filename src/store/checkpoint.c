@@ -9,8 +9,7 @@
  *
  * So both names always have a checkpoint, and a damaged L replaces a whole P only after N has its
  * name. On file systems without hard links (FAT), last is renamed to previous and then the
- * temporary file to last. Between the two renames only previous exists, which sh_checkpoint_open
- * accepts.
+ * temporary file to last; between the two renames only previous exists.
  */
 #include "store/checkpoint.h"
 
@@ -30,9 +29,9 @@
 
 #define COPY_BYTES ((size_t)1 << 20)
 #define EPOCH_PREFIX "epoch-"
-#define NAME_BYTES 64 /* of a checkpoint that is kept */
+#define NAME_BYTES 64
 
-/* Ends `writer`. Its file becomes the last checkpoint, and the old last one the previous one. */
+/* Ends `writer`, whose file becomes the last checkpoint. */
 static sh_status promote(sh_file_writer *writer, const char *folder)
 {
     char last[SH_PATH_BYTES], previous[SH_PATH_BYTES], kept[SH_PATH_BYTES];
@@ -40,7 +39,7 @@ static sh_status promote(sh_file_writer *writer, const char *folder)
     SH_TRY_DONE(sh_path_join(last, folder, SH_CHECKPOINT_LAST));
     SH_TRY_DONE(sh_path_join(previous, folder, SH_CHECKPOINT_PREVIOUS));
     SH_TRY_DONE(sh_path_join(kept, folder, SH_CHECKPOINT_PREVIOUS SH_TEMPORARY_MARK "kept"));
-    unlink(kept); /* an interrupted save may have left it */
+    unlink(kept); /* left by an interrupted save */
     const bool linked = link(last, kept) == 0;
     if (!linked && errno != ENOENT && rename(last, previous) != 0)
         SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot be renamed to %s", last, previous));
@@ -74,7 +73,6 @@ sh_status sh_checkpoint_save(const char *folder, const sh_stored_tensor *tensors
     all[0] = (sh_metadata){.key = SH_CHECKPOINT_FORMAT_KEY, .text = format};
     for (size_t i = 0; i < pair_count; i++)
         all[i + 1] = pairs[i];
-    /* Write and sync the new file before the old ones change. */
     SH_TRY_DONE(sh_path_join(last, folder, SH_CHECKPOINT_LAST));
     SH_TRY_DONE(sh_file_writer_open(&writer, last));
     SH_TRY_DONE(sh_safetensors_write_to(writer, tensors, count, all, pair_count + 1));
@@ -125,7 +123,7 @@ sh_status sh_checkpoint_keep(const char *folder, const char *name)
     SH_TRY(sh_path_join(last, folder, SH_CHECKPOINT_LAST));
     SH_TRY(sh_path_join(path, folder, name));
     SH_TRY(sh_path_join(linked, folder, temporary));
-    unlink(linked); /* an interrupted call may have left it */
+    unlink(linked); /* left by an interrupted call */
     if (link(last, linked) != 0)
         return errno == ENOENT ? sh_fail(SH_NOT_FOUND, "%s: there is no checkpoint to keep", last)
                                : copy_file(path, last);
@@ -140,7 +138,7 @@ static void epoch_name(char name[NAME_BYTES], uint32_t epoch)
     snprintf(name, NAME_BYTES, EPOCH_PREFIX "%" PRIu32 ".safetensors", epoch);
 }
 
-/* Returns the epoch in a name from epoch_name; 0 for other names. */
+/* Returns 0 for other names. */
 static uint32_t epoch_of(const char *name)
 {
     char again[NAME_BYTES];
@@ -162,7 +160,7 @@ static int newest_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Lists the epochs in the folder, newest first; owned. */
+/* Newest first. `*epochs` is owned. */
 static sh_status list_epochs(uint32_t **epochs, size_t *count, const char *folder)
 {
     size_t room = 0, found = 0;
@@ -214,7 +212,7 @@ done:
     return status;
 }
 
-/* Opens and verifies a checkpoint. `own`: the file is in a run's folder; else the user named it. */
+/* `own`: the file is in a run's folder; else the user named it. */
 static sh_status open_whole(sh_safetensors **file, const char *path, bool own)
 {
     char *end;
@@ -244,7 +242,7 @@ done:
     return status;
 }
 
-/* True if the file is missing or damaged, so the previous checkpoint may be used instead. */
+/* Returns whether the previous checkpoint may be used instead. */
 static bool is_damage(sh_status status)
 {
     return status == SH_NOT_FOUND || status == SH_FORMAT || status == SH_CORRUPT ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * This program replaces rename, link, fsync and unlink of the C library. The replacements end the
- * process before the call, or refuse the call, as the test requires.
+ * This program replaces rename, link, fsync and unlink of the C library. They end the process
+ * before the call, or refuse it.
  */
 #include "store/checkpoint.h"
 
@@ -15,7 +15,7 @@
 
 static int calls_until_stop; /* 0: never */
 static bool without_links;
-static char calls[64]; /* one letter each */
+static char calls[64];
 
 static void note(char call)
 {
@@ -36,7 +36,7 @@ int link(const char *from, const char *to)
 {
     note('l');
     if (without_links && access(from, F_OK) == 0) {
-        errno = EPERM; /* as FAT does */
+        errno = EPERM;
         return -1;
     }
     return linkat(AT_FDCWD, from, AT_FDCWD, to, 0);
@@ -56,7 +56,7 @@ int unlink(const char *path)
 
 static char folder[SH_PATH_BYTES];
 static char last[SH_PATH_BYTES], previous[SH_PATH_BYTES];
-static char logged[2048]; /* the last line of the log */
+static char logged[2048];
 
 static void keep_line(void *context, sh_log_level level, const char *line)
 {
@@ -85,7 +85,6 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Saves a checkpoint that contains `number`. */
 static sh_status save(float number)
 {
     const sh_stored_tensor tensor = {"n", {SH_F32, {1, {1}}}, &number};
@@ -93,7 +92,6 @@ static sh_status save(float number)
     return sh_checkpoint_save(folder, &tensor, 1, &pair, 1);
 }
 
-/* Loads the number in the newest whole checkpoint. */
 static sh_status load(float *number, const char *from)
 {
     sh_safetensors *file;
@@ -134,7 +132,7 @@ static void accepts_a_run_a_folder_and_a_file(void **state)
     (void)state;
     char run[SH_PATH_BYTES];
     memcpy(run, folder, sizeof run);
-    assert_ok(sh_path_join(folder, run, "checkpoints")); /* save makes the folder */
+    assert_ok(sh_path_join(folder, run, "checkpoints"));
     assert_ok(save(7));
     assert_holds(run, 7);
     assert_holds(folder, 7);
@@ -153,7 +151,6 @@ static void says_where_there_is_none(void **state)
     assert_fails(load(&number, last), SH_NOT_FOUND, "last.safetensors: cannot open: No such file");
 }
 
-/* Changes one byte in place, because rewriting the file thousands of times is slow. */
 static void put_byte(int fd, size_t offset, int byte)
 {
     const char one = (char)byte;
@@ -227,7 +224,6 @@ static void names_both_where_none_is_whole(void **state)
     assert_string_equal(logged, "");
 }
 
-/* Replaces `path` by a whole file with this format. */
 static void write_format(const char *path, const char *key, const char *format)
 {
     const float number = 5;
@@ -266,16 +262,15 @@ static void refuses_other_formats(void **state)
     scratch_write(last, "\2\0\0\0\0\0\0\0{}", 10);
     assert_fails(load(&number, last), SH_FORMAT, "has no checksum, so it is not a checkpoint");
 
-    /* An older checkpoint is never used silently instead of one by a newer program. */
+    /* An older checkpoint is never used instead. */
     assert_ok(save(1));
     assert_ok(save(2));
     write_format(last, "shoal.format", "2");
     assert_fails(load(&number, folder), SH_VERSION, "update shoal");
     assert_string_equal(logged, "");
-    assert_ok(save(3)); /* but a new save may replace it */
+    assert_ok(save(3));
 }
 
-/* Bytes are synced before a rename, and a rename before the next one. */
 static void syncs_before_each_rename(void **state)
 {
     (void)state;
@@ -288,8 +283,8 @@ static void syncs_before_each_rename(void **state)
     }
 }
 
-/* Saves in a child process that stops at its `stop_at`-th call, or after `limit` bytes of a file.
- * Returns true if it was stopped. */
+/* Saves in a child process that stops at its `stop_at`-th call, or after `limit` bytes. Returns
+ * true if it was stopped. */
 static bool save_and_stop(float number, int stop_at, rlim_t limit)
 {
     const pid_t child = fork();
@@ -319,7 +314,6 @@ static bool is_whole(const char *path)
     return load(&number, path) == SH_OK;
 }
 
-/* After a stop before any call that changes the folder, the old or the new one is found. */
 static void survives_a_stop_at_every_stage(void **state)
 {
     (void)state;
@@ -329,7 +323,7 @@ static void survives_a_stop_at_every_stage(void **state)
         bool stopped = true;
         for (float number = 10; stopped; number += 10, stop_at++) {
             float found = 0;
-            assert_ok(save(number)); /* over the files of the stopped save */
+            assert_ok(save(number));
             assert_ok(save(number + 1));
             stopped = save_and_stop(number + 2, stop_at, RLIM_INFINITY);
             assert_ok(load(&found, folder));
@@ -337,7 +331,7 @@ static void survives_a_stop_at_every_stage(void **state)
             assert_true(is_whole(last) || is_whole(previous));
             assert_true(is_whole(last) || without_links);
         }
-        assert_in_range(stop_at, 6, 12); /* fsync, link and two renames at least */
+        assert_in_range(stop_at, 6, 12);
         assert_ok(sh_folder_sweep(folder));
         assert_int_equal(scratch_count(folder), 2);
     }
@@ -358,7 +352,6 @@ static void survives_a_stop_at_every_byte(void **state)
     assert_int_equal(scratch_count(folder), 2);
 }
 
-/* A whole previous checkpoint must exist until the new one has its name. */
 static void a_damaged_last_never_displaces_a_whole_previous(void **state)
 {
     (void)state;
@@ -374,7 +367,6 @@ static void a_damaged_last_never_displaces_a_whole_previous(void **state)
     }
 }
 
-/* The intermediate state on file systems without hard links. */
 static void finds_the_previous_between_the_renames(void **state)
 {
     (void)state;
@@ -417,7 +409,7 @@ static void keeps_one_by_another_name(void **state)
     for (int links = 1; links >= 0; links--) {
         without_links = links == 0;
         assert_ok(save(1));
-        for (int i = 0; i < 2; i++) /* again: the name is already this file */
+        for (int i = 0; i < 2; i++)
             assert_ok(sh_checkpoint_keep(folder, SH_CHECKPOINT_BEST));
         assert_holds(best, 1);
         assert_ok(save(2));
@@ -431,7 +423,6 @@ static void keeps_one_by_another_name(void **state)
     without_links = false;
 }
 
-/* Keeps the newest epochs and all other files. */
 static void keeps_the_newest_epochs(void **state)
 {
     (void)state;
@@ -452,13 +443,12 @@ static void keeps_the_newest_epochs(void **state)
     assert_ok(sh_path_join(path, folder, "epoch-12.safetensors"));
     assert_holds(path, 12);
     assert_int_equal(scratch_count(folder), 6 + 3 + 2);
-    assert_ok(sh_checkpoint_keep_epoch(folder, 12, 1)); /* fewer than before */
+    assert_ok(sh_checkpoint_keep_epoch(folder, 12, 1));
     assert_int_equal(scratch_count(folder), 6 + 1 + 2);
     assert_holds(path, 12);
     assert_fails(sh_checkpoint_keep_epoch(path, 12, 1), SH_NOT_FOUND, "last.safetensors");
 }
 
-/* After a stop at any call, the name has the old or new file, and no temporary file stays. */
 static void keeping_survives_a_stop_at_every_stage(void **state)
 {
     (void)state;
@@ -501,7 +491,7 @@ static void refuses_bad_places_and_pairs(void **state)
     assert_int_equal(scratch_count(folder), 1);
 }
 
-/* A run from an untrusted source may contain links; a path from the user may be a link. */
+/* A path from the user may be a link. */
 static void follows_no_link(void **state)
 {
     (void)state;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SQLite stores the newest transactions in a write-ahead log and needs a third file to read it. If
- * the folder is read-only, the database is therefore opened as immutable. The reader then sees only
- * the main file, which is complete after the writer has closed the database.
+ * SQLite needs a third file to read its write-ahead log. If the folder is read-only, the database
+ * is therefore opened as immutable. The reader then sees only the main file, which is complete
+ * after the writer has closed the database.
  *
  * Statements in the schema of a file (views, triggers, checks, defaults) would run inside shoal's
  * queries. Therefore the schema is compared with the expected one, which the same statements make
- * in memory, before the first query. SQLite is also set not to trust the schema. A hostile file can
- * then only be large.
+ * in memory, before the first query. A hostile file can then only be large.
  */
 #include "store/database.h"
 
@@ -25,22 +24,22 @@
 #include "store/file.h"
 
 #define BUSY_MS 5000
-#define LOOK_EVERY 10000   /* instructions; some microseconds */
-#define WRITER_CACHE "-64" /* KiB of pages; enough, because rows are appended */
+#define LOOK_EVERY 10000   /* instructions */
+#define WRITER_CACHE "-64" /* KiB of pages; rows are appended */
 
 struct sh_database {
     sqlite3 *handle;
     uint64_t instructions;  /* limit of a query */
     uint64_t *taken;        /* instructions of the running statement */
-    uint64_t taken_by_runs; /* instructions of sh_database_run */
+    uint64_t taken_by_runs; /* by sh_database_run */
     char path[SH_PATH_BYTES];
 };
 
 struct sh_query {
     sqlite3_stmt *statement;
     sh_database *database;
-    uint64_t taken;   /* instructions since it began */
-    sh_status status; /* of the last row */
+    uint64_t taken;
+    sh_status status;
 };
 
 static sh_status status_of(int code)
@@ -90,7 +89,7 @@ static SHOAL_CHECKED sh_status failure(const sh_database *database, int code)
     return sh_fail(status, "%s: %s", database->path, text);
 }
 
-/* Ends a query that takes too many instructions. SQLite calls this every LOOK_EVERY of them. */
+/* SQLite calls this every LOOK_EVERY instructions. */
 static int look(void *context)
 {
     const sh_database *database = context;
@@ -98,7 +97,7 @@ static int look(void *context)
     return *database->taken > database->instructions;
 }
 
-/* Limits the schema and rows of a file to more than any valid one needs. */
+/* The limits are higher than any valid file needs. */
 static void set_limits(sqlite3 *handle)
 {
     static const struct {
@@ -135,9 +134,9 @@ static size_t count_brackets(const char *statement)
 }
 
 /*
- * True if the table that grows has only expected or spare columns. The caller has checked that its
- * statement has no more opening brackets than the expected one, so it contains no expression: no
- * check, no computed default and no generated column.
+ * Returns whether the table has only expected or spare columns. Its statement has no more opening
+ * brackets than the expected one, so it contains no expression: no check, no computed default and
+ * no generated column.
  */
 static bool has_grown(sqlite3 *theirs, sqlite3 *ours, const sh_database_kind *kind)
 {
@@ -181,7 +180,6 @@ static SHOAL_CHECKED sh_status other_schema(const sh_database *database,
                    sh_utf8_clean(name, sizeof name, text_of(row, 1)));
 }
 
-/* Compares the two lists, which have the same order, row by row. */
 static sh_status compare(const sh_database *database, const sh_database_kind *kind, sqlite3 *ours,
                          sqlite3_stmt *their_row, sqlite3_stmt *our_row)
 {
@@ -245,12 +243,12 @@ done:
     return status;
 }
 
-/* Checks the kind, version and schema. Makes the tables in an empty file opened for writing. */
+/* Makes the tables in an empty file opened for writing. */
 static sh_status check(sh_database *database, const sh_database_kind *kind, sh_database_mode mode)
 {
     double application, version, tables;
     sh_status status;
-    /* In one transaction, because another process may be making the database. */
+    /* Another process may be making the database. */
     SH_TRY(sh_database_run(database, "BEGIN"));
     SH_TRY_DONE(sh_database_ask(&application, database, "PRAGMA application_id"));
     SH_TRY_DONE(sh_database_ask(&version, database, "PRAGMA user_version"));
@@ -278,8 +276,7 @@ done:
     return SH_OK;
 }
 
-/* Resolves the links in the path of the folder, which are allowed. SQLite would refuse these as
- * well when set to follow no links. */
+/* Links in the path of the folder are allowed, but SQLite would refuse them. */
 static sh_status resolve(char resolved[SH_PATH_BYTES], const char *path)
 {
     char folder[SH_PATH_BYTES];
@@ -329,7 +326,7 @@ static sh_status open_as(sh_database *database, const sh_database_kind *kind, sh
 sh_status sh_database_open(sh_database **database, const char *path, const sh_database_kind *kind,
                            sh_database_mode mode)
 {
-    /* The system's error describes better than SQLite's why a file cannot be opened. */
+    /* The system's error is better than SQLite's. */
     const bool reads = mode == SH_DATABASE_READ;
     int file;
     SH_TRY(sh_file_open_own(&file, path, reads ? O_RDONLY : O_RDWR | O_CREAT));

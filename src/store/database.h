@@ -2,23 +2,18 @@
 /*
  * SQLite databases of a known kind and version, and queries on them.
  *
- *     SH_TRY(sh_database_open(&database, "runs/a/run.db", &kind, SH_DATABASE_READ));
- *     SH_TRY(sh_query_new(&query, database, "SELECT step, loss FROM steps WHERE step > ?1"));
- *     sh_query_bind_integer(query, 1, 100);
  *     while (sh_query_row(query))
- *         printf("%lld %f\n", sh_query_integer(query, 0), sh_query_real(query, 1));
+ *         printf("%f\n", sh_query_real(query, 0));
  *     status = sh_query_end(query, SH_OK);
- *     sh_database_close(database);
  *
  * After a crash or power failure a database is in the state after some earlier transaction. One
  * process can write while others read (write-ahead log).
  *
  * A database may come from an untrusted source and must not run anything. Therefore it is not
- * opened through a symbolic link, its schema must equal that of its kind word for word, without
- * additional triggers or views, SQLite does not trust functions in the schema, and a query ends
- * after a number of SQLite's instructions.
+ * opened through a symbolic link, its schema must equal that of its kind word for word, SQLite does
+ * not trust functions in it, and a query ends after a number of SQLite's instructions.
  *
- * Errors; each message names the file:
+ * Errors:
  * - SH_NOT_FOUND: the file does not exist, or is opened for reading and empty.
  * - SH_FORMAT: not a database, or another kind or schema. SH_VERSION: unknown version.
  * - SH_CORRUPT: damaged. SH_NO_SPACE. SH_PERMISSION: not writable. SH_IO.
@@ -42,12 +37,12 @@ typedef struct sh_query sh_query;
 #define SH_DATABASE_INSTRUCTIONS UINT64_C(2000000000)
 
 typedef struct sh_database_kind {
-    const char *what;      /* for messages: "a run's database" */
+    const char *what;      /* "a run's database" */
     uint32_t application;  /* PRAGMA application_id */
     uint32_t version;      /* PRAGMA user_version; others are refused */
     const char *schema;    /* statements that make the tables in an empty file */
-    const char *grows;     /* table with more or fewer columns in other versions, or NULL */
-    const char *spare;     /* prefix of the names of these columns, which are TEXT */
+    const char *grows;     /* table whose columns differ between versions, or NULL */
+    const char *spare;     /* prefix of their names; they are TEXT */
     uint64_t instructions; /* limit of a query; 0: SH_DATABASE_INSTRUCTIONS */
 } sh_database_kind;
 
@@ -56,22 +51,21 @@ typedef enum sh_database_mode {
     SH_DATABASE_WRITE, /* makes the file if it is missing */
 } sh_database_mode;
 
-/* `path` and `kind` are borrowed during the call; `*database` is owned: close it. */
+/* The arguments are borrowed during the call; `*database` is owned: close it. */
 sh_status sh_database_open(sh_database **database, const char *path, const sh_database_kind *kind,
                            sh_database_mode mode) SHOAL_CHECKED;
 
-/* Closes and frees the database, after its queries. NULL is fine. */
+/* Free its queries first. */
 void sh_database_close(sh_database *database);
 
-/* Runs statements without results. */
 sh_status sh_database_run(sh_database *database, const char *sql) SHOAL_CHECKED;
 
-/* Returns the first number of a query's first row; NaN if it is NULL or there is no row. */
+/* Returns the first number of the first row; NaN if it is NULL or there is no row. */
 sh_status sh_database_ask(double *value, sh_database *database, const char *sql) SHOAL_CHECKED;
 
-/* Prepares a statement. `*query` is owned: free it before the database is closed. */
+/* `*query` is owned: free it before the database is closed. */
 sh_status sh_query_new(sh_query **query, sh_database *database, const char *sql) SHOAL_CHECKED;
-void sh_query_free(sh_query *query); /* NULL is fine */
+void sh_query_free(sh_query *query);
 
 /* Bind the parameters ?1, ?2, ... A value stays until bound again. NaN and a NULL text are bound as
  * NULL. Text is copied. */
@@ -79,11 +73,11 @@ void sh_query_bind_integer(sh_query *query, int parameter, int64_t value);
 void sh_query_bind_real(sh_query *query, int parameter, double value);
 void sh_query_bind_text(sh_query *query, int parameter, const char *value);
 
-/* Moves to the next row. False after the last row and on failure, which the functions below return.
- * The next call then starts the query again. */
+/* Moves to the next row. Returns false after the last row and on failure, which the functions below
+ * return; the next call starts the query again. */
 bool sh_query_row(sh_query *query);
 
-/* Resets the query to its start. Returns the failure of its last row, if any. */
+/* Returns the failure of its last row, if any. */
 sh_status sh_query_reset(sh_query *query) SHOAL_CHECKED;
 
 /* Runs a query without rows and resets it. */
@@ -92,8 +86,8 @@ sh_status sh_query_run(sh_query *query) SHOAL_CHECKED;
 /* Frees a query. Returns `status`, or if that is SH_OK the failure of its last row. */
 sh_status sh_query_end(sh_query *query, sh_status status) SHOAL_CHECKED;
 
-/* The columns of the current row, from 0. NULL is returned as 0, NaN or "". Text is borrowed until
- * the next call for this query. */
+/* Columns count from 0. NULL is returned as 0, NaN or "". Text is borrowed until the next call for
+ * this query. */
 typedef enum sh_value_kind {
     SH_VALUE_NULL,
     SH_VALUE_INTEGER,

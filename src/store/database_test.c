@@ -227,13 +227,11 @@ static void makes_a_runs_tables(void **state)
     sh_database_close(database);
 }
 
-/* A query that never ends. */
 #define COUNT_FOR_EVER                                                                             \
     "WITH RECURSIVE c (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM c) SELECT n AS name, n AS "   \
     "weight, n AS year FROM c"
 
-/* Files of the right kind and version with statements that would run when the file is read or
- * written. */
+/* The files have statements that would run when the file is read or written. */
 static void takes_no_schema_of_others(void **state)
 {
     (void)state;
@@ -280,7 +278,6 @@ static void takes_no_view_of_others_for_a_runs(void **state)
                  "\"step_parts\". Use only a trusted file, with the shoal that wrote it");
 }
 
-/* Sweeps of older or newer versions have fewer or more settings. */
 static void a_table_may_grow(void **state)
 {
     (void)state;
@@ -317,7 +314,7 @@ static void a_table_may_grow(void **state)
     }
 }
 
-/* The content of a file can make a query slow, even without statements in the schema. */
+/* The content of a file can make a query slow. */
 static void ends_a_query_that_takes_too_long(void **state)
 {
     (void)state;
@@ -335,12 +332,10 @@ static void ends_a_query_that_takes_too_long(void **state)
                                                "FROM fish a, fish b, fish c, fish d)"),
                      SH_LIMIT, "takes too");
     }
-    /* Each query is counted separately: many queries together may take longer. */
     for (int i = 0; i < 100; i++) {
         assert_ok(sh_database_ask(&found, database, "SELECT count(*) FROM fish a, fish b"));
         assert_true(found == 10000);
     }
-    /* The rows of one query are counted together. */
     sh_query *query;
     int64_t rows = 0;
     assert_ok(sh_query_new(&query, database, "SELECT 1 FROM fish a, fish b, fish c, fish d"));
@@ -364,7 +359,6 @@ static void follows_no_link(void **state)
                      "link.db: is a symbolic link");
     assert_int_equal(unlink(link), 0);
 
-    /* The folder may be a link. */
     assert_int_equal(symlink(".", link), 0);
     assert_ok(sh_path_join(inner, link, "a 100%?.db"));
     assert_ok(sh_database_open(&database, inner, &fish, SH_DATABASE_WRITE));
@@ -394,7 +388,7 @@ static void waits_for_no_pipe(void **state)
     alarm(0);
 }
 
-/* While another process makes the database, a reader finds none, an empty one or a whole one. */
+/* A reader finds none, an empty one or a whole one. */
 static void is_whole_or_absent_while_it_is_made(void **state)
 {
     (void)state;
@@ -413,7 +407,7 @@ static void is_whole_or_absent_while_it_is_made(void **state)
             continue;
         }
         sh_status status;
-        bool made = false; /* all of them, before this look */
+        bool made = false;
         while ((status = sh_database_open(&database, path, &fish, SH_DATABASE_READ)) != SH_OK) {
             if (status != SH_NOT_FOUND || made)
                 fail_msg("%s", sh_message());

@@ -2,12 +2,10 @@
 /*
  * The new content of NAME is written to NAME.tmp-<process>-<number> in the same folder, because a
  * rename is atomic only within a file system. The steps are: write, fsync the file, rename, fsync
- * the folder. Without the first fsync, some file systems make the rename durable before the bytes,
- * so a power failure leaves an empty file.
+ * the folder. Without the first fsync, a power failure may leave an empty file.
  *
- * The temporary file is made with O_EXCL and mode 0666, and the kernel applies the umask. The
- * program cannot read the umask without changing it for other threads. Names that exist, left by a
- * stopped process with the same number, are skipped.
+ * The temporary file is made with O_EXCL and mode 0666, and the kernel applies the umask, which the
+ * program cannot read without changing it for other threads.
  */
 #include "store/file.h"
 
@@ -21,12 +19,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Names to try for a temporary file. */
 #define TEMPORARY_TRIES 1000
 
 struct sh_file_writer {
-    int fd;         /* -1 once synced */
-    uint64_t bytes; /* written so far */
+    int fd; /* -1 once synced */
+    uint64_t bytes;
     char path[SH_PATH_BYTES];
     char temporary[SH_PATH_BYTES];
 };
@@ -130,7 +127,7 @@ sh_status sh_file_writer_sync(sh_file_writer *writer)
         return sh_fail_errno(errno, "%s: cannot flush it to the disk", writer->path);
     const int fd = writer->fd;
     writer->fd = -1;
-    /* Network file systems report a full disk only here. After EINTR the file is closed, too. */
+    /* Network file systems report a full disk here. After EINTR the file is closed, too. */
     if (close(fd) != 0 && errno != EINTR)
         return sh_fail_errno(errno, "%s: cannot close", writer->path);
     return SH_OK;
@@ -206,7 +203,7 @@ sh_status sh_file_open_own(int *fd, const char *path, int flags)
 {
     struct stat about;
     sh_status status;
-    /* Nonblocking, because a pipe would wait for its other end. */
+    /* A pipe would wait for its other end. */
     const int fresh = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     if (fresh < 0) {
         const int error = errno;
@@ -250,7 +247,7 @@ static sh_status read_whole(char **text, size_t *bytes, int fd, const char *path
     if (size > limit_bytes)
         SH_TRY_DONE(sh_fail(SH_LIMIT, "%s: %llu bytes, at most %zu are expected here", path,
                             (unsigned long long)size, limit_bytes));
-    /* One byte more than the size, to detect that the file has grown. */
+    /* One byte more detects that the file has grown. */
     buffer = malloc((size_t)size + 1);
     if (buffer == NULL)
         SH_TRY_DONE(sh_fail_memory((size_t)size + 1, path));
@@ -316,7 +313,7 @@ sh_status sh_file_append_line(const char *path, const char *line)
         wrote = writev(fd, parts, 3);
     while (wrote < 0 && errno == EINTR);
     if (wrote < 0 || (size_t)wrote != bytes) {
-        /* Remove an incomplete line: there is no space for the rest. */
+        /* Removes an incomplete line. */
         const int error = wrote < 0 ? errno : ENOSPC;
         const char *kept = ftruncate(fd, about.st_size) == 0 ? "" : " (and its last line is cut)";
         status = sh_fail_errno(error, "%s: cannot append%s", path, kept);

@@ -5,7 +5,7 @@
 #include "store/file.h"
 
 static char folder[SH_PATH_BYTES];
-static char path[SH_PATH_BYTES]; /* folder/file */
+static char path[SH_PATH_BYTES];
 
 static int set_up(void **state)
 {
@@ -35,7 +35,7 @@ static void replaces_whole_files(void **state)
     assert_ok(sh_file_writer_add(writer, "file", 4));
     assert_ok(sh_file_writer_patch(writer, 3, "on", 2));
     assert_ok(sh_file_writer_sync(writer));
-    scratch_expect(path, "first"); /* until the commit */
+    scratch_expect(path, "first");
     assert_ok(sh_file_writer_commit(writer));
     scratch_expect(path, "second file");
     assert_int_equal(scratch_count(folder), 1);
@@ -58,7 +58,7 @@ static void discard_keeps_the_old_file(void **state)
     assert_ok(sh_file_replace(path, "old", 3));
     sh_file_writer *writer, *other;
     assert_ok(sh_file_writer_open(&writer, path));
-    assert_ok(sh_file_writer_open(&other, path)); /* both at once, under different names */
+    assert_ok(sh_file_writer_open(&other, path));
     assert_ok(sh_file_writer_add(writer, "new", 3));
     sh_file_writer_discard(writer);
     sh_file_writer_discard(other);
@@ -99,7 +99,7 @@ static void a_full_disk_keeps_the_old_file(void **state)
     assert_int_equal(scratch_count(folder), 1);
     memset(large, 'x', 65535);
     assert_fails(sh_file_append_line(path, large), SH_NO_SPACE, "file: cannot append");
-    scratch_expect(path, "old\n"); /* no part of the line */
+    scratch_expect(path, "old\n");
     free(large);
     scratch_unmount(folder);
 }
@@ -183,14 +183,14 @@ static void sweeps_temporaries_only(void **state)
     assert_ok(sh_folder_sweep(folder));
     assert_int_equal(scratch_count(folder), 2);
     assert_fails(sh_folder_sweep(path), SH_NOT_FOUND, "cannot list");
-    assert_ok(sh_file_writer_open(&writer, path)); /* its temporary has the swept kind of name */
+    assert_ok(sh_file_writer_open(&writer, path)); /* its temporary would be swept */
     assert_ok(sh_folder_sweep(folder));
     assert_int_equal(scratch_count(folder), 2);
     assert_fails(sh_file_writer_commit(writer), SH_NOT_FOUND, "cannot replace");
     scratch_expect(path, "x");
 }
 
-/* Files in a folder of ours are not opened through links; files from the user are. */
+/* Files from the user may be links. */
 static void follows_no_link_of_others(void **state)
 {
     (void)state;
@@ -216,13 +216,12 @@ static void follows_no_link_of_others(void **state)
     assert_ok(sh_folder_check_own(path));
     assert_ok(sh_folder_check_own(none));
 
-    /* A dangling link does not create a file either. */
     assert_int_equal(unlink(path), 0);
     assert_fails(sh_file_append_line(link, "x"), SH_REFUSED, "/link: is a symbolic link");
     assert_int_equal(scratch_count(folder), 1);
 }
 
-/* The pipe has no writer: a blocking open would never return. */
+/* A blocking open would never return. */
 static void waits_for_no_pipe(void **state)
 {
     (void)state;

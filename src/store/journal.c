@@ -2,14 +2,13 @@
 /*
  * The queue is a ring of records. The thread writes the records at the head while callers add at
  * the tail. It removes records only after their commit, so they can be written again after an
- * error. The thread has no timer: a caller that adds a record checks the clock and wakes the thread
- * when a period has passed. An idle run therefore costs nothing.
+ * error. A caller that adds a record wakes the thread when a period has passed, so an idle run
+ * costs nothing.
  *
  *     queue [ - - - t t t t p p p - - ]     t: being written, p: added meanwhile
  *                   ^head   ^head + taken
  *
- * After a transaction the remaining records move to the front, so the queue uses only as much
- * memory as the waiting records need.
+ * After a transaction the remaining records move to the front, which limits the memory in use.
  */
 #include "store/journal.h"
 
@@ -27,8 +26,8 @@
 #include "store/file.h"
 #include "store/journal_database.h"
 
-#define DAMAGED_MOST 1000    /* damaged databases in one folder */
-#define DAMAGED_IN_SESSION 3 /* then the disk is faulty, and the journal stops */
+#define DAMAGED_MOST 1000    /* in one folder */
+#define DAMAGED_IN_SESSION 3 /* then the journal stops */
 
 struct sh_journal {
     char path[SH_PATH_BYTES];
@@ -38,7 +37,7 @@ struct sh_journal {
     pthread_t thread;
     bool runs;
 
-    /* Used only by the thread. */
+    /* Only for the thread. */
     sh_journal_database *database; /* NULL: not open */
     int64_t session;
     uint32_t damaged;
@@ -50,12 +49,12 @@ struct sh_journal {
     pthread_cond_t wake, done;
     sh_journal_record *queue;
     uint32_t head, count;
-    uint64_t put, written; /* total records; `written` includes those that failed */
+    uint64_t put, written; /* records in total; `written` includes those that failed */
     uint64_t attempts;
     uint64_t dropped, dropped_told;
     uint64_t last_ns, retry_ns; /* the last attempt; the earliest retry after an error */
     bool due, ending, off;
-    bool thinning; /* more rows must be thinned */
+    bool thinning;
 };
 
 static void forget(sh_journal_record *record)
@@ -94,11 +93,11 @@ static sh_status move_aside(const sh_journal *journal, char to[SH_PATH_BYTES])
     snprintf(to_log, sizeof to_log, "%s-wal", to);
     SH_TRY(move_file(from_log, to_log));
     snprintf(from_log, sizeof from_log, "%s-shm", journal->path);
-    unlink(from_log); /* SQLite makes it again */
+    unlink(from_log);
     return SH_OK;
 }
 
-/* Handles a failure: makes a new database, schedules a retry, or stops the journal. */
+/* Makes a new database, schedules a retry, or stops the journal. */
 static void judge(sh_journal *journal, sh_status status)
 {
     char why[SH_MESSAGE_BYTES], to[SH_PATH_BYTES], text[SH_MESSAGE_BYTES];
@@ -186,7 +185,7 @@ static void remove_records(sh_journal *journal, uint32_t count)
     journal->head = 0;
 }
 
-/* Tries to write the queue in one transaction. Caller locks; unlocked meanwhile. */
+/* Caller locks; unlocked meanwhile. */
 static void attempt(sh_journal *journal)
 {
     const uint32_t head = journal->head, count = journal->count;
@@ -194,7 +193,7 @@ static void attempt(sh_journal *journal)
     pthread_mutex_unlock(&journal->lock);
     const sh_status status = write_records(journal, head, count, untold);
     if (status == SH_OK && !journal->begun)
-        sh_memory_trim(); /* release memory that only making the database needed */
+        sh_memory_trim(); /* only making the database needed it */
     journal->begun = journal->begun || status == SH_OK;
     if (status != SH_OK) {
         judge(journal, status);
@@ -240,7 +239,7 @@ static void *journal_main(void *argument)
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
-/* True if the thread should write now. Caller locks. */
+/* Caller locks. */
 static bool is_due(const sh_journal *journal)
 {
     const uint64_t now = sh_clock_now_ns(journal->options.clock);
@@ -337,7 +336,7 @@ void sh_journal_event(sh_journal *journal, uint64_t at_ns, uint32_t device, cons
         forget(&record);
 }
 
-/* Returns the text after the first `words` words; the end of the line if there are fewer. */
+/* Returns the end of the line if there are fewer words. */
 static const char *skip_words(const char *line, int words)
 {
     for (; words > 0; words--) {

@@ -2,21 +2,15 @@
 /*
  * Writes a run's database (store/schema.h) while the run goes on.
  *
- *     SH_TRY(sh_journal_open(&journal, &options));
- *     sh_journal_step(journal, &(sh_journal_step_row){.step = 1, .at_ns = now_ns, .loss = 2.3});
- *     sh_journal_sample(journal, device, &sample);
- *     sh_journal_end(journal, "complete", hash);
- *     sh_journal_close(journal);
- *
  * Callers do not wait for the disk. Records are copied into a queue of SH_JOURNAL_QUEUE, and the
- * journal's thread writes them in a transaction about once per second of `clock` and after an
- * epoch. Records that do not fit into the queue are dropped and counted, and an event of the kind
- * `journal.dropped` is recorded.
+ * journal's thread writes them about once per second of `clock` and after an epoch. Records that do
+ * not fit into the queue are dropped and counted, and an event of the kind `journal.dropped` is
+ * recorded.
  *
  * An error of the database never ends a training; `on_trouble` reports it once. After a temporary
- * error (a full disk) the journal retries every SH_JOURNAL_RETRY_NS with the records in the queue.
- * A database that is damaged or belongs to another program is renamed to run.db.damaged-N, and a
- * new one is made. A database of an unknown version is not changed, and nothing is recorded.
+ * error (a full disk) the journal retries every SH_JOURNAL_RETRY_NS. A database that is damaged or
+ * belongs to another program is renamed to run.db.damaged-N, and a new one is made. A database of
+ * an unknown version is not changed, and nothing is recorded.
  *
  * A session that begins at an earlier step than the last one ended removes the rows of the steps to
  * repeat. Thinning (store/schema.h) keeps the weighted means of times and gauges (weight:
@@ -24,7 +18,13 @@
  *
  * Times are of `clock`, in ns. The caller converts times of other devices.
  *
- * Threads: any; only the opener calls close and flush. The name of the thread is "journal".
+ *     SH_TRY(sh_journal_open(&journal, &options));
+ *     sh_journal_step(journal, &(sh_journal_step_row){.step = 1, .at_ns = now_ns, .loss = 2.3});
+ *     sh_journal_sample(journal, device, &sample);
+ *     sh_journal_end(journal, "complete", hash);
+ *     sh_journal_close(journal);
+ *
+ * Threads: any; only the opener calls close and flush.
  */
 #ifndef SHOAL_STORE_JOURNAL_H
 #define SHOAL_STORE_JOURNAL_H
@@ -44,7 +44,7 @@
 
 typedef struct sh_journal sh_journal;
 
-/* The row of table `run`; texts are borrowed during the call. */
+/* Texts are borrowed during the call. */
 typedef struct sh_journal_run {
     const char *model, *data, *job;
     uint64_t parameters, steps, epoch_steps;
@@ -68,7 +68,7 @@ typedef struct sh_journal_device_row {
     uint32_t device;
     uint64_t at_ns;        /* when it joined */
     const char *name;      /* copied */
-    uint32_t lanes, cores; /* cores 0: not known */
+    uint32_t lanes, cores; /* cores may be 0: not known */
 } sh_journal_device_row;
 
 typedef struct sh_journal_view_row {
@@ -80,7 +80,7 @@ typedef struct sh_journal_view_row {
 
 typedef struct sh_journal_step_row {
     uint64_t step, at_ns;
-    uint32_t merged;                       /* number of steps in this row: those of a lap; 0: 1 */
+    uint32_t merged;                       /* steps in this row: those of a lap; 0: 1 */
     uint32_t view, epoch, samples, redone; /* epoch from 1 */
     double loss, accuracy;
 } sh_journal_step_row;
@@ -91,10 +91,10 @@ typedef struct sh_journal_epoch_row {
     double loss, accuracy, val_loss, val_accuracy, seconds;
 } sh_journal_epoch_row;
 
-/* Begins a session. `*journal` is owned: close it. Fails only without memory or threads. */
+/* `*journal` is owned: close it. Fails only without memory or threads. */
 sh_status sh_journal_open(sh_journal **journal, const sh_journal_options *options) SHOAL_CHECKED;
 
-/* Writes the queue, also after an error, ends the thread and frees it all. NULL is fine. */
+/* Writes the queue, also after an error. */
 void sh_journal_close(sh_journal *journal);
 
 void sh_journal_device(sh_journal *journal, const sh_journal_device_row *row);
@@ -104,8 +104,8 @@ void sh_journal_view(sh_journal *journal, const sh_journal_view_row *row);
 void sh_journal_step(sh_journal *journal, const sh_journal_step_row *row);
 void sh_journal_epoch(sh_journal *journal, const sh_journal_epoch_row *row);
 
-/* Record the times of a step and a sample. Their `ends_ns` and `at_ns` are converted to this clock.
- * If two samples have the same device and time, the later record replaces the earlier. */
+/* The caller has converted `ends_ns` and `at_ns` to the journal's clock. A sample replaces one of
+ * the same device and time. */
 void sh_journal_work(sh_journal *journal, uint32_t device, const sh_step_times *times);
 void sh_journal_sample(sh_journal *journal, uint32_t device, const sh_sample *sample);
 
@@ -113,17 +113,16 @@ void sh_journal_sample(sh_journal *journal, uint32_t device, const sh_sample *sa
 void sh_journal_event(sh_journal *journal, uint64_t at_ns, uint32_t device, const char *kind,
                       const char *text);
 
-/* Records a line of the log (base/log.h) as an event. If its first key is "device", as in "device=2
- * reason=...", the event belongs to that device, and the key is removed from the text. */
+/* Records a line of the log (base/log.h) as an event. If its first key is "device", the event
+ * belongs to that device, and the key is removed from the text. */
 void sh_journal_line(sh_journal *journal, uint64_t at_ns, const char *line);
 
-/* Records how the session ends. `weights_hash` NULL: the run is not complete. */
+/* `weights_hash` NULL: the run is not complete. */
 void sh_journal_end(sh_journal *journal, const char *status, const char *weights_hash);
 
 /* Waits until all earlier records are written and thinned, or have failed. */
 void sh_journal_flush(sh_journal *journal);
 
-/* The number of dropped records. */
 uint64_t sh_journal_dropped(sh_journal *journal);
 
 #endif

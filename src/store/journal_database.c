@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Thinning processes one slice per transaction, so that records never wait long. A round begins
- * when a table has too many rows. It processes the groups of the table: `work` and `steps` are one
- * group each, and in `samples` each device is a group.
+ * when a table has too many rows. In `samples` each device is a *group*; `work` and `steps` are one
+ * group each.
  *
  * The older half of a group, as of the start of the group, is processed in slices by the table's
  * key. In a slice, two neighbours of a device (in `steps`: of a view) become one row with the later
@@ -18,9 +18,9 @@
 
 #define SLICE_MOST 4096 /* rows */
 #define SLICE_LEAST 16
-#define SLICES 64 /* of a table at its largest */
+#define SLICES 64
 #define SQL_BYTES 6144
-#define CACHE_KIB "256" /* rows are appended, and hardly read */
+#define CACHE_KIB "256"
 
 /* ?1, ?2 and ?3 are the record's device, the session and the time. */
 static const char *const statements[SH_JOURNAL_KINDS] = {
@@ -47,11 +47,10 @@ static const char *const statements[SH_JOURNAL_KINDS] = {
     [SH_JOURNAL_END] = "UPDATE sessions SET ended = ?3, status = ?4 WHERE session = ?2",
 };
 
-/* A table to thin. */
 typedef struct thinned {
     const char *name, *key, *apart;
-    const char *columns;         /* of the merged row of two neighbours with equal `apart` */
-    sh_journal_record_kind kind; /* the records in this table */
+    const char *columns; /* of a merged row; neighbours have equal `apart` */
+    sh_journal_record_kind kind;
     bool by_device;
 } thinned;
 
@@ -108,7 +107,6 @@ static double moment(const sh_journal_database *database, uint64_t at_ns)
 
 /* ---- the session ----------------------------------------------------------------------------- */
 
-/* Writes the row of `run` and one of `sessions`; removes the steps that will be repeated. */
 static sh_status begin_session(sh_journal_database *database)
 {
     const sh_journal_options *options = database->options;
@@ -193,7 +191,6 @@ sh_status sh_journal_database_begin(sh_journal_database *database)
     return sh_database_run(database->handle, "BEGIN IMMEDIATE");
 }
 
-/* Binds the values of a statement in order. */
 typedef struct values {
     sh_query *query;
     int count;
@@ -272,7 +269,7 @@ static sh_status write_row(sh_journal_database *database, const sh_journal_recor
     case SH_JOURNAL_END:
         add_text(&to, record->event.kind);
         break;
-    default: /* SH_JOURNAL_EVENT */
+    default:
         add_text(&to, record->event.kind);
         add_text(&to, record->event.text);
     }
@@ -294,7 +291,6 @@ sh_status sh_journal_database_write(sh_journal_database *database, const sh_jour
 
 /* ---- thinning -------------------------------------------------------------------------------- */
 
-/* Prints the condition for rows of the current group. */
 static const char *of_group(const sh_journal_database *database, char sql[64])
 {
     sql[0] = '\0';
@@ -305,7 +301,7 @@ static const char *of_group(const sh_journal_database *database, char sql[64])
 
 static sh_status next_group(sh_journal_database *database);
 
-/* Begins a round for the first table, from index `table` on, that has too many rows. */
+/* Takes the first table from index `table` on that has too many rows. */
 static sh_status begin_round(sh_journal_database *database, size_t table)
 {
     while (table < TABLES && database->rows[table] <= (double)database->options->rows_max)
@@ -354,7 +350,7 @@ static sh_status thin_slice(sh_journal_database *database)
     char sql[SQL_BYTES], group[64], range[192];
     const uint64_t part = database->options->rows_max / SLICES;
     const uint64_t rows = part < SLICE_LEAST ? SLICE_LEAST : part > SLICE_MOST ? SLICE_MOST : part;
-    double end; /* the last key of the slice */
+    double end;
     double before, after;
     of_group(database, group);
     snprintf(sql, sizeof sql,

@@ -2,14 +2,14 @@
 /*
  * Writes the sessions and records of the journal to the database, and thins its tables.
  *
+ * After a failure only close may follow; it rolls back the transaction. Errors as in
+ * store/database.h.
+ *
  *     SH_TRY(sh_journal_database_open(&database, &options, start_ns, path, &session));
  *     SH_TRY(sh_journal_database_begin(database));
  *     SH_TRY(sh_journal_database_write(database, &record));
  *     SH_TRY(sh_journal_database_commit(database));
  *     sh_journal_database_close(database);
- *
- * After a failure only close may follow; it rolls back the transaction. Errors as in
- * store/database.h.
  *
  * Threads: the journal's thread only.
  */
@@ -31,11 +31,11 @@ typedef enum sh_journal_record_kind {
     SH_JOURNAL_KINDS,
 } sh_journal_record_kind;
 
-/* One record, with copies of all texts. */
+/* Owns copies of all texts. */
 typedef struct sh_journal_record {
     sh_journal_record_kind kind;
-    uint32_t device; /* SH_JOURNAL_NO_DEVICE: none */
-    uint64_t at_ns;  /* of the journal's clock */
+    uint32_t device;
+    uint64_t at_ns; /* of the journal's clock */
     union {
         sh_sample sample;
         sh_step_times work;
@@ -51,7 +51,7 @@ typedef struct sh_journal_record {
             char name[SH_JOURNAL_NAME_BYTES];
         } member; /* DEVICE; GONE: `name` is the reason */
         struct {
-            char *kind, *text; /* owned by the journal; text may be NULL. END: status, hash */
+            char *kind, *text; /* text may be NULL. END: status, hash */
         } event;
     };
 } sh_journal_record;
@@ -59,22 +59,22 @@ typedef struct sh_journal_record {
 typedef struct sh_journal_database sh_journal_database;
 
 /*
- * Opens the database. `options` is borrowed until close. `start_ns` is the time of `options->date`
- * on the journal's clock. `*session` is the number of the session; if it is 0, a session begins and
- * its number is returned there. `*database` is owned: close it.
+ * `options` is borrowed until close. `start_ns` is the time of `options->date` on the journal's
+ * clock. If `*session` is 0, a session begins and its number is returned there. `*database` is
+ * owned: close it.
  */
 sh_status sh_journal_database_open(sh_journal_database **database,
                                    const sh_journal_options *options, uint64_t start_ns,
                                    const char *path, int64_t *session) SHOAL_CHECKED;
-void sh_journal_database_close(sh_journal_database *database); /* NULL is fine */
+void sh_journal_database_close(sh_journal_database *database);
 
-/* A transaction. commit also thins a slice if a table has too many rows. */
+/* commit also thins a slice if a table has too many rows. */
 sh_status sh_journal_database_begin(sh_journal_database *database) SHOAL_CHECKED;
 sh_status sh_journal_database_write(sh_journal_database *database,
                                     const sh_journal_record *record) SHOAL_CHECKED;
 sh_status sh_journal_database_commit(sh_journal_database *database) SHOAL_CHECKED;
 
-/* True if there are more rows to thin. */
+/* Returns true if there are more rows to thin. */
 bool sh_journal_database_is_thinning(const sh_journal_database *database);
 
 #endif

@@ -66,7 +66,6 @@ static sh_journal *opened(uint64_t start_step, uint64_t rows_max)
     return journal;
 }
 
-/* The only value of a query. */
 static double ask(const char *sql)
 {
     sh_database *database;
@@ -161,7 +160,6 @@ static void writes_every_table(void **state)
                 DATE + 2);
 }
 
-/* The device and text of an event from a line of the log. */
 static void reads_lines_of_the_log(void **state)
 {
     (void)state;
@@ -284,7 +282,6 @@ static void leaves_what_it_does_not_know(void **state)
     assert_int_equal(scratch_count(folder), 1);
 }
 
-/* Older builds stored the devices' arithmetic in an additional column. */
 static void goes_on_where_devices_have_a_column_more(void **state)
 {
     (void)state;

@@ -14,22 +14,22 @@
 
 #include "base/memory.h"
 
-#define HEAD_BYTES 30 /* of a local header */
+#define HEAD_BYTES 30
 #define ENTRY_BYTES 46
 #define END_BYTES 22
 #define MEMBERS_MOST 65535
 #define ARCHIVE_MOST UINT32_MAX
 #define NPY_ALIGNMENT 64
-#define NPY_BYTES 512                   /* of an array's header, at most */
-#define PIECE ((size_t)1 << 30)         /* bytes per call of zlib */
-#define VERSION 20                      /* required of readers */
-#define UTF8 0x800                      /* flag: names are UTF-8 */
+#define NPY_BYTES 512           /* of an array's header, at most */
+#define PIECE ((size_t)1 << 30) /* bytes per call of zlib */
+#define VERSION 20
+#define UTF8 0x800
 #define DATE 0x21                       /* 1 January 1980 */
 #define MEMBER_MORE (sizeof ".npy" - 1) /* extra bytes of a member's name */
 
 typedef struct archive {
     sh_file_writer *writer;
-    uint64_t at; /* bytes written */
+    uint64_t at;
     uint8_t *directory;
     size_t used, capacity;
 } archive;
@@ -78,7 +78,6 @@ static uint32_t add_crc(uLong crc, const void *data, size_t bytes)
     return (uint32_t)crc;
 }
 
-/* Writes the fields that a local header and a directory entry share. */
 static uint8_t *put_figures(uint8_t *at, uint32_t crc, uint64_t bytes, size_t name_bytes)
 {
     at = put(at, VERSION, 2);
@@ -89,7 +88,7 @@ static uint8_t *put_figures(uint8_t *at, uint32_t crc, uint64_t bytes, size_t na
     at = put(at, bytes, 4);
     at = put(at, bytes, 4);
     at = put(at, name_bytes, 2);
-    return put(at, 0, 2); /* nothing more */
+    return put(at, 0, 2);
 }
 
 static sh_status add_entry(archive *a, const char *name, uint32_t crc, uint64_t bytes)

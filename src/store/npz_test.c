@@ -34,7 +34,7 @@ static const sh_stored_tensor tensors[] = {
     {"u", {SH_U8, {1, {3}}}, octets},
 };
 
-/* CRC-32 by its definition: the polynomial of IEEE 802.3, bit by bit. */
+/* The polynomial of IEEE 802.3, bit by bit. */
 static uint32_t crc_of(const uint8_t *bytes, size_t count)
 {
     uint32_t crc = UINT32_MAX;
@@ -81,7 +81,6 @@ static void arrays_are_read_again(void **state)
     close(fd);
 }
 
-/* Equal input gives equal bytes, with the expected header and end of the directory. */
 static void bytes_are_known(void **state)
 {
     (void)state;

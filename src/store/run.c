@@ -5,10 +5,8 @@
  * checks again, because the former holder of the lock may have made a run meanwhile.
  *
  * The lock file is never removed. Otherwise a third program could lock a new file of this name
- * while a second one holds the removed file. The kernel releases the lock when its holder ends.
- *
- * To test the first lock (flock) means to take it for a moment, in which another program would fail
- * to get it. Therefore the file has a second lock (fcntl), which can be tested without taking it.
+ * while a second one holds the removed file. The file has a second lock (fcntl), because the first
+ * one (flock) cannot be tested without taking it.
  */
 #include "store/run.h"
 
@@ -37,8 +35,8 @@ struct sh_run {
     char checkpoints[SH_PATH_BYTES];
 };
 
-/* Copies letters, digits, '.' and '_', and replaces each run of other characters by one '-'. Stops
- * at the character `end`. */
+/* Replaces each run of characters other than letters, digits, '.' and '_' by one '-'. Stops at
+ * `end`. */
 static void make_safe(char safe[NAME_CHARACTERS + 1], const char *name, char end)
 {
     size_t used = 0;
@@ -48,7 +46,7 @@ static void make_safe(char safe[NAME_CHARACTERS + 1], const char *name, char end
         const bool letter =
             (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
         if (!letter && ((c != '.' && c != '_') || used == 0)) {
-            gap = used > 0; /* not at the front: no name begins with a dot or dash */
+            gap = used > 0; /* no name begins with a dot or dash */
             continue;
         }
         if (gap && used < NAME_CHARACTERS - 1)
@@ -61,7 +59,6 @@ static void make_safe(char safe[NAME_CHARACTERS + 1], const char *name, char end
         memcpy(safe, "unnamed", sizeof "unnamed");
 }
 
-/* Makes a new folder. */
 static sh_status make_named(char folder[SH_PATH_BYTES], const sh_run_options *options)
 {
     const char *root = options->root == NULL ? "runs" : options->root;
@@ -112,9 +109,8 @@ static bool is_of_run(const char *name)
 }
 
 /*
- * Checks that the folder may be used according to the options. A folder with an incomplete run
- * counts as empty: the program stopped before its first checkpoint, so there is nothing to resume
- * and nothing is lost. A job without a lock file belongs to another program.
+ * A folder with an incomplete run counts as empty: the program stopped before its first checkpoint.
+ * A job without a lock file belongs to another program.
  */
 static sh_status check_content(const char *folder, bool resume)
 {
@@ -160,9 +156,8 @@ static sh_status check_content(const char *folder, bool resume)
 }
 
 /*
- * Checks that no file of the run is a symbolic link. Another user may have made the folder, and a
- * link could redirect writes to any file of this user. sh_file_open_own does not follow links
- * either. This check fails before anything is written, and it covers folders and the files that
+ * A link could redirect writes to any file of this user. sh_file_open_own does not follow links
+ * either, but this check fails before anything is written, and covers folders and the files that
  * SQLite opens.
  */
 static sh_status check_links(const char *folder)
@@ -201,7 +196,7 @@ static sh_status fail_locked(const char *folder, int fd)
                    folder);
 }
 
-/* Fails if another program uses the folder. Called for a folder that cannot be used anyway. */
+/* Called for a folder that cannot be used anyway. */
 static sh_status check_free(const char *folder)
 {
     char path[SH_PATH_BYTES];
@@ -243,7 +238,7 @@ done:
 bool sh_run_is_open(const char *folder)
 {
     char path[SH_PATH_BYTES];
-    struct flock lock = {.l_type = F_WRLCK}; /* on the whole file */
+    struct flock lock = {.l_type = F_WRLCK};
     if (sh_path_join(path, folder, SH_RUN_LOCK) != SH_OK)
         return false;
     /* Not by sh_file_open_own, whose error would replace the caller's message. */
@@ -271,7 +266,7 @@ static sh_status choose_folder(char folder[SH_PATH_BYTES], const sh_run_options 
 
 sh_status sh_run_open(sh_run **run, const sh_run_options *options)
 {
-    /* The files of an incomplete run: its records, token and network. */
+    /* The files of an incomplete run. */
     static const char *const beginnings[] = {
         SH_RUN_METRICS,  SH_RUN_TOKEN,           SH_RUN_TOKEN_KEY,      SH_RUN_NETWORK,
         SH_RUN_DATABASE, SH_RUN_DATABASE "-wal", SH_RUN_DATABASE "-shm"};
@@ -355,7 +350,7 @@ sh_status sh_run_append_line(const sh_run *run, const char *name, const char *li
 void sh_run_log_sink(void *run, sh_log_level level, const char *line)
 {
     (void)level;
-    /* Keep the current error message: the caller may be about to return it. */
+    /* The caller may be about to return the current message. */
     char message[SH_MESSAGE_BYTES];
     snprintf(message, sizeof message, "%s", sh_message());
     sh_status status = sh_run_append_line(run, SH_RUN_EVENTS, line);

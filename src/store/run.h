@@ -2,13 +2,13 @@
 /*
  * The folder of one training: its job, log, metrics, checkpoints and summary.
  *
+ * The file `lock` is locked while a run is open, so two programs never write the same run.
+ *
  *     sh_run *run;
  *     SH_TRY(sh_run_open(&run, &(sh_run_options){.model = "lenet", .data = "digits", .now = now}));
  *     SH_TRY(sh_run_write_json(run, SH_RUN_JOB, job));
  *     SH_TRY(sh_run_append_line(run, SH_RUN_METRICS, "{\"epoch\": 1}"));
  *     sh_run_close(run);
- *
- * The file `lock` is locked while a run is open, so two programs never write the same run.
  *
  * Threads: any for sh_run_path, sh_run_checkpoints and sh_run_log_sink; the caller locks the rest.
  */
@@ -23,7 +23,7 @@
 #include "base/log.h"
 #include "store/file.h"
 
-/* The files in a run's folder. A folder with a job is a run. */
+/* A folder with a job is a run. */
 #define SH_RUN_JOB "job.json"
 #define SH_RUN_EVENTS "events.log"
 #define SH_RUN_METRICS "metrics.jsonl" /* one JSON object per line, one line per epoch */
@@ -46,7 +46,7 @@
 typedef struct sh_run_options {
     const char *path;         /* NULL: a new folder, ROOT/<model>-<data>-<YYYYmmdd-HHMMSS>[-n] */
     const char *root;         /* NULL: "runs" */
-    const char *model, *data; /* for the name of a new folder; unsafe characters are replaced */
+    const char *model, *data; /* for the name; unsafe characters are replaced */
     time_t now;               /* for the name, in local time */
     bool resume;              /* true: `path` must be a run; false: empty, or a run without
                                  a checkpoint, which starts again */
@@ -55,38 +55,35 @@ typedef struct sh_run_options {
 typedef struct sh_run sh_run;
 
 /*
- * Opens and locks a run's folder, and removes incomplete files of a stopped program. The options
- * are borrowed during the call. `*run` is owned: close it. SH_NOT_FOUND: no run to resume.
- * SH_INVALID: the path is a file. SH_REFUSED:
+ * Removes incomplete files of a stopped program. The options are borrowed during the call. `*run`
+ * is owned: close it. SH_NOT_FOUND: no run to resume. SH_INVALID: the path is a file. SH_REFUSED:
  * - another program has the run open (the message has its process number);
  * - the folder has other content, or a run that would have to be resumed;
  * - a file in the folder is a symbolic link. The folder itself may be one.
  */
 sh_status sh_run_open(sh_run **run, const sh_run_options *options) SHOAL_CHECKED;
 
-/* Unlocks and frees the run. NULL is fine. */
 void sh_run_close(sh_run *run);
 
-/* True if a program has the run in this folder open. Takes no lock itself. */
+/* Returns whether any program has the run open. Takes no lock. */
 bool sh_run_is_open(const char *folder);
 
-/* The folder, and the folder of its checkpoints (store/checkpoint.h). Borrowed until close. */
+/* Borrowed until close. */
 const char *sh_run_folder(const sh_run *run);
 const char *sh_run_checkpoints(const sh_run *run);
 
-/* Returns the path of a file in the folder; `name` has no slash. */
+/* `name` has no slash. */
 sh_status sh_run_path(const sh_run *run, const char *name, char path[SH_PATH_BYTES]) SHOAL_CHECKED;
 
 /* Replaces a file atomically by the printed `json`, which is borrowed. */
 sh_status sh_run_write_json(const sh_run *run, const char *name, const json_t *json) SHOAL_CHECKED;
 
-/* Appends `line` and a newline, completely or not at all. */
+/* As sh_file_append_line. */
 sh_status sh_run_append_line(const sh_run *run, const char *name, const char *line) SHOAL_CHECKED;
 
 /*
- * A log sink that appends to the run's events. `run` is the sh_run, which must stay open until the
- * log tap is removed. A line that cannot be written is dropped, so a full disk does not end a
- * training.
+ * Appends to the run's events. `run` is the sh_run, which must stay open until the log tap is
+ * removed. A line that cannot be written is dropped.
  */
 void sh_run_log_sink(void *run, sh_log_level level, const char *line);
 

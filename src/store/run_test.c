@@ -6,7 +6,7 @@
 #include "base/scratch.h"
 
 static char folder[SH_PATH_BYTES];
-static char path[SH_PATH_BYTES]; /* folder/a, not there yet */
+static char path[SH_PATH_BYTES];
 
 static int set_up(void **state)
 {
@@ -27,7 +27,6 @@ static sh_status open_path(sh_run **run, const char *at, bool resume)
     return sh_run_open(run, &(sh_run_options){.path = at, .resume = resume});
 }
 
-/* Makes a run with a job in it. */
 static void make_run(const char *at)
 {
     sh_run *run;
@@ -121,7 +120,7 @@ static void keeps_out_of_folders_of_others(void **state)
                  "/a: is not empty and not a shoal run: choose another folder with --run");
     assert_fails(open_path(&run, file, false), SH_INVALID, "thesis.tex: is a file, not a folder");
     assert_fails(open_path(&run, file, true), SH_INVALID, "thesis.tex: is a file, not the folder");
-    assert_int_equal(scratch_count(path), 1); /* no files were left there */
+    assert_int_equal(scratch_count(path), 1);
     assert_ptr_equal(run, untouched);
 }
 
@@ -136,7 +135,7 @@ static void tells_new_runs_from_old_ones(void **state)
 {
     (void)state;
     sh_run *run;
-    assert_ok(sh_folder_make(path)); /* empty: fine */
+    assert_ok(sh_folder_make(path));
     make_run(path);
     put("checkpoints/last.safetensors");
     assert_fails(open_path(&run, path, false), SH_REFUSED,
@@ -145,7 +144,6 @@ static void tells_new_runs_from_old_ones(void **state)
     sh_run_close(run);
 }
 
-/* A program that stopped before its first checkpoint does not block the folder. */
 static void a_beginning_counts_as_empty(void **state)
 {
     (void)state;
@@ -164,7 +162,7 @@ static void a_beginning_counts_as_empty(void **state)
     for (size_t i = 0; i < sizeof left / sizeof *left; i++)
         put(left[i]);
     assert_ok(open_path(&run, path, false));
-    assert_int_equal(scratch_count(path), 5); /* lock, checkpoints, job.json, both of events */
+    assert_int_equal(scratch_count(path), 5);
     assert_int_equal(scratch_count(sh_run_checkpoints(run)), 0);
     sh_run_close(run);
 }
@@ -176,7 +174,6 @@ static void take_away(const char *name)
     assert_int_equal(unlink(file), 0);
 }
 
-/* Files of other programs, and checkpoints without a job, are not overwritten. */
 static void what_only_looks_like_a_beginning_is_kept(void **state)
 {
     (void)state;
@@ -217,14 +214,13 @@ static void one_at_a_time(void **state)
     assert_ok(open_path(&other, path, true));
     sh_run_close(other);
 
-    /* Even before a job is written. */
     assert_ok(sh_path_join(path, folder, "b"));
     assert_ok(open_path(&run, path, false));
     assert_fails(open_path(&other, path, false), SH_REFUSED, expected + strlen("/a"));
     sh_run_close(run);
 }
 
-/* A run from an untrusted source: a link in it would redirect writes to another file. */
+/* A link would redirect writes to another file. */
 static void opens_nothing_through_a_link(void **state)
 {
     (void)state;
@@ -248,7 +244,6 @@ static void opens_nothing_through_a_link(void **state)
         put("metrics.jsonl");
         assert_ok(sh_path_join(link, path, names[i]));
         scratch_remove(link);
-        /* The victim: a folder with a file that sh_folder_sweep would remove. */
         assert_ok(sh_folder_make(victim));
         assert_ok(sh_path_join(inner, victim, "last.safetensors.tmp-1-0"));
         scratch_write(inner, "keep", 4);
@@ -266,7 +261,6 @@ static void opens_nothing_through_a_link(void **state)
         scratch_remove(path);
     }
 
-    /* The folder itself may be a link. */
     sh_run *run;
     make_run(path);
     assert_ok(sh_path_join(link, folder, "link"));
@@ -281,7 +275,6 @@ static void opens_nothing_through_a_link(void **state)
     sh_run_close(run);
 }
 
-/* A pipe instead of the lock file does not block sh_run_is_open. */
 static void waits_for_no_pipe(void **state)
 {
     (void)state;
@@ -312,7 +305,7 @@ static void logs_events(void **state)
     assert_non_null(strstr(text, "Z WARN net.refused peer=x\n"));
     free(text);
 
-    /* A line that cannot be written is dropped, and the current error message stays. */
+    /* The line is dropped, and the error message stays. */
     assert_int_equal(unlink(file), 0);
     assert_int_equal(mkdir(file, 0700), 0);
     assert_fails(sh_fail(SH_PEER_LOST, "pi was lost"), SH_PEER_LOST, "pi was lost");

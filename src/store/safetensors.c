@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader. It does not trust the file:
+ * The reader does not trust the file:
  *
- * - The length of the header is checked before it is read.
- * - Its values are counted before they are parsed, because each takes memory.
+ * - The length of the header is checked before it is read, and its values are counted before they
+ *   are parsed, because each takes memory.
  * - Duplicate keys are refused.
  * - The size of each tensor is computed from its shape with overflow checks.
  * - The tensors, sorted by offset, must cover the data exactly, to the end of the file.
  *
- * Data is read by pread and never mapped, because a mapped file that shrinks kills the process.
- *
- * Tensors with element types that shoal does not support are checked like others, and refused only
- * on access. Files from PyTorch have I64 counters among the weights.
+ * Data is never mapped, because a mapped file that shrinks kills the process. Tensors with element
+ * types that shoal does not support are refused only on access.
  */
 #include "store/safetensors.h"
 
@@ -33,7 +31,6 @@
 
 #define CHUNK_BYTES ((size_t)64 << 10)
 
-/* The limit of the format. */
 #define FORMAT_HEADER_BYTES ((uint64_t)100 << 20)
 
 /* Nesting of brackets: the header, the description of a tensor, its shape. */
@@ -42,7 +39,7 @@
 /* Most bytes of a name in messages. */
 #define SHOWN_BYTES 96
 
-/* The element types of the format (its Dtype list); `ours` is -1 for unsupported ones. */
+/* The format's Dtype list; `ours` is -1 for unsupported types. */
 static const struct dtype_row {
     const char *text;
     unsigned bits;
@@ -74,25 +71,24 @@ typedef struct entry {
     const char *name; /* borrowed from the JSON */
     const struct dtype_row *dtype;
     size_t rank;
-    uint64_t dim[SH_MAX_RANK]; /* the first dimensions, if rank is larger */
+    uint64_t dim[SH_MAX_RANK]; /* the first ones, if rank is larger */
     uint64_t begin, end;       /* in the data */
 } entry;
 
 struct sh_safetensors {
     char *path;
-    int fd;                     /* -1: in memory */
-    const unsigned char *bytes; /* of the file in memory */
+    int fd; /* -1: in memory */
+    const unsigned char *bytes;
     uint64_t file_bytes;
     uint64_t data_offset;
     json_t *header;
-    const json_t *metadata; /* in the header, or NULL */
+    const json_t *metadata; /* may be NULL */
     entry *entries;         /* by offset */
     entry **by_name;
     size_t count;
     bool has_checksum;
 };
 
-/* Copies a text for a message, with unsafe characters replaced; cuts a long text. */
 static const char *show(const char *text, char shown[SHOWN_BYTES])
 {
     const size_t room = SHOWN_BYTES - sizeof "..." + 1;
@@ -132,7 +128,6 @@ static sh_status read_at(const sh_safetensors *file, void *buffer, size_t bytes,
     return SH_OK;
 }
 
-/* Reads a JSON integer that is not negative. */
 static bool whole_number(const json_t *value, uint64_t *number)
 {
     if (!json_is_integer(value) || json_integer_value(value) < 0)
@@ -141,7 +136,7 @@ static bool whole_number(const json_t *value, uint64_t *number)
     return true;
 }
 
-/* Parses the description of a tensor. The caller adds its name to error messages. */
+/* The caller adds the tensor's name to error messages. */
 static sh_status parse_tensor(entry *tensor, const json_t *about)
 {
     char given[SHOWN_BYTES];
@@ -226,7 +221,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
-/* Loads the tensors of the header. Their data must be contiguous and end at the end of the file. */
+/* The data of all tensors must be contiguous and end at the end of the file. */
 static sh_status load_tensors(sh_safetensors *file)
 {
     const size_t limit = json_object_size(file->header);
@@ -275,11 +270,7 @@ static sh_status load_tensors(sh_safetensors *file)
     return SH_OK;
 }
 
-/*
- * Checks the number of values in the header before parsing, because the parser allocates memory for
- * each value. Counts only brackets and commas outside of strings, also in text that is not valid
- * JSON.
- */
+/* Counts only brackets and commas outside of strings, also in text that is not valid JSON. */
 static sh_status bound_header(const char *path, const char *text, size_t bytes)
 {
     size_t depth = 0, objects = 0, values = 0;
@@ -287,7 +278,7 @@ static sh_status bound_header(const char *path, const char *text, size_t bytes)
     for (size_t i = 0; i < bytes; i++) {
         const char c = text[i];
         if (in_string && c == '\\')
-            i++; /* skip the escaped character */
+            i++;
         else if (c == '"')
             in_string = !in_string;
         if (in_string)
@@ -316,7 +307,7 @@ static sh_status bound_header(const char *path, const char *text, size_t bytes)
     return SH_OK;
 }
 
-/* Reads the header of a file whose source and size are set. */
+/* The source and size of the file are set. */
 static sh_status load_header(sh_safetensors *file)
 {
     uint64_t header_bytes;
@@ -371,7 +362,7 @@ static sh_status open_file(int *fd, const char *path, bool own)
 {
     if (own)
         return sh_file_open_own(fd, path, O_RDONLY);
-    /* Nonblocking, because a pipe would wait for its writer. */
+    /* A pipe would wait for its writer. */
     const int fresh = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fresh < 0)
         return sh_fail_errno(errno, "%s: cannot open", path);
@@ -423,8 +414,7 @@ sh_status sh_safetensors_open_own(sh_safetensors **file, const char *path)
 sh_status sh_safetensors_open_bytes(sh_safetensors **file, const char *label, const void *bytes,
                                     size_t count)
 {
-    /* `bytes` may be NULL for an empty file, but NULL in `bytes` of the struct means a file on
-     * disk. */
+    /* NULL in `bytes` of the struct means a file on disk. */
     return open_any(file, label, false, bytes == NULL ? "" : bytes, count);
 }
 
@@ -524,7 +514,7 @@ sh_status sh_safetensors_load(const sh_safetensors *file, const char *name, cons
     return sh_safetensors_read(file, index, buffer, sh_type_bytes(type));
 }
 
-/* Hashes the whole file; `blank`: with the digits of the checksum as zeros. */
+/* `blank`: with the digits of the checksum as zeros. */
 static sh_status hash_file(const sh_safetensors *file, bool blank, char hex[SH_DIGEST_TEXT])
 {
     sh_digest *digest;
@@ -538,7 +528,6 @@ static sh_status hash_file(const sh_safetensors *file, bool blank, char hex[SH_D
         const uint64_t left = file->file_bytes - offset;
         const size_t bytes = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
         SH_TRY_DONE(read_at(file, chunk, bytes, offset));
-        /* The digits are in the first chunk, after the length and the lead. */
         if (offset == 0 && blank)
             memset(chunk + SH_CHECKSUM_OFFSET, '0', SH_CHECKSUM_DIGITS);
         sh_digest_add(digest, chunk, bytes);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The position of the checksum in files that shoal writes. It is first in the header, so its offset
- * is fixed. Only for the reader and the writer of store/safetensors.h.
+ * is fixed.
  *
  *     8 bytes | {"__metadata__":{"shoal.sha256":" | 64 digits | ","next key":...
  *
- * Threads: any; these are constants.
+ * Threads: any.
  */
 #ifndef SHOAL_STORE_SAFETENSORS_LAYOUT_H
 #define SHOAL_STORE_SAFETENSORS_LAYOUT_H

@@ -22,7 +22,6 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A small file with every element type, a scalar, and names that JSON must escape. */
 static const float floats[2] = {1.5f, -2.0f};
 static const int32_t integer = -7;
 static const uint8_t octets[3] = {1, 2, 255};
@@ -33,7 +32,7 @@ static const sh_stored_tensor tensors[] = {
 };
 static const sh_metadata pairs[] = {{"by", "a \"test\""}};
 
-/* Its bytes. The digits are Python's: hashlib.sha256 over the file with 64 zeros in their place. */
+/* The digits are Python's: hashlib.sha256 over the file with 64 zeros in their place. */
 #define GOLDEN_HEADER                                                                              \
     "{\"__metadata__\":{\"shoal.sha256\":"                                                         \
     "\"9ac7b7d3c68fd8ca0eeda6285fb4d5c530a57f70a43c3e25ecc0a5eabe27d40b\","                        \
@@ -129,7 +128,6 @@ static void says_what_does_not_fit(void **state)
     sh_safetensors_close(file);
 }
 
-/* Large enough for a checksum over several chunks. */
 static void checks_large_files(void **state)
 {
     (void)state;
@@ -148,7 +146,6 @@ static void checks_large_files(void **state)
     assert_ok(sh_safetensors_load(file, "large", &large.type, back));
     assert_memory_equal(back, data, count * sizeof *data);
 
-    /* The file shrinks while it is open. */
     assert_int_equal(truncate(path, 1000), 0);
     assert_fails(sh_safetensors_load(file, "large", &large.type, back), SH_CORRUPT,
                  "became shorter while it was read: ends at byte 1000");
@@ -158,7 +155,7 @@ static void checks_large_files(void **state)
     free(back);
 }
 
-/* A foreign file: keys in any order, white space between them, escapes, no checksum. */
+/* Keys in any order, white space between them, escapes, no checksum. */
 static void reads_files_of_others(void **state)
 {
     (void)state;
@@ -178,8 +175,7 @@ static void reads_files_of_others(void **state)
     sh_safetensors *file;
     scratch_write(path, bytes, sizeof bytes);
     assert_ok(sh_safetensors_open(&file, path));
-    static const char *const names[] = {"a", "none", "b",
-                                        "n", "six",  "deep"}; /* in the order of the data */
+    static const char *const names[] = {"a", "none", "b", "n", "six", "deep"};
     assert_int_equal(sh_safetensors_count(file), 6);
     for (size_t i = 0; i < 6; i++)
         assert_string_equal(sh_safetensors_name(file, i), names[i]);
@@ -203,7 +199,6 @@ static void reads_files_of_others(void **state)
     sh_safetensors_close(file);
 }
 
-/* A tensor "t" with these three fields, followed by 4 bytes of data. */
 #define T(dtype, shape, offsets)                                                                   \
     "{\"t\":{\"dtype\":" dtype ",\"shape\":" shape ",\"data_offsets\":" offsets "}}"
 #define GOOD "\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]"
@@ -336,7 +331,6 @@ static void refuses_impossible_lengths(void **state)
     assert_fails(sh_safetensors_open_bytes(&file, "none", NULL, 0), SH_FORMAT, "none: is not a");
 }
 
-/* The current and the largest memory use of the parser. */
 static size_t parser_bytes, parser_most;
 
 static void *count_in(size_t bytes)
@@ -353,8 +347,8 @@ static void count_out(void *block)
     free(block);
 }
 
-/* Makes a file without data. Its header is `lead`, then `part` as often as fits into `bytes`, then
- * `tail`. Owned: free(). */
+/* A file without data, whose header is `lead`, `part` as often as fits into `bytes`, and `tail`.
+ * Owned. */
 static unsigned char *header_of(size_t *file_bytes, const char *lead, const char *part,
                                 const char *tail, size_t bytes)
 {
@@ -369,7 +363,7 @@ static unsigned char *header_of(size_t *file_bytes, const char *lead, const char
     const size_t parts = (8 + bytes - used - tail_bytes) / part_bytes;
     unsigned char *first = file + used;
     memcpy(first, part, part_bytes);
-    for (size_t done = 1; done < parts; done *= 2) /* double the filled part */
+    for (size_t done = 1; done < parts; done *= 2)
         memcpy(first + done * part_bytes, first,
                (done < parts - done ? done : parts - done) * part_bytes);
     used += parts * part_bytes;
@@ -378,8 +372,7 @@ static unsigned char *header_of(size_t *file_bytes, const char *lead, const char
     return file;
 }
 
-/* Of a header of 62 million bytes, which is easily made in /dev/shm, little reaches the parser.
- * Without the limits, the parser takes 1.3 GB for the first case. */
+/* Without the limits, the parser takes 1.3 GB for the first case. */
 static void bounds_the_parser(void **state)
 {
     (void)state;
@@ -422,7 +415,6 @@ static void bounds_the_parser(void **state)
     json_set_alloc_funcs(old_malloc, old_free);
 }
 
-/* The allowed number can be written and read; one more cannot. */
 static void holds_as_many_tensors_as_it_says(void **state)
 {
     (void)state;
@@ -458,7 +450,6 @@ static void refuses_what_is_no_file(void **state)
     assert_fails(sh_safetensors_open(&file, path), SH_INVALID, "is not a file");
 }
 
-/* Opens and verifies; SH_OK only for an unchanged file. */
 static sh_status check_bytes(const char *bytes, size_t count)
 {
     sh_safetensors *file;
@@ -480,7 +471,6 @@ static void finds_every_flipped_bit(void **state)
             fail_msg("bit %zu flipped unnoticed", bit);
         bytes[bit / 8] = golden[bit / 8];
     }
-    /* Only the checksum detects a changed bit in the data. */
     bytes[sizeof bytes - 1] ^= 1;
     assert_fails(check_bytes(bytes, sizeof bytes), SH_CORRUPT,
                  "flipped: is damaged: its checksum does not match its content");
@@ -490,7 +480,7 @@ static void finds_every_cut_and_extension(void **state)
 {
     (void)state;
     for (size_t count = 0; count < GOLDEN_BYTES; count++) {
-        char *bytes = malloc(count + 1); /* the sanitizer detects reads past the end */
+        char *bytes = malloc(count + 1);
         assert_non_null(bytes);
         memcpy(bytes, golden, count);
         if (check_bytes(bytes, count) == SH_OK)
@@ -553,7 +543,6 @@ static void refuses_to_write_nonsense(void **state)
     assert_int_equal(scratch_count(folder), 1);
 }
 
-/* Weights that another program wrote. */
 static void reads_a_published_file(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The writer. It writes the header with zeros instead of the checksum, then the tensors directly
- * from the caller's buffers, and hashes both in the same pass. At the end it writes the digits to
- * their fixed position. Only the header is buffered.
+ * The writer writes the header with zeros instead of the checksum, then the tensors directly from
+ * the caller's buffers, and hashes both in the same pass. At the end it writes the digits to their
+ * fixed position.
  */
 #include <inttypes.h>
 #include <jansson.h>
@@ -17,7 +17,7 @@
 
 _Static_assert(sizeof ZEROS_64 == SH_DIGEST_TEXT, "as many zeros as the digest has digits");
 
-/* Adds `value` (consumed, may be NULL) under a new key. `what` is for the error message. */
+/* Consumes `value`, which may be NULL. `what` is for the error message. */
 static sh_status put(json_t *object, const char *key, json_t *value, const char *what)
 {
     if (key[0] == '\0' || json_object_get(object, key) != NULL) {
@@ -52,7 +52,7 @@ static sh_status put_tensor(json_t *header, const sh_stored_tensor *tensor, uint
     return SH_OK;
 }
 
-/* Makes the JSON of the header, padded so that 8 + *bytes is a multiple of 8; owned. */
+/* `*text` is owned, and padded so that 8 + *bytes is a multiple of 8. */
 static sh_status make_header(char **text, size_t *bytes, const sh_stored_tensor *tensors,
                              size_t count, const sh_metadata *pairs, size_t pair_count)
 {

@@ -70,7 +70,7 @@ const sh_database_kind *sh_schema_run(void)
         .version = 2,
         .schema = schema,
         .grows = "devices",
-        .spare = "family", /* older builds stored the device's arithmetic in it */
+        .spare = "family", /* of older builds */
     };
     return &kind;
 }

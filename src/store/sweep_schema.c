@@ -31,7 +31,7 @@ const sh_database_kind *sh_sweep_schema(void)
         .application = 0x73685357, /* "shSW" */
         .version = 1,
         .schema = schema,
-        .grows = "trials", /* settings of other versions */
+        .grows = "trials",
         .spare = "set_",
     };
     return &kind;
@@ -53,7 +53,6 @@ static const char *const columns[SH_SETTING_COUNT] = {
 #include "shoal/options.def"
 };
 
-/* Finds the columns that the database of an earlier version does not have. */
 static sh_status find_missing(bool missing[SH_SETTING_COUNT], sh_database *database)
 {
     sh_query *query;

@@ -3,18 +3,18 @@
  * The tables of a sweep's database, sweep.db. sweep/trials writes them, and report/study reads
  * them.
  *
+ * - trials: one row per trial of any version of the study: its settings (a column set_NAME per
+ *   sh_setting, NULL: not set), its results (a column per SH_TRIAL_FIGURE_MAP, NULL: not
+ *   available), and weights_hash. `state` is one of SH_TRIAL_STATE_MAP. `message` is the reason of
+ *   a failure. `attempts` and `spent_seconds` include interrupted attempts. `begun` is the start of
+ *   the last attempt, in seconds since 1970.
+ * - study: the places of the study at the last start of its sweep. A trial may have several places,
+ *   or none if it belongs to an earlier version.
+ * - about: one row: the study's name, its file, and when it was read.
+ *
+ * sweep_schema.c also defines the names of shoal/sweep.h.
+ *
  *     SH_TRY(sh_database_open(&database, path, sh_sweep_schema(), SH_DATABASE_READ));
- *
- * trials   one row per trial of any version of the study: its settings (a column set_NAME per
- *          sh_setting, NULL: not set), its results (a column per SH_TRIAL_FIGURE_MAP, NULL: not
- *          available), and weights_hash. `state` is one of SH_TRIAL_STATE_MAP. `message` is the
- *          reason of a failure. `attempts` and `spent_seconds` include interrupted attempts.
- *          `begun` is the start of the last attempt, in seconds since 1970
- * study    the places of the study at the last start of its sweep. A trial may have several
- *          places. A trial without a place belongs to an earlier version of the study
- * about    one row: the study's name, its file, and when it was read
- *
- * sweep_schema.c also defines the names of shoal/sweep.h (sh_setting_name and others).
  *
  * Threads: any.
  */
@@ -30,14 +30,14 @@ const sh_database_kind *sh_sweep_schema(void);
 
 #define SH_SWEEP_LIST_BYTES 2048
 
-/* Column lists with commas: all settings and the id; all figures and the hash. Static storage. */
+/* Columns with commas: all settings and the id; all figures and the hash. Static storage. */
 const char *sh_sweep_schema_settings(void);
 const char *sh_sweep_schema_figures(void);
 
-/* Adds the missing columns of settings to a database of an earlier version. */
+/* Adds the columns that an earlier version did not have. */
 sh_status sh_sweep_schema_extend(sh_database *database) SHOAL_CHECKED;
 
-/* Returns a list of the settings to select from trials, with NULL for missing columns. */
+/* Returns the settings to select from trials, with NULL for missing columns. */
 sh_status sh_sweep_schema_select(char list[SH_SWEEP_LIST_BYTES],
                                  sh_database *database) SHOAL_CHECKED;
 

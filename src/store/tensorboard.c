@@ -13,22 +13,21 @@
 #include "store/file.h"
 
 #define BUFFER_BYTES 16384
-#define EVENT_BYTES 1024 /* of the longest event */
+#define EVENT_BYTES 1024
 #define FLUSH_SECONDS 5.0
 #define HEAD_BYTES 12
 #define CHECK_BYTES 4
 
 struct sh_tensorboard {
     int fd;
-    bool failing; /* the last write failed */
+    bool failing;
     char path[SH_PATH_BYTES];
-    off_t written; /* bytes of whole records in the file */
+    off_t written; /* of whole records */
     double flushed;
     size_t used;
     unsigned char buffer[BUFFER_BYTES];
 };
 
-/* A message under construction. */
 typedef struct message {
     size_t bytes;
     unsigned char data[EVENT_BYTES];
@@ -100,7 +99,7 @@ sh_status sh_tensorboard_flush(sh_tensorboard *board)
         const ssize_t wrote = write(board->fd, board->buffer + at, board->used - at);
         if (wrote < 0 && errno == EINTR)
             continue;
-        if (wrote <= 0) { /* keep whole records: readers stop at an incomplete one */
+        if (wrote <= 0) { /* readers stop at an incomplete record */
             const int error = wrote < 0 ? errno : ENOSPC;
             const int cut = ftruncate(board->fd, board->written);
             (void)cut;

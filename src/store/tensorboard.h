@@ -2,10 +2,6 @@
 /*
  * Event files for TensorBoard: named numbers by step and time.
  *
- *     SH_TRY(sh_tensorboard_open(&board, &(sh_tensorboard_options){"runs/a", "pi1", now, 0}));
- *     SH_TRY(sh_tensorboard_add(board, now, 100, (sh_scalar[]){{"train/loss", 0.3}}, 1));
- *     sh_tensorboard_close(board);
- *
  * The file is FOLDER/events.out.tfevents.SECONDS.HOST.PROCESS, SECONDS since 1970 in ten digits. It
  * is a chain of records, little-endian:
  *
@@ -23,13 +19,11 @@
  *     Value       1 tag (string)        2 simple_value (float)
  *     SessionLog  1 status (enum; 1: start)
  *
- * The first event has the file_version "brain.Event:2". The second event has the next step and a
- * session_log with the status start: readers of the folder then ignore later steps in older files.
- * The few fields are encoded here without a library.
+ * The first event has the file_version "brain.Event:2". The second has the next step and a
+ * session_log with the status start: readers then ignore later steps in older files.
  *
- * Threads: caller locks. Errors are those of writing the file; messages name it. After an error the
- * file ends with a whole record. The buffer is kept, events that do not fit into it are dropped,
- * and the next write is tried after 5 seconds.
+ * Threads: caller locks. After an error the file ends with a whole record. The buffer is kept,
+ * events that do not fit into it are dropped, and the next write is tried after 5 seconds.
  */
 #ifndef SHOAL_STORE_TENSORBOARD_H
 #define SHOAL_STORE_TENSORBOARD_H
@@ -56,21 +50,20 @@ typedef struct sh_scalar {
     double value; /* not written if it is not finite */
 } sh_scalar;
 
-/* Makes an event file. Options are borrowed during the call. `*board` is owned: close it. */
+/* Options are borrowed during the call. `*board` is owned: close it. */
 sh_status sh_tensorboard_open(sh_tensorboard **board,
                               const sh_tensorboard_options *options) SHOAL_CHECKED;
 
-/* Adds an event to the buffer. Writes the buffer if the last write was 5 seconds (by `at`) ago. */
+/* Writes the buffer if the last write was 5 seconds (by `at`) ago. */
 sh_status sh_tensorboard_add(sh_tensorboard *board, double at, uint64_t step,
                              const sh_scalar *scalars, size_t count) SHOAL_CHECKED;
 
-/* Writes the buffer to the file. */
 sh_status sh_tensorboard_flush(sh_tensorboard *board) SHOAL_CHECKED;
 
-/* True if the last write failed. False for NULL. */
+/* Returns true if the last write failed; false for NULL. */
 bool sh_tensorboard_is_failing(const sh_tensorboard *board);
 
-/* Flushes and frees it; an error is ignored. NULL is fine. */
+/* Flushes; an error is ignored. */
 void sh_tensorboard_close(sh_tensorboard *board);
 
 #endif

@@ -85,11 +85,11 @@ static void comes_to_the_file_soon(void **state)
     assert_true(size() == head + 3 * event);
     assert_ok(sh_tensorboard_flush(board));
     assert_true(size() == head + 4 * event);
-    for (uint64_t i = 0; i < 5000; i++) /* more than the buffer */
+    for (uint64_t i = 0; i < 5000; i++)
         assert_ok(sh_tensorboard_add(board, BEGAN + 7, 5 + i, &scalar, 1));
     assert_true(size() > head + 4000 * event);
     sh_tensorboard_close(board);
-    board = opened(0); /* in the same second: appended to the file */
+    board = opened(0);
     assert_true(size() > 2 * head + 5000 * event);
     sh_tensorboard_close(board);
 }
@@ -116,7 +116,7 @@ static void a_full_disk_is_borne_with_whole_records(void **state)
         assert_ok(sh_tensorboard_add(board, BEGAN + 1, 1, &scalar, 1)); /* waits, or is dropped */
     assert_true(size() == kept);
     assert_fails(sh_tensorboard_add(board, BEGAN + 6, 1, &scalar, 1), SH_NO_SPACE, "cannot write");
-    assert_int_equal(truncate(path, (off_t)head), 0); /* free space again */
+    assert_int_equal(truncate(path, (off_t)head), 0);
     sh_tensorboard_close(board);
     scratch_unmount(folder);
 }

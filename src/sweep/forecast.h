@@ -3,7 +3,11 @@
  * Estimates the time of the remaining trials from the finished ones. A trial's work is its number
  * of samples, steps times batch size, or its epochs if it counts epochs. The estimate is the mean
  * time per work of finished trials of this model and data, otherwise the mean time of all finished
- * trials. Threads: any.
+ * trials.
+ *
+ *     const double left_seconds = sh_forecast(trials, count, filter);
+ *
+ * Threads: any.
  */
 #ifndef SHOAL_SWEEP_FORECAST_H
 #define SHOAL_SWEEP_FORECAST_H

@@ -16,7 +16,9 @@
  *         exclude:                 # trials that match all settings of a rule
  *           - {devices: [9, 10], batch-size: 64}
  *
- * Unknown names and duplicate values are errors. Threads: any; a study is immutable.
+ * Unknown names and duplicate values are errors.
+ *
+ * Threads: any; a study is immutable.
  */
 #ifndef SHOAL_SWEEP_STUDY_FILE_H
 #define SHOAL_SWEEP_STUDY_FILE_H

@@ -4,6 +4,10 @@
  * `lab run` with a generated file (format: lab/README.md). Both write their summary to
  * SH_TRIAL_SUMMARY in the trial's folder.
  *
+ *     SH_TRY(sh_trial_command_make(&command, trial->settings, &place));
+ *     execv(command.arguments[0], command.arguments);
+ *     sh_trial_command_release(&command);
+ *
  * Threads: any, while no thread changes the environment, which is read.
  */
 #ifndef SHOAL_SWEEP_TRIAL_COMMAND_H

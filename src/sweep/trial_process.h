@@ -3,6 +3,9 @@
  * Runs a program until it exits and writes its output to a file. It has its own process group, so
  * that a terminal's Ctrl-C reaches only the caller. It is killed when the calling thread ends.
  *
+ *     const sh_trial_process process = {.arguments = arguments, .log = "trials/1/output.log"};
+ *     SH_TRY(sh_trial_process_run(&exit_status, &process));
+ *
  * Threads: the caller waits; `tick` is called on its thread.
  */
 #ifndef SHOAL_SWEEP_TRIAL_PROCESS_H

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the result of a trial from the files in its folder. Threads: any.
+ * Reads the result of a trial from the files in its folder.
+ *
+ *     sh_trial_result_read(&trial, folder, exit_status);
+ *     if (trial.state == SH_TRIAL_FAILED)
+ *         ... trial.message ...
+ *
+ * Threads: any.
  */
 #ifndef SHOAL_SWEEP_TRIAL_RESULT_H
 #define SHOAL_SWEEP_TRIAL_RESULT_H

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loads libyaml at run time, when a study is read. Threads: any.
+ * Loads libyaml at run time, when a study is read.
+ *
+ *     SH_TRY(sh_yaml_load());
+ *     yaml_parser_initialize(&parser);
+ *
+ * Threads: any.
  */
 #ifndef SHOAL_SWEEP_YAML_CALLS_H
 #define SHOAL_SWEEP_YAML_CALLS_H

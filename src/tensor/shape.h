@@ -6,7 +6,7 @@
  *     sh_shape shape = sh_shape_of(4, (size_t[]){n, channels, height, width});
  *     size_t bytes = sh_type_bytes(&(sh_type){SH_F32, shape});
  *
- * Threads: any; these are values.
+ * Threads: any.
  */
 #ifndef SHOAL_TENSOR_SHAPE_H
 #define SHOAL_TENSOR_SHAPE_H
@@ -35,7 +35,6 @@ typedef struct sh_shape {
     size_t dim[SH_MAX_RANK]; /* [0 .. rank - 1]; the rest is 0 */
 } sh_shape;
 
-/* The type of a tensor. */
 typedef struct sh_type {
     sh_dtype dtype;
     sh_shape shape;
@@ -44,7 +43,7 @@ typedef struct sh_type {
 size_t sh_dtype_bytes(sh_dtype dtype);
 const char *sh_dtype_text(sh_dtype dtype);
 
-/* A shape of `rank` <= SH_MAX_RANK dimensions. */
+/* `rank` is at most SH_MAX_RANK. */
 sh_shape sh_shape_of(size_t rank, const size_t *dim);
 bool sh_shape_equal(const sh_shape *a, const sh_shape *b);
 bool sh_type_equal(const sh_type *a, const sh_type *b);
@@ -55,7 +54,7 @@ bool sh_type_equal(const sh_type *a, const sh_type *b);
  */
 sh_status sh_shape_check(const sh_shape *shape) SHOAL_CHECKED;
 
-/* Product of the dimensions; 1 for a scalar. The shape must have passed sh_shape_check. */
+/* The shape must have passed sh_shape_check. */
 size_t sh_shape_count(const sh_shape *shape);
 size_t sh_type_bytes(const sh_type *type);
 

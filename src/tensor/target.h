@@ -3,12 +3,12 @@
  * The kind of target of a data set: what the network predicts for a sample. It determines the loss
  * and the metrics of a training.
  *
+ * A target in memory is an int32_t (SH_TARGET_CLASS), or `outputs` floats, or nothing
+ * (SH_TARGET_SAMPLE).
+ *
  *     case SH_TARGET_NUMBERS: ... `outputs` floats of each sample ...
  *
- * A target in memory is an int32_t (SH_TARGET_CLASS), or `outputs` floats, or nothing
- * (SH_TARGET_SAMPLE); sh_target_bytes returns its size.
- *
- * Threads: any; these are values.
+ * Threads: any.
  */
 #ifndef SHOAL_TENSOR_TARGET_H
 #define SHOAL_TENSOR_TARGET_H
@@ -30,13 +30,12 @@ typedef enum sh_target {
         SH_TARGETS
 } sh_target;
 
-/* Returns for example "classification". */
 const char *sh_target_name(sh_target target);
 
-/* Finds a target by name. Returns false, and leaves `*target` unchanged, if the name is unknown. */
+/* Returns false if the name is unknown. */
 bool sh_target_find(sh_target *target, const char *name);
 
-/* Bytes of one target. */
+/* Bytes of one target in memory. */
 size_t sh_target_bytes(sh_target target, size_t outputs);
 
 #endif

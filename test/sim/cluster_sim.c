@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs the simulator with many seeds; prints the command that repeats a failure. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The machines' job: hashes derived from the seed instead of weights. */
 #include "sim_world.h"
 
-#define VALIDATION_STEPS 4 /* between validations */
+#define VALIDATION_STEPS 4
 
 uint32_t grains_at(const sim_world *world, sh_position position)
 {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A machine: its connection to the coordinator, its participant and its step thread. */
 #include "sim_world.h"
 
 #include <stdio.h>
@@ -26,7 +25,7 @@ static uint64_t travel_us(sim_world *world, const sim_machine *machine)
     return 100 + draw(world, 500) + (draw(world, 3) == 0 ? draw(world, world->jitter_us) : 0);
 }
 
-/* How often a message arrives: 0, 1 or 2. */
+/* A message arrives 0, 1 or 2 times. */
 static uint32_t copies(sim_world *world, const sim_machine *machine)
 {
     if (machine->index == 0)
@@ -81,7 +80,7 @@ bool hangs(sim_world *world, sim_machine *machine)
     return machine->hangs;
 }
 
-/* Starts a task if the thread is free; an event ends it. */
+/* Starts a task, which an event ends. */
 static void go_on(sim_world *world, sim_machine *machine)
 {
     while (machine->on && machine->part.under_way == SH_TASK_WAIT && !hangs(world, machine)) {
@@ -144,7 +143,7 @@ void crash(sim_world *world, sim_machine *machine, bool silent)
 {
     const uint32_t device = machine->device;
     const bool connected = machine->connected;
-    if (machine->index == 0) { /* ends the coordinator, too */
+    if (machine->index == 0) {
         sh_membership_free(world->membership);
         world->membership = NULL;
         for (uint32_t i = 1; i < MACHINES; i++)
@@ -188,8 +187,8 @@ static void connect(sim_world *world, sim_machine *machine)
     later(world, 1000, EVENT_HEARTBEAT, machine);
 }
 
-/* Which devices may compute: in half of the worlds all, else mostly those that help. Finding
- * flipped bits needs all devices. */
+/* In half of the worlds all devices may compute, else mostly those that help. Finding flipped bits
+ * needs all. */
 static uint32_t used_of(const sim_world *world)
 {
     if (world->seed % 2 == 0 || world->flips)
@@ -218,7 +217,7 @@ static void make_coordinator(sim_world *world, sim_machine *machine)
     machine->connected = true;
     machine->replica = world->checkpoint;
     if (machine->replica.position.steps == world->step_count)
-        machine->replica.position.phase = SH_PHASE_VALIDATION; /* validates the end */
+        machine->replica.position.phase = SH_PHASE_VALIDATION;
     sh_participant_init(&machine->part, 0);
     machine->sent = 0;
     later(world, 5000, EVENT_PREPARED, machine);

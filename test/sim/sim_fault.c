@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Faults; all except bad memory heal. A seed has either flipped bits (in one replica at a time,
- * perhaps also a machine with bad memory) with devices that only join and leave, because only a
- * majority shows which side is wrong; or all other faults.
+ * All faults except bad memory heal. A seed has either flipped bits, perhaps also a machine with
+ * bad memory, with devices that only join and leave, because only a majority shows which side is
+ * wrong; or all other faults.
  */
 #include "sim_world.h"
 
@@ -113,7 +113,6 @@ static void die(sim_world *world, sim_machine *machine)
         later(world, draw(world, 500000), EVENT_START, NULL)->a = machine->index;
 }
 
-/* In a world with flipped bits. */
 static void quiet_fault(sim_world *world)
 {
     switch (draw(world, 6)) {
@@ -180,7 +179,7 @@ void heal(sim_world *world)
             world->machines[i].frozen_us = world->now_us;
         for (uint32_t j = 0; j < MACHINES; j++)
             world->cut_us[i][j] = 0;
-        if (!world->machines[i].on) /* so that enough devices begin */
+        if (!world->machines[i].on)
             later(world, draw(world, 100000), EVENT_START, NULL)->a = i;
     }
 }

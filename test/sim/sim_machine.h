@@ -16,25 +16,25 @@
 #define STRIPES SH_DONORS_MAX
 #define RINGS_MAX 8
 typedef enum event_kind {
-    EVENT_TICK,      /* of the coordinator */
+    EVENT_TICK,
     EVENT_HEARTBEAT, /* of a machine, and of the coordinator to it */
-    EVENT_CONNECT,   /* says hello */
+    EVENT_CONNECT,
     EVENT_ADMITTED,
     EVENT_PREPARED,
-    EVENT_NOTICE,    /* message: arrives at the coordinator */
-    EVENT_DIRECTIVE, /* message: arrives at a machine */
+    EVENT_NOTICE,    /* `message` arrives at the coordinator */
+    EVENT_DIRECTIVE, /* `message` arrives at a machine */
     EVENT_GONE,      /* a: device; at the coordinator */
     EVENT_CLOSED,    /* a machine's connection to the coordinator ended */
-    EVENT_GRAIN,     /* the lane finished one */
-    EVENT_STOP,      /* the thread returns from an aborted engine; a: round */
-    EVENT_ROUND,     /* a: round; checks for all contributions */
-    EVENT_PASS,      /* a: round */
+    EVENT_GRAIN,
+    EVENT_STOP,  /* the thread returns from an aborted engine; a: round */
+    EVENT_ROUND, /* a: round */
+    EVENT_PASS,  /* a: round */
     EVENT_CHECK,
-    EVENT_LINK,   /* checks whether links are up */
+    EVENT_LINK,
     EVENT_BROKEN, /* a: ring, b: peer */
-    EVENT_FETCH,  /* advances a transfer */
-    EVENT_FAULT,  /* the next fault */
-    EVENT_START,  /* a machine is switched on */
+    EVENT_FETCH,
+    EVENT_FAULT,
+    EVENT_START,
 } event_kind;
 
 typedef struct sim_event {
@@ -66,7 +66,7 @@ typedef struct sim_fetch {
     bool on;
     sh_transfer transfer;
     uint32_t chunks[STRIPES];
-    uint64_t since_us; /* the last chunk arrived */
+    uint64_t since_us; /* when the last chunk arrived */
     bool given;
     sh_position given_at;
 } sim_fetch;
@@ -74,7 +74,7 @@ typedef struct sim_fetch {
 /* A machine's permanent defect. */
 typedef enum sim_illness {
     ILLNESS_NONE,
-    ILLNESS_STUCK, /* bad memory: all its replicas are wrong */
+    ILLNESS_STUCK, /* all its replicas are wrong */
     ILLNESS_WORD,  /* adds wrong numbers to sums and reports them */
     ILLNESS_LIE,   /* adds wrong numbers, but reports right ones */
     ILLNESS_NAN,   /* computes numbers that are not finite */
@@ -96,7 +96,7 @@ typedef struct sim_machine {
     uint64_t own_sum;
     sh_position own_at;
     sim_stage stage;
-    uint32_t ring, rounds; /* made in this ring */
+    uint32_t ring, rounds;
     uint32_t rings[RINGS_MAX];
     uint32_t linking;
     uint64_t linking_us;

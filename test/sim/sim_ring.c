@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Links of a ring or of servers, and their stages. A round is one reduction. It completes when all
- * seated machines have contributed and the ring works, and reaches each machine at its own time.
- * After a member closes the ring, an incomplete round never completes, and a complete one may not
- * reach the others.
+ * A round is one reduction. It completes when all seated machines have contributed and the ring
+ * works, and reaches each machine at its own time. After a member closes the ring, an incomplete
+ * round never completes, and a complete one may not reach the others.
  */
 #include "sim_world.h"
 
@@ -83,7 +82,6 @@ void close_ring(sim_world *world, sim_machine *machine, uint32_t number)
     cancel_rounds(world, ring, machine);
 }
 
-/* The thread returns from the engine of an aborted ring. */
 static void abort_stage(sim_world *world, sim_machine *machine)
 {
     sim_stage *stage = &machine->stage;
@@ -109,7 +107,6 @@ void look_at_rings(sim_world *world, sim_machine *machine)
     later(world, 300 + draw(world, 2000), EVENT_LINK, machine);
 }
 
-/* The seats of a view, equal in all directives. */
 static ring_info *learn_ring(sim_world *world, const sim_machine *machine)
 {
     const sh_directive *directive = &machine->part.directive;
@@ -199,14 +196,14 @@ void begin_stage(sim_world *world, sim_machine *machine, const sh_task *task)
     sim_replica *replica = &machine->replica;
     if (task->position.steps == replica->position.steps &&
         task->position.phase == SH_PHASE_VALIDATION && replica->position.phase == SH_PHASE_FIRST)
-        replica->position = task->position; /* validates again */
+        replica->position = task->position;
     check_begin(world, machine, task);
     if (machine->illness == ILLNESS_STUCK)
         flip(world, machine);
     if (machine->ring != task->ring) {
         machine->ring = task->ring;
         machine->rounds = 0;
-        if (ring_of(world, task->ring) == NULL) /* alone: no links */
+        if (ring_of(world, task->ring) == NULL)
             world->rings[task->ring % WINDOW] =
                 (ring_info){.number = task->ring, .count = 1, .devices = {machine->device}};
     }
@@ -226,7 +223,7 @@ void begin_stage(sim_world *world, sim_machine *machine, const sh_task *task)
     later(world, machine->grain_us, EVENT_GRAIN, machine);
 }
 
-/* Device 0's announcement in the trailer, set as late as possible. */
+/* Announces as late as possible. */
 static void announce(sim_world *world, round_info *round)
 {
     if (round->next_view != 0)
@@ -237,7 +234,6 @@ static void announce(sim_world *world, round_info *round)
                                                  .view = round->next_view});
 }
 
-/* Adds this device's complete part to the sum. */
 static void contribute(sim_world *world, sim_machine *machine)
 {
     sim_stage *stage = &machine->stage;
@@ -311,7 +307,6 @@ static bool reaches(sim_world *world, const ring_info *ring, const sim_machine *
     return is_up(world, machine);
 }
 
-/* Whether the ring works: no member frozen or gone, no link cut. */
 static bool carries(sim_world *world, const ring_info *ring, bool *ever)
 {
     bool now = true;
@@ -351,7 +346,6 @@ static void round_event(sim_world *world, sim_machine *machine, uint64_t number)
     }
 }
 
-/* The speed that it reports. */
 static sh_speed speed_of(const sim_world *world, const sim_machine *machine)
 {
     const float rate = machine->boasts ? 1e9f : 1e6f / (float)machine->grain_us;
@@ -359,7 +353,6 @@ static sh_speed speed_of(const sim_world *world, const sim_machine *machine)
                       .step_s = 1e-6f * (float)(world->now_us - machine->stage.since_us)};
 }
 
-/* Applies the verdict and reports it. */
 static void pass_event(sim_world *world, sim_machine *machine, uint64_t number)
 {
     const round_info *round = round_of(world, number);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Transfers of replicas: each donor sends a stripe in chunks. In a live transfer, the receiver then
- * follows until all its donors are at the same position; else donors are halted.
- */
+/* Each donor sends a stripe in chunks. In a live transfer, the receiver then follows until all its
+ * donors are at the same position; else donors are halted. */
 #include "sim_world.h"
 
 #define CHUNKS 4
@@ -22,7 +20,6 @@ static bool gives(sim_world *world, const sim_machine *receiver, uint32_t donor,
     return false;
 }
 
-/* Whether all donors are at the same position; sets the arrived replica. */
 static bool collect(sim_world *world, const sim_machine *receiver, sim_replica *taken)
 {
     const sh_transfer *transfer = &receiver->fetch.transfer;
@@ -57,7 +54,7 @@ void begin_fetch(sim_world *world, sim_machine *machine, const sh_transfer *tran
     machine->fetch = (sim_fetch){.on = true, .transfer = *transfer, .since_us = world->now_us};
 }
 
-/* Receives a chunk of each stripe. False: one is overdue. */
+/* False: a chunk is overdue. */
 static bool receive(sim_world *world, sim_machine *machine, bool *all)
 {
     sim_fetch *fetch = &machine->fetch;
@@ -93,7 +90,7 @@ void fetch_event(sim_world *world, sim_machine *machine)
         return;
     }
     later(world, 500 + draw(world, 3000), EVENT_FETCH, machine);
-    if (!all && fetch->transfer.live && draw(world, 2)) /* an arbitrary estimate */
+    if (!all && fetch->transfer.live && draw(world, 2))
         inform(world, machine,
                &(sh_participant_event){.kind = SH_PARTICIPANT_FETCHING,
                                        .transfer = number,

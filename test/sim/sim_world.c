@@ -159,7 +159,6 @@ static sh_position furthest(sim_world *world)
     return most;
 }
 
-/* Whether the job may end, because no device has what is needed to continue. */
 static bool is_hopeless(sim_world *world, const sh_membership_action *action)
 {
     if (action->status == SH_ABORTED && strstr(action->text, "last complete replica") != NULL)
@@ -254,7 +253,6 @@ static void hear(sim_world *world, uint32_t device, const sh_notice *notice)
              (unsigned long long)now, device, (unsigned long long)before);
 }
 
-/* Reports a random link speed of a device, from 10 KB/s to 1 GB/s. */
 static void change_link(sim_world *world)
 {
     static const double speeds[] = {1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
@@ -326,7 +324,7 @@ static void dispatch(sim_world *world, const sim_event *event)
     if (event->machine == MACHINES) {
         sim_machine *zero = &world->machines[0];
         const bool by_coordinator = event->kind != EVENT_FAULT && event->kind != EVENT_START;
-        if (by_coordinator && zero->frozen_us > world->now_us) { /* the coordinator is frozen */
+        if (by_coordinator && zero->frozen_us > world->now_us) {
             sim_event *again = later(world, zero->frozen_us - world->now_us, event->kind, NULL);
             again->a = event->a;
             again->message = event->message;

@@ -2,12 +2,7 @@
 /*
  * A cluster in one process with a simulated clock, determined by a seed: a membership, up to eight
  * machines with a participant each, and models of sockets, rings, transfers and faults. Weights are
- * a hash of the applied updates, so courses are easy to compare.
- *
- *     sim_world *world = world_new(seed, trace);
- *     const char *broken = world_run(world);   // NULL, or the name of an invariant
- *
- * Invariants, checked after each event or where they can break:
+ * a hash of the applied updates. Invariants, checked after each event or where they can break:
  *
  *     one-view-a-stage             devices of a stage have the same view and position
  *     every-grain-once             a complete sum has each grain of its batch once
@@ -33,7 +28,7 @@
 #include "sim_machine.h"
 
 #define MACHINES 8
-#define WINDOW 256 /* remembered ring numbers */
+#define WINDOW 256
 #define ROUNDS 32
 #define EVENTS_MAX 8192
 #define MESSAGES_MAX 256
@@ -79,7 +74,7 @@ typedef struct sim_world {
         sh_notice notice;
         sh_directive directive;
     } messages[MESSAGES_MAX];
-    uint64_t counts[8]; /* of events, see world_print */
+    uint64_t counts[8]; /* of events, as `counted` of cluster_sim.c names them */
 } sim_world;
 
 /* sim_world.c */
@@ -94,7 +89,7 @@ bool is_up(const sim_world *world, const sim_machine *machine);
 sim_machine *machine_of(sim_world *world, uint32_t device);
 void coordinate(sim_world *world, const sh_membership_event *event);
 sim_world *world_new(uint64_t seed, bool trace);
-const char *world_run(sim_world *world);
+const char *world_run(sim_world *world); /* NULL, or the name of a broken invariant */
 /* Whole, without flipped bits. */
 bool is_right(const sim_replica *replica);
 /* Seated devices at a position with a right vote that will not be expelled; `staying`: that also do

@@ -17,19 +17,18 @@
 
 struct sh_gpu_program;
 
-/* A node, for `grains` grains. */
 typedef struct sh_gpu_call {
-    struct sh_gpu_program *program; /* receives the launches */
+    struct sh_gpu_program *program;
     const sh_graph *graph;
     const sh_node *node;
-    uint32_t units;  /* of the GPU that run at once; affects the division of work, not bits */
-    uint32_t tile;   /* for tests: the number of a tile, or SH_GPU_BEST_TILE */
+    uint32_t units;  /* of the GPU; affect the division of work, not bits */
+    uint32_t tile;   /* for tests; else SH_GPU_BEST_TILE */
     uint32_t grains; /* 1 if all grains share all operands */
     sh_type in[SH_MAX_INPUTS], out[SH_MAX_OUTPUTS]; /* of a grain */
-    uint32_t step[SH_MAX_INPUTS]; /* by input: elements from grain to grain; 0: shared */
+    uint32_t step[SH_MAX_INPUTS];                   /* elements from grain to grain; 0: shared */
 } sh_gpu_call;
 
-/* Work with an item for each element of output 0, and the node's steps and settings. */
+/* Returns work with an item for each element of output 0, and the node's steps and settings. */
 sh_gpu_work sh_gpu_work_of(const sh_gpu_call *call);
 
 /* Appends a launch of `grid` groups of `items`. The kernel gets the work, then the values;
@@ -38,11 +37,10 @@ sh_status sh_gpu_append(const sh_gpu_call *call, const char *kernel, const sh_gp
                         const uint32_t grid[3], uint32_t items, const sh_value_id *values,
                         uint32_t count) SHOAL_CHECKED;
 
-/* The same with an item for each of work->total, `inputs` inputs of the node, and output 0. */
+/* The same with work->total items, `inputs` inputs of the node, and output 0. */
 sh_status sh_gpu_append_each(const sh_gpu_call *call, const char *kernel, const sh_gpu_work *work,
                              uint32_t inputs) SHOAL_CHECKED;
 
-/* Appends the launches of a node. */
 sh_status sh_gpu_lower(const sh_gpu_call *call) SHOAL_CHECKED;
 
 #endif

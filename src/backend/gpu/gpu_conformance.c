@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operands are every pair of chosen values with another as the third, then random bits. All NaN
- * count as equal: nothing depends on their bits.
+ * count as equal.
  *
- * A multiplication followed by an addition is tested with one rounding and with two, since
- * compilers tend to turn one into the other.
+ * A multiplication followed by an addition is tested with one rounding and with two: compilers may
+ * confuse them.
  */
 #include "backend/gpu/gpu_conformance.h"
 
@@ -74,7 +74,6 @@ enum {
     COUNTERS = 2,
 };
 
-/* On the heap: the operands, and the GPU's results. */
 typedef struct conformance {
     float a[COUNT], b[COUNT], c[COUNT];
     uint32_t made[]; /* [operation][COUNT], then the counters */
@@ -236,7 +235,6 @@ static sh_status judge(const conformance *at, const char *gpu)
                    counters[0] != sum ? "addition" : "maximum");
 }
 
-/* Parts of the GPU's memory: a, b, c, made, counters. */
 enum { PARTS = 5 };
 
 static size_t lay_out(sh_gpu_range parts[PARTS])
@@ -285,7 +283,7 @@ sh_status sh_gpu_check_conformance(sh_gpu_kernels *kernels)
     if (status == SH_OK) {
         choose_values(block);
         status = compute(block, kernels, parts);
-        /* Always wait: queued commands write to the block. */
+        /* Queued commands write to the block. */
         const sh_status finished = sh_gpu_finish(gpu);
         status = status == SH_OK ? finished : status;
         if (status == SH_OK)

@@ -14,8 +14,7 @@
 
 #include "backend/gpu/gpu_program.h"
 
-/* Waits. SH_UNSUPPORTED names the GPU, the operation and values with other bits. Other errors are
- * the GPU's. */
+/* Waits. SH_UNSUPPORTED names the GPU, the operation and values with other bits. */
 sh_status sh_gpu_check_conformance(sh_gpu_kernels *kernels) SHOAL_CHECKED;
 
 #endif

@@ -11,7 +11,7 @@ static void a_gpu_proves_its_arithmetic(void **state)
     assert_ok(sh_gpu_check_conformance(gpu_kernels));
 }
 
-/* Which word of the next read is changed; SIZE_MAX and below: of the counters. */
+/* The word of the next read to change; SIZE_MAX and below: of the counters. */
 static size_t lie_at;
 static const sh_gpu_driver *honest;
 
@@ -28,7 +28,6 @@ static sh_status read_and_lie(void *host, sh_gpu_range range)
     return SH_OK;
 }
 
-/* Changes one bit of a result of each operation: for the operands 1 and 1. */
 static void one_wrong_bit_is_found(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A GPU for tests: the first usable one; without a real one, PoCL.
+ * A GPU for tests: the first usable one; without a real one, PoCL. Put GPU_FIXTURE before the
+ * tests, and need_gpu() into each test.
  *
  *     GPU_FIXTURE                               // before the tests
  *     need_gpu();                               // in each test: skips it without a GPU

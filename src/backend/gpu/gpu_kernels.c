@@ -6,7 +6,7 @@
 
 #include <zlib.h>
 
-#define GZIP 16 /* for inflateInit2: the gzip format */
+#define GZIP 16
 
 struct sh_gpu_kernels {
     sh_gpu *gpu;
@@ -18,8 +18,8 @@ struct sh_gpu_kernels {
 static sh_status unpack(char **text, const sh_gpu_packed *packed)
 {
     const unsigned char *end = packed->data + packed->bytes;
-    const size_t bytes =
-        end[-4] | (size_t)end[-3] << 8 | (size_t)end[-2] << 16; /* the size, at the end */
+    /* gzip ends with the size of the text. */
+    const size_t bytes = end[-4] | (size_t)end[-3] << 8 | (size_t)end[-2] << 16;
     z_stream stream = {.next_in = (unsigned char *)(uintptr_t)packed->data,
                        .avail_in = (uInt)packed->bytes};
     char *made = malloc(bytes + 1);
@@ -41,7 +41,6 @@ static sh_status unpack(char **text, const sh_gpu_packed *packed)
     return SH_OK;
 }
 
-/* Frees the texts after the driver has compiled them. */
 static sh_status compile(sh_gpu_module **module, sh_gpu *gpu)
 {
     char *opencl, *ptx;

@@ -24,8 +24,7 @@ sh_status sh_gpu_kernels_find(sh_gpu_kernel **kernel, sh_gpu_kernels *kernels,
                               const char *name) SHOAL_CHECKED;
 sh_gpu *sh_gpu_kernels_device(const sh_gpu_kernels *kernels);
 
-/* For tests: products and convolutions of new programs use this entry of their list of tiles
- * (gpu_products.c), if it exists. */
+/* For tests: new programs use this entry of each list of tiles (gpu_products.c), if it exists. */
 #define SH_GPU_TILES 5
 #define SH_GPU_BEST_TILE UINT32_MAX
 void sh_gpu_kernels_force_tile(sh_gpu_kernels *kernels, uint32_t tile);

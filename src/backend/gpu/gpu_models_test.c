@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whole models with several grains at once: losses, answers and integer gradients equal those of
- * the processor and the exact sum, which take one grain at a time.
+ * the processor and the exact sum.
  */
 #include "backend/gpu/gpu_fixture.h"
 #include "backend/program.h"
@@ -9,16 +9,15 @@
 #include "model/model.h"
 #include "train/exact_sum.h"
 
-#define MOST 3    /* limit in grains of a program */
-#define OUTPUTS 2 /* compared outputs: losses and answers */
+#define MOST 3
+#define OUTPUTS 2
 
 typedef struct subject {
     const char *spec;
     sh_problem problem;
-    size_t samples; /* of a grain */
+    size_t samples;
 } subject;
 
-/* Every family, with small images for PoCL. */
 static const subject subjects[] = {
     {"mlp:784-40-10", {1, 28, 28, 10, SH_TARGET_CLASS}, 5},
     {"lenet", {1, 28, 28, 10, SH_TARGET_CLASS}, 3},
@@ -41,13 +40,12 @@ typedef struct trial {
     sh_graph *graph;
     float *weights;
     sh_sum *sum;
-    uint32_t *sum_index;             /* by parameter: its index in the sum */
-    sh_gpu_facts *facts;             /* [parameters, MOST]: of the processor's gradients */
-    unsigned char *outputs[OUTPUTS]; /* the processor's, of all grains */
-    uint32_t grain;                  /* current one of the processor */
+    uint32_t *sum_index;
+    sh_gpu_facts *facts; /* [parameters, MOST]: of the processor's gradients */
+    unsigned char *outputs[OUTPUTS];
+    uint32_t grain;
 } trial;
 
-/* Fills an input of a training graph for grain number `grain`. */
 static void fill_input(const trial *t, size_t index, uint32_t grain, void *place)
 {
     const sh_type *type = sh_graph_type(t->graph, t->graph->inputs[index]);
@@ -106,7 +104,6 @@ static void end(trial *t)
     sh_graph_free(t->graph);
 }
 
-/* The processor's sink. */
 static void take_gradient(void *context, uint32_t parameter, const sh_gradient *gradient)
 {
     static sh_sum_parts parts;
@@ -122,7 +119,6 @@ static void take_gradient(void *context, uint32_t parameter, const sh_gradient *
     }
 }
 
-/* The weights of each parameter. */
 static float **pointers_to(const trial *t)
 {
     float **pointers = calloc(t->graph->parameter_count, sizeof *pointers), *at = t->weights;

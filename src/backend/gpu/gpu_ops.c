@@ -51,7 +51,6 @@ static sh_status dropout(const sh_gpu_call *call)
     return sh_gpu_append_each(call, "dropout", &work, 2);
 }
 
-/* Work over a shape, with the steps of input 0 by dimension. */
 static sh_gpu_work walk_of(const sh_gpu_call *call, const sh_shape *shape, const size_t *steps)
 {
     sh_gpu_work work = sh_gpu_work_of(call);
@@ -141,7 +140,7 @@ static sh_gpu_work norm_work(const sh_gpu_call *call, const sh_shape *x)
     return work;
 }
 
-/* The number of channels that share a group, so that each has an item per chain, or all items. */
+/* Returns how many channels share a group; each has an item per chain, or all items. */
 static uint32_t channels_together(uint32_t items, uint32_t chains)
 {
     uint32_t together = 1;
@@ -202,7 +201,6 @@ static sh_status batch_norm_grad(const sh_gpu_call *call)
 
 /* ---- losses ---------------------------------------------------------------------------------- */
 
-/* An item per sample of logits [N, K]. */
 static sh_status loss(const sh_gpu_call *call)
 {
     sh_gpu_work work = sh_gpu_work_of(call);
@@ -213,7 +211,6 @@ static sh_status loss(const sh_gpu_call *call)
                               call->node->input_count);
 }
 
-/* Predictions have any shape; gradients have an item per element. */
 static sh_status loss_of_all(const sh_gpu_call *call)
 {
     sh_gpu_work work = sh_gpu_work_of(call);
@@ -238,7 +235,7 @@ static sh_status softmax(const sh_gpu_call *call)
                               call->node->input_count);
 }
 
-/* An item per row. A layer norm has one group, whose weights scale one element each. */
+/* A layer norm has one group, whose weights scale one element each. */
 static sh_gpu_work row_norm_work(const sh_gpu_call *call, const sh_shape *x, bool layer)
 {
     sh_gpu_work work = sh_gpu_work_of(call);
@@ -274,7 +271,8 @@ static sh_status row_norm_grad(const sh_gpu_call *call)
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-/* Steps of a value by dimension of `whole`, whose last dimensions are the value's; 0: repeated. */
+/* Returns steps by dimension of `whole`, whose last dimensions are those of `shape`; 0 repeats an
+ * element. */
 static void repeated_steps(size_t steps[SH_MAX_RANK], const sh_shape *shape, const sh_shape *whole)
 {
     size_t strides[SH_MAX_RANK];

@@ -6,11 +6,10 @@
 #include "backend/op_subject.h"
 #include "backend/program.h"
 
-#define GRAINS 3 /* limit in grains of a program */
+#define GRAINS 3
 
 typedef void filler(const subject *s, size_t index, uint32_t grain, void *data);
 
-/* Computes one grain on the processor; all outputs consecutively. */
 static void compute(const subject *s, filler *fill_one, uint32_t grain,
                     unsigned char *const *outputs)
 {
@@ -106,9 +105,9 @@ static void each_operator_has_the_bits_of_the_processor(void **state)
 }
 
 /*
- * x, w and dy of a convolution so small that each product is a signed 0; signs differ between
- * grains. The third grain has an infinite weight and gradient. Places outside of the image must
- * neither change a sign nor make a NaN.
+ * x, w and dy of a convolution so small that each product is a signed 0. The third grain has an
+ * infinite weight and gradient. Places outside of the image must neither change a sign nor make a
+ * NaN.
  */
 static void fill_tiny(const subject *s, size_t index, uint32_t grain, void *data)
 {
@@ -141,7 +140,6 @@ static void what_lies_beside_an_image_has_no_influence(void **state)
     }
 }
 
-/* Products and convolutions with several tiles on both axes, and chains of many blocks. */
 static void every_tile_has_the_bits_of_the_processor(void **state)
 {
     (void)state;
@@ -165,7 +163,6 @@ static void every_tile_has_the_bits_of_the_processor(void **state)
     sh_gpu_kernels_force_tile(gpu_kernels, SH_GPU_BEST_TILE);
 }
 
-/* Few channels, each with a chain over thousands of positions. */
 static void long_depthwise_chains_have_the_bits_of_the_processor(void **state)
 {
     (void)state;

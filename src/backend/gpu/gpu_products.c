@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches of products, convolutions and other operators on images. If grains share weights,
- * products and convolutions treat all samples as those of one grain. Gradients of weights are by
- * grain.
+ * If grains share weights, products and convolutions treat all samples as those of one grain.
+ * Gradients of weights are by grain.
  */
 #include "backend/gpu/gpu_products.h"
 
 #define PRODUCT_ITEMS 256 /* as in product.cl and convolution.cl */
-#define SUM_ITEMS 64      /* of bias_grad */
-#define LONG_ITEMS 128    /* of depthwise_grad_weight_long */
-#define LONG_TAPS 16
+#define SUM_ITEMS 64      /* of bias_grad, as in convolution.cl */
+#define LONG_ITEMS 128    /* LONG_BLOCK of convolution.cl */
+#define LONG_TAPS 16      /* as in convolution.cl */
 #define LONG_CHAIN 512
-#define FEW_ITEMS 128    /* per unit */
-#define DEPTHWISE_MAX 64 /* taps on each axis; more: as other convolutions */
+#define FEW_ITEMS 128    /* per unit of the GPU */
+#define DEPTHWISE_MAX 64 /* taps on each axis */
 
 /* ---- products -------------------------------------------------------------------------------- */
 
 /*
- * A tile, its kernels, and the approximate cycles of a multiprocessor per element of its chains:
- * `alone` without other tiles there, `busy` with others. Measured on an NVIDIA H200.
+ * `alone`, `busy`: approximate cycles of a multiprocessor per element of a tile's chains without
+ * other tiles there, and with others. Measured on an NVIDIA H200.
  */
 typedef struct gpu_tile {
     const char *kernel, *backward;
     uint32_t rows, columns, items, alone, busy;
 } gpu_tile;
 
-/* The tile that completes `products` products first, or the one forced by a test. */
+/* Returns the tile that completes `products` products first, or the one that a test forces. */
 static const gpu_tile *tile_for(const sh_gpu_call *call, const gpu_tile *all, size_t count,
                                 const sh_gpu_work *work, uint32_t products)
 {
@@ -71,7 +70,6 @@ static void merge(sh_gpu_work *work, uint32_t *samples)
     work->step[0] = 0;
 }
 
-/* y [n, o] of x [n, k] and w [o, k]. */
 sh_status sh_gpu_lower_linear(const sh_gpu_call *call)
 {
     const sh_node *node = call->node;
@@ -87,7 +85,6 @@ sh_status sh_gpu_lower_linear(const sh_gpu_call *call)
                                    node->out[0]});
 }
 
-/* dx [n, k] of dy [n, o] and w [o, k]. */
 sh_status sh_gpu_lower_linear_grad_input(const sh_gpu_call *call)
 {
     const sh_node *node = call->node;
@@ -120,7 +117,6 @@ sh_status sh_gpu_lower_bias_grad(const sh_gpu_call *call)
     return sum_channels(call, 0, call->node->out[0]);
 }
 
-/* dw [o, k] of dy [n, o] and x [n, k]. */
 sh_status sh_gpu_lower_linear_grad_weight(const sh_gpu_call *call)
 {
     const sh_node *node = call->node;
@@ -136,7 +132,7 @@ sh_status sh_gpu_lower_linear_grad_weight(const sh_gpu_call *call)
     return attributes_of(call)->no_bias ? SH_OK : sum_channels(call, 1, node->out[1]);
 }
 
-/* a [batch, m, k] b [batch, k, n]; either may be transposed. */
+/* a [batch, m, k], b [batch, k, n]; either may be transposed. */
 sh_status sh_gpu_lower_matmul(const sh_gpu_call *call)
 {
     const sh_node *node = call->node;
@@ -157,7 +153,6 @@ sh_status sh_gpu_lower_matmul(const sh_gpu_call *call)
 
 /* ---- images ---------------------------------------------------------------------------------- */
 
-/* x and y are the images that windows read and make; taps: the extent of a window. */
 static sh_gpu_work image_work(const sh_gpu_call *call, const sh_type *x, const sh_type *y,
                               const size_t *taps)
 {
@@ -196,7 +191,6 @@ static const gpu_tile convolution_tiles[] = {
     {"conv2d_64x64", "conv2d_64x64", 64, 64, 256, 155, 85},
 };
 
-/* Makes M channels from K in each group, at the positions of each sample. */
 static sh_status convolve(const sh_gpu_call *call, bool backward, sh_gpu_work *work)
 {
     const sh_node *node = call->node;

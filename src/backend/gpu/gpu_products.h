@@ -11,8 +11,7 @@
 
 #include "backend/gpu/gpu_call.h"
 
-/* Each appends the launches of its operator. pool and pool_grad are for avg_pool; pool_grad also
- * for max_pool. */
+/* pool and pool_grad are for avg_pool, pool_grad also for max_pool. */
 sh_status sh_gpu_lower_linear(const sh_gpu_call *call) SHOAL_CHECKED;
 sh_status sh_gpu_lower_linear_grad_input(const sh_gpu_call *call) SHOAL_CHECKED;
 sh_status sh_gpu_lower_linear_grad_weight(const sh_gpu_call *call) SHOAL_CHECKED;
@@ -29,7 +28,6 @@ sh_status sh_gpu_lower_resize_grad(const sh_gpu_call *call) SHOAL_CHECKED;
 sh_status sh_gpu_lower_mean(const sh_gpu_call *call) SHOAL_CHECKED;
 sh_status sh_gpu_lower_mean_grad(const sh_gpu_call *call) SHOAL_CHECKED;
 
-/* The number of tiles for `elements`. */
 static inline uint32_t tiles(size_t elements, uint32_t tile)
 {
     return (uint32_t)((elements + tile - 1) / tile);

@@ -8,7 +8,7 @@
  *     sums      the gradients as integers, and the facts of each, by parameter
  *
  * A value that depends on parameters alone exists once. A reshape shares its input's memory. If the
- * number of grains changes, launches are made again; only their work and grids differ.
+ * number of grains changes, launches are made again.
  */
 #include "backend/gpu/gpu_program.h"
 
@@ -20,28 +20,26 @@
 #include "backend/gpu/gpu_kernels.h"
 #include "graph/memory_plan.h"
 
-#define MAX_VALUES 12   /* of a launch */
+#define MAX_VALUES 12
 #define MOST_ROWS 65535 /* of a grid, along axes 2 and 3 */
 
-/* The place of a value in memory. */
 typedef struct value_place {
-    sh_value_id of;   /* the value with the memory: itself, or a reshape's input */
+    sh_value_id of;   /* itself, or a reshape's input */
     bool shared;      /* by all grains */
-    size_t parameter; /* its index as a parameter; SIZE_MAX: none */
+    size_t parameter; /* index; SIZE_MAX: none */
     size_t bytes;     /* of a grain */
 } value_place;
 
 typedef struct gpu_launch {
     sh_gpu_kernel *kernel;
     const char *name; /* static */
-    uint32_t node;    /* of the graph */
+    uint32_t node;
     sh_gpu_work work;
     uint32_t grid[3], items;
     sh_value_id values[MAX_VALUES];
     uint32_t value_count;
 } gpu_launch;
 
-/* A gradient to add to a sum. */
 typedef struct gradient_sum {
     sh_value_id value; /* SH_NO_VALUE: no gradient */
     size_t after;      /* launches before it */
@@ -50,7 +48,7 @@ typedef struct gradient_sum {
 
 struct sh_gpu_program {
     sh_gpu_kernels *kernels;
-    sh_graph *graph; /* types, nodes and lists only */
+    sh_graph *graph; /* without names and values */
     uint32_t most;   /* grains */
     uint32_t grains; /* of the launches; 0: none yet */
     value_place *places;
@@ -167,7 +165,6 @@ static sh_status make_launches(sh_gpu_program *program, uint32_t grains)
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* Finds which value's memory each value uses, and which are shared. */
 static void find_places(sh_gpu_program *program)
 {
     const sh_graph *graph = program->graph;
@@ -276,7 +273,7 @@ static sh_gpu_range range_of(const sh_gpu_program *program, sh_value_id value, u
 
 /* ---- construction ---------------------------------------------------------------------------- */
 
-/* Stores a zeroed list of at least one item in `list`, a pointer to a pointer. */
+/* `list` is a pointer to a pointer. */
 static sh_status new_list(void *list, size_t count, size_t bytes)
 {
     void *made = calloc(count + 1, bytes);
@@ -296,7 +293,6 @@ static sh_status copy_list(void *copy, const void *list, size_t count, size_t by
     return SH_OK;
 }
 
-/* Copies the lists of the graph, without names and initial values. */
 static sh_status copy_graph(sh_gpu_program *program, const sh_graph *graph)
 {
     sh_graph *copy = malloc(sizeof *copy);

@@ -3,14 +3,12 @@
  * A graph compiled for a GPU, which computes several grains at once. The bits of a grain equal
  * those of sh_execution_run (docs/arithmetic.md), for any number of grains.
  *
- *     SH_TRY(sh_gpu_kernels_new(&kernels, gpu));                  // once a GPU: takes seconds
  *     SH_TRY(sh_gpu_program_new(&program, graph, kernels, 64));   // for at most 64 grains
  *     SH_TRY(sh_gpu_program_set_parameter(program, 0, weights));  // after they have changed
- *     SH_TRY(sh_gpu_program_set_input(program, 0, 48, images));   // of 48 grains
+ *     SH_TRY(sh_gpu_program_set_input(program, 0, 48, images));
  *     SH_TRY(sh_gpu_program_clear_sums(program));
  *     SH_TRY(sh_gpu_program_run(program, 48, units));
  *     SH_TRY(sh_gpu_program_read_sums(program, 0, integers, facts));
- *     SH_TRY(sh_gpu_program_read_output(program, 0, 48, losses));
  *     SH_TRY(sh_gpu_finish(gpu));                                 // now the host has them
  *
  * Writes, runs and reads are queued in order (gpu/device.h). Their host memory is borrowed until
@@ -27,46 +25,44 @@
 
 #define SH_GPU_MAX_GRAINS 4096 /* in one run */
 
-/* The kernels of all operators, compiled by this GPU's driver. */
+/* The compiled kernels of all operators. */
 typedef struct sh_gpu_kernels sh_gpu_kernels;
-/* Owned; the GPU is borrowed until sh_gpu_kernels_free (NULL is fine). */
+/* Takes seconds. Owned; the GPU is borrowed until sh_gpu_kernels_free. */
 sh_status sh_gpu_kernels_new(sh_gpu_kernels **kernels, sh_gpu *gpu) SHOAL_CHECKED;
 void sh_gpu_kernels_free(sh_gpu_kernels *kernels);
 
 typedef struct sh_gpu_program sh_gpu_program;
 
 /*
- * Compiles the graph of one grain, which is copied; `grains` is the limit for a run. `kernels` are
- * borrowed until sh_gpu_program_free. SH_UNSUPPORTED names an operator without a kernel. SH_LIMIT:
- * a value of all grains has 2^32 elements or more. SH_NO_MEMORY: the GPU has too little.
+ * The graph is of one grain, and copied; `grains` is the limit for a run. `kernels` are borrowed
+ * until sh_gpu_program_free. SH_UNSUPPORTED names an operator without a kernel. SH_LIMIT: a value
+ * of all grains has 2^32 elements or more. SH_NO_MEMORY: the GPU has too little.
  */
 sh_status sh_gpu_program_new(sh_gpu_program **program, const sh_graph *graph,
                              sh_gpu_kernels *kernels, uint32_t grains) SHOAL_CHECKED;
-void sh_gpu_program_free(sh_gpu_program *program); /* NULL is fine; the queue must not use it */
+void sh_gpu_program_free(sh_gpu_program *program); /* the queue must not use it */
 
 /* The GPU memory that it takes, and the launches of a run without those that add gradients. */
 size_t sh_gpu_program_bytes(const sh_gpu_program *program);
 size_t sh_gpu_program_launches(const sh_gpu_program *program);
 
-/* Queue a copy to a parameter, by its number in the graph, or to input number `index` of `grains`
- * grains, row-major. Both are kept for later runs. */
+/* Queue a copy to a parameter, by its number in the graph, or to an input of `grains` grains,
+ * row-major. Values are kept for later runs. */
 sh_status sh_gpu_program_set_parameter(sh_gpu_program *program, size_t parameter,
                                        const float *values) SHOAL_CHECKED;
 sh_status sh_gpu_program_set_input(sh_gpu_program *program, size_t index, uint32_t grains,
                                    const void *values) SHOAL_CHECKED;
 
 /*
- * Queues the computation of `grains` grains, at most those of sh_gpu_program_new. `units`, by
- * parameter: powers of two; each gradient is added to its sum, as in the exact sum at 32 bits:
- * round(gradient * unit) modulo 2^32. NULL: not added.
+ * `units`, by parameter, are powers of two: round(gradient * unit) modulo 2^32 is added to each
+ * sum, as in the exact sum. NULL: nothing is added.
  */
 sh_status sh_gpu_program_run(sh_gpu_program *program, uint32_t grains,
                              const float *units) SHOAL_CHECKED;
 
-/* The time of a launch. */
 typedef struct sh_gpu_time {
     const char *kernel; /* static */
-    uint32_t node;      /* of the graph */
+    uint32_t node;
     uint64_t ns;
 } sh_gpu_time;
 
@@ -77,17 +73,17 @@ sh_status sh_gpu_program_measure(sh_gpu_program *program, uint32_t grains, const
 /* What the exact sum's trailer needs about a grain's gradient of a parameter. */
 typedef struct sh_gpu_facts {
     uint32_t top;        /* magnitude bits of the largest finite element; 0: none */
-    uint32_t not_finite; /* elements that are not finite, which add 0 */
+    uint32_t not_finite; /* elements, which add 0 */
 } sh_gpu_facts;
 
-/* Queue: zeroing all sums and facts; copying those of a parameter with a gradient. facts [grains of
- * sh_gpu_program_new], by the grain's index in its run. Runs accumulate until cleared. */
+/* Queue zeroing all sums and facts, and copying those of a parameter with a gradient. facts [grains
+ * of sh_gpu_program_new], by the grain's index in its run. Runs accumulate until cleared. */
 sh_status sh_gpu_program_clear_sums(sh_gpu_program *program) SHOAL_CHECKED;
 sh_status sh_gpu_program_read_sums(sh_gpu_program *program, size_t parameter, int32_t *sums,
                                    sh_gpu_facts *facts) SHOAL_CHECKED;
 
-/* Queues a copy of output number `index` of `grains` grains, which are consecutive; of only one if
- * it depends on parameters alone. */
+/* Queues a copy of output number `index` of `grains` grains, which are consecutive; of one grain if
+ * the output depends on parameters alone. */
 sh_status sh_gpu_program_read_output(sh_gpu_program *program, size_t index, uint32_t grains,
                                      void *values) SHOAL_CHECKED;
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first argument of a kernel, by value. The C compiler and the kernels' compilers read this
- * file.
+ * The first argument of a kernel, by value.
  *
  *     KERNEL(relu)(WORK, GLOBAL const float *x, GLOBAL float *y)      // WORK: sh_gpu_work work
  *
- * All members have 4 bytes, so that all compilers use the same layout. Pairs are height, width.
- * Values of a grain are row-major; those of G grains are consecutive.
+ * All members have 4 bytes, so the layout is the same for C and for kernels. Pairs are height,
+ * width. Values of a grain are row-major; those of G grains are consecutive.
  *
- * Threads: any; these are values.
+ * Threads: any.
  */
 #ifndef SHOAL_BACKEND_GPU_WORK_H
 #define SHOAL_BACKEND_GPU_WORK_H
@@ -20,7 +19,7 @@
 #define SH_GPU_INPUTS 8
 #define SH_GPU_RANK 8
 
-/* For resize, in the order of graph/attributes.h. */
+/* In the order of graph/attributes.h. */
 enum {
     RESIZE_HALF_PIXEL,
     RESIZE_PYTORCH_HALF_PIXEL,
@@ -38,10 +37,10 @@ enum {
 };
 
 typedef struct sh_gpu_work {
-    uint32_t total;               /* items with work, of all grains */
-    uint32_t count;               /* items with work, of a grain */
+    uint32_t total;               /* items, of all grains */
+    uint32_t count;               /* items, of a grain */
     uint32_t grains;              /* computed separately; 1: grains are merged or shared */
-    uint32_t step[SH_GPU_INPUTS]; /* by input: elements from grain to grain; 0: shared */
+    uint32_t step[SH_GPU_INPUTS]; /* elements from grain to grain; 0: shared */
     uint32_t samples;             /* of a grain */
     uint32_t has_bias;            /* or a residual */
 
@@ -57,7 +56,7 @@ typedef struct sh_gpu_work {
     uint32_t M, N, K, batch;
     uint32_t a_row, a_column, b_row, b_column;
 
-    /* Convolutions: distances in the weights between window places, input and output channels. */
+    /* Distances in weights between window places, input and output channels. */
     uint32_t w_place, w_in, w_out;
 
     /* Dimensions around the current one, or range of them. */
@@ -71,7 +70,7 @@ typedef struct sh_gpu_work {
 
     uint32_t together; /* channels in a group of items */
     uint32_t each;     /* consecutive elements of an item */
-    uint32_t chains;   /* in the sum of a channel */
+    uint32_t chains;   /* for the sum of a channel */
     uint32_t function, activation, training;
     uint32_t layer, threshold; /* dropout: its number; smaller words are dropped */
     uint32_t position, method; /* resize: as above */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Convolutions in which each channel is a group, on channels-last images: x [N, H, W, C],
- * w [R, S, C], y [N, P, Q, C]. Each output is a chain of fused multiply-adds from +0, over the
- * positions of its window inside the image, ascending:
+ * w [R, S, C], y [N, P, Q, C]. Each output is a chain of fused multiply-adds from +0, over
+ * positions inside the image, ascending:
  *
  *     forward    y[n][p][q][c]:  rows, columns of the window; then the bias is added
  *     input     dx[n][h][w][c]:  p, q
@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Limit for rows and for columns of a window. */
+/* For rows and for columns of a window. */
 #define SH_DEPTHWISE_MAX 64
 
 /* Pairs are height, width. */
@@ -30,7 +30,7 @@ typedef struct sh_depthwise {
 typedef void sh_depthwise_forward(const sh_depthwise *of, const float *x, const float *w,
                                   const float *bias, float *y);
 typedef void sh_depthwise_input(const sh_depthwise *of, const float *dy, const float *w, float *dx);
-/* `continues`: dw continues from its current values. */
+/* If `continues`, dw continues from its values. */
 typedef void sh_depthwise_weight(const sh_depthwise *of, const float *x, const float *dy,
                                  bool continues, float *dw);
 

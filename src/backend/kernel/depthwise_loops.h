@@ -4,32 +4,31 @@
  *
  * Forward and the gradient of the input both gather: an output is a sum of positions of the other
  * image times weights. Outputs of a row with the same weights form a *run*. A run, or if it is
- * short, the same output of several images, is computed together, so that each weight is loaded
- * once.
+ * short, the same output of several images, is computed together, which loads each weight once.
  */
 #include "backend/kernel/depthwise.h"
 #include "backend/kernel/vector_part.h"
 
-#define NEIGHBOURS ((size_t)8) /* most outputs computed together */
-#define BAND 4                 /* vectors of channels, in the gradient of the weights */
+#define NEIGHBOURS ((size_t)8) /* outputs computed together */
+#define BAND 4                 /* vectors of channels */
 
-/* Floats at multiples of this distance share a set of the first-level cache, which holds few. */
+/* Floats at multiples of this distance share a set of the first-level cache. */
 #define SAME_PLACE ((size_t)1024)
 /* Limit in floats for a row if the cache must hold four rows. */
 #define IN_CACHE ((size_t)2048)
 
 /* The gradients of WINDOW rows and columns of weights are computed together for LEAST or more
- * outputs; with fewer it is slower. */
+ * outputs. */
 #define WINDOW 3
 #define LEAST ((size_t)8)
 
-/* Channels of a block, whose rows stay in the cache for the next row of outputs. */
+/* Rows of a block stay in the cache for the next row of outputs. */
 static size_t channels_of_block(const sh_depthwise *of)
 {
     const size_t fit = IN_CACHE / of->in[1] < 32 ? 32 : IN_CACHE / of->in[1];
     const size_t blocks = (of->channels + fit - 1) / fit,
                  even = (of->channels + blocks - 1) / blocks;
-    return (even + 15) / 16 * 16; /* whole vectors */
+    return (even + 15) / 16 * 16;
 }
 
 /* What an output sees along one axis: position at[i] through weight tap[i], scaled or not. */
@@ -87,7 +86,7 @@ typedef struct gathering {
     const float *from, *w, *bias;
     float *to;
     const seen *rows, *columns; /* scaled */
-    size_t channels;            /* of a block */
+    size_t channels;
     size_t from_step, to_step;
 } gathering;
 
@@ -113,7 +112,7 @@ VEC_INLINE void gather_row(vec_held sum[NEIGHBOURS], const gathering *g, const f
     }
 }
 
-/* For three taps and neighbours one step apart: loads each position once. */
+/* Loads each position once. Requires what sees_three checks. */
 VEC_INLINE void gather_three(vec_held sum[NEIGHBOURS], const gathering *g, const float *x,
                              const float *w, const size_t neighbours)
 {
@@ -170,7 +169,6 @@ VEC_INLINE void gather_pixels(const gathering *g, const size_t neighbours, bool 
         gather_band(g, c, g->channels - c, neighbours, true, false);
 }
 
-/* Whether outputs from_step apart see three columns that far apart. */
 static bool sees_three(const gathering *g)
 {
     const seen *const columns = g->columns;
@@ -202,11 +200,10 @@ static void gather_outputs(gathering g, size_t count, size_t most)
 typedef struct direction {
     const sh_depthwise *of;
     void (*see)(seen *s, const sh_depthwise *of, int axis, size_t output);
-    const size_t *from, *to;       /* extents */
-    size_t from_stride, to_stride; /* neighbours are to_stride apart, and see from_stride apart */
+    const size_t *from, *to;
+    size_t from_stride, to_stride; /* of what neighbours see, and of neighbours */
 } direction;
 
-/* A run of `count` outputs from `first` on, in all rows and images. */
 static void gather_run(const direction *d, gathering g, size_t first, size_t count)
 {
     const size_t C = d->of->channels, from_row = d->from[1] * C, to_row = d->to[1] * C;
@@ -275,7 +272,6 @@ static void depthwise_input(const sh_depthwise *of, const float *dy, const float
     gather(&d, &(gathering){.from = dy, .w = w, .to = dx});
 }
 
-/* Continues dw [width] along `count` positions of a row. */
 VEC_INLINE void add_products(float *dw, const float *x, size_t x_step, const float *dy,
                              size_t dy_step, size_t count, const size_t vectors, size_t width)
 {
@@ -298,7 +294,6 @@ VEC_INLINE void add_products(float *dw, const float *x, size_t x_step, const flo
             vec_store(dw + v * VEC, vec_of(sum[v]));
 }
 
-/* One weight of each channel, along `count` outputs of a row. */
 static void add_row(const sh_depthwise *of, float *dw, const float *x, const float *dy,
                     size_t channels, size_t count)
 {
@@ -326,17 +321,15 @@ static void outputs_of(ranges by_column, const sh_depthwise *of)
     }
 }
 
-/* Some channels of a row of outputs. */
 typedef struct row_of_outputs {
     const sh_depthwise *of;
     const ranges *by_column;
-    const seen *rows; /* of the window */
+    const seen *rows;
     float *dw;
-    const float *x, *dy; /* of the image, and of the row */
+    const float *x, *dy; /* image, row */
     size_t channels;
 } row_of_outputs;
 
-/* Outputs [first, end), one weight at a time. */
 static void add_each(const row_of_outputs *to, size_t first, size_t end)
 {
     const sh_depthwise *const of = to->of;
@@ -355,8 +348,7 @@ static void add_each(const row_of_outputs *to, size_t first, size_t end)
         }
 }
 
-/* All weights of `rows` window rows and VEC channels, along `count` outputs that see all columns;
- * loads dy once. */
+/* Loads dy once. All outputs see all columns. */
 VEC_INLINE void add_together(const sh_depthwise *of, float *dw, const float *x, const float *dy,
                              size_t count, const size_t rows)
 {
@@ -384,7 +376,6 @@ VEC_INLINE void add_together(const sh_depthwise *of, float *dw, const float *x, 
             vec_store(dw + (r * WINDOW + s) * C, vec_of(sum[r][s]));
 }
 
-/* If many outputs see all columns of a window, adds to all weights at once. */
 static void add_outputs(const row_of_outputs *to)
 {
     const sh_depthwise *const of = to->of;

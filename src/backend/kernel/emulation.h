@@ -3,8 +3,8 @@
  * A fused multiply-add for processors without the instruction; included by kernel/vector.h.
  *
  * The product of two floats is exact in double. The sum is rounded to odd: if inexact, to the
- * neighbour whose last bit is set. Rounding that to float equals rounding the exact sum once
- * (Boldo, Melquiond 2008), since double has more than twice the bits plus two.
+ * neighbour whose last bit is set. Rounding that to float equals rounding the exact sum once, since
+ * double has more than twice the bits plus two (Boldo, Melquiond 2008).
  *
  * Threads: any.
  */

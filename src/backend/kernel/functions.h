@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Elementary functions of each element of a vector. They use only operations that IEEE 754 defines
- * exactly (multiply-adds, + - * /, comparisons) and integers, so all variants give the same bits.
- * docs/arithmetic.md repeats the formulas; scripts/function_coefficients.py makes the coefficients.
- *
- *     vec_store(y, vec_exp(vec_load(x) - vec_all(largest)));
+ * Elementary functions of each element of a vector. They use only integers and operations that IEEE
+ * 754 defines exactly, so all variants give the same bits. docs/arithmetic.md has the formulas;
+ * scripts/function_coefficients.py makes the coefficients.
  *
  *                   error at most   where
  *     vec_exp       0.90 ulp        e^x; +infinity from 88.72284 on, +0 below -103.97208, 1 for +-0
@@ -12,8 +10,8 @@
  *     vec_tanh      1.37 ulp        odd, -0 for -0, +-1 from about 9.01 on
  *     vec_erf       1.04 ulp        odd, -0 for -0, +-1 from about 3.92 on
  *
- * Errors are over all floats, compared with double precision. Denormal results are kept, and
- * equally exact. Every NaN gives the NaN 0x7fc00000.
+ * Errors are over all floats, compared with double precision. Denormal results are equally exact.
+ * Every NaN gives the NaN 0x7fc00000.
  *
  * Threads: any.
  */
@@ -26,7 +24,7 @@
 
 typedef uint32_t vec_bits __attribute__((vector_size(VEC * 4)));
 
-/* Not inlined: a call costs little here, and many loops use them. */
+/* Not inlined: a call costs little here. */
 #define VEC_FUNCTION static __attribute__((noinline, unused))
 
 #define VEC_NAN 0x7fc00000u
@@ -39,7 +37,6 @@ VEC_INLINE vec_bits vec_all_bits(uint32_t bits)
     return (vec_bits){0} + bits;
 }
 
-/* y, or NaN if x is NaN. */
 VEC_INLINE vec vec_keep_nan(vec x, vec y)
 {
     return vec_choose(x == x, y, (vec)vec_all_bits(VEC_NAN));
@@ -56,7 +53,6 @@ VEC_INLINE vec vec_sign_of(vec x, vec y)
     return (vec)((vec_bits)y | ((vec_bits)x & VEC_SIGN));
 }
 
-/* c[0] + c[1] x + ... by Horner's rule. */
 VEC_INLINE vec vec_polynomial(vec x, const float *c, const size_t degree)
 {
     vec sum = vec_all(c[degree]);
@@ -69,8 +65,8 @@ VEC_INLINE vec vec_polynomial(vec x, const float *c, const size_t degree)
 /*
  * e^x = 2^k e^r, where x = k ln 2 + r and |r| is at most about ln 2 / 2. Adding 1.5 2^23 rounds
  * x / ln 2 to the integer k, in the last bits of that sum. A float cannot hold every 2^k, so the
- * code multiplies by two powers of two; only the second product can round. x is limited first:
- * beyond the limits the result is infinite or 0.
+ * code multiplies by two powers of two; only the second product can round. Beyond the limits of x
+ * the result is infinite or 0.
  */
 VEC_FUNCTION vec vec_exp(vec x)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares the functions with the C library's in double precision, over floats of every sign and
- * exponent, and the bits of all variants with each other. SHOAL_TEST_STEP=1 tests all floats.
+ * Compares the functions with the C library's in double precision, and the bits of all variants
+ * with each other. SHOAL_TEST_STEP=1 tests all floats.
  */
 #include "backend/kernel/functions.h"
 
@@ -41,7 +41,6 @@ static float float_of(uint32_t bits)
     return x;
 }
 
-/* The distance of `y` from `exact` in ulp. */
 static double error_of(float y, double exact)
 {
     int exponent;

@@ -20,11 +20,11 @@
 #define SH_MULTIPLY_ADDS ((size_t)12 * 16 * 4096)
 
 typedef struct sh_kernels {
-    sh_variant variant; /* its place in the list */
+    sh_variant variant;
     const char *name;
     bool emulates; /* has no multiply-add instruction: the same bits, very slowly */
     void (*product)(const sh_matrix_product *product);
-    float (*multiply_adds)(void); /* SH_MULTIPLY_ADDS in registers: the processor's peak rate */
+    float (*multiply_adds)(void); /* SH_MULTIPLY_ADDS in registers, for the peak rate */
     sh_transpose *transpose;
     sh_depthwise_forward *depthwise_forward;
     sh_depthwise_input *depthwise_input;

@@ -2,11 +2,11 @@
 /*
  * Element-wise functions of arrays, and sums over arrays, by the functions of kernel/functions.h.
  *
- *     kernels->activate(SH_OP_gelu, 0, count, x, y);
- *     const float sum = kernels->exp_sum(count, kernels->largest(count, x), x, y);
- *
  * A sum has 16 parts: part p adds elements p, p + 16, p + 32, ... in this order to +0. Then part
  * p + 8 is added to part p for p < 8, then p + 4 for p < 4, p + 2 and p + 1: part 0 is the sum.
+ *
+ *     kernels->activate(SH_OP_gelu, 0, count, x, y);
+ *     const float sum = kernels->exp_sum(count, kernels->largest(count, x), x, y);
  *
  * Threads: any; operands are borrowed for the call.
  */
@@ -26,7 +26,7 @@ typedef void sh_activate(sh_op op, float number, size_t count, const float *x, f
 typedef void sh_activate_grad(sh_op op, float number, size_t count, const float *dy,
                               const float *kept, float *dx);
 
-/* y = f(x), or if dy is not NULL, the gradient dy f'(x). y may be x or dy. */
+/* y = f(x), or the gradient dy f'(x) if dy is not NULL. y may be x or dy. */
 typedef void sh_unary_map(sh_unary function, const float number[2], size_t count, const float *dy,
                           const float *x, float *y);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kernels of kernel/maps.h, for the variant that includes this. Activations are loops over
- * whole vectors; the rest is copied to a padded buffer, so that each loop exists once.
+ * whole vectors; the rest is copied to a padded buffer.
  */
 #include "backend/kernel/functions.h"
 #include "backend/kernel/maps.h"
 #include "backend/kernel/vector_part.h"
 
 #define PARTS 16
-#define ROW (PARTS / VEC) /* vectors for the parts of a sum */
+#define ROW (PARTS / VEC)
 
 /* ---- activations ----------------------------------------------------------------------------- */
 
@@ -29,8 +29,8 @@ VEC_INLINE vec silu_slope(vec x)
     return s * (1.0f + x * (1.0f - s));
 }
 
-#define INVERSE_SQRT_2 0x1.6a09e6p-1f   /* 1 / sqrt(2) */
-#define INVERSE_SQRT_TAU 0x1.988454p-2f /* 1 / sqrt(2 pi) */
+#define INVERSE_SQRT_2 0x1.6a09e6p-1f
+#define INVERSE_SQRT_TAU 0x1.988454p-2f
 
 VEC_INLINE vec gelu(vec x)
 {
@@ -43,7 +43,6 @@ VEC_INLINE vec gelu_slope(vec x)
            x * INVERSE_SQRT_TAU * vec_exp(-0.5f * x * x);
 }
 
-/* y from x, over whole vectors. */
 #define FORWARD(op, expression)                                                                    \
     case SH_OP_##op:                                                                               \
         for (size_t i = 0; i < count; i += VEC) {                                                  \
@@ -70,7 +69,6 @@ static void activate_whole(sh_op op, float number, size_t count, const float *in
     }
 }
 
-/* dx from d = dy and v = x or y. */
 #define BACKWARD(op, expression)                                                                   \
     case SH_OP_##op:                                                                               \
         for (size_t i = 0; i < count; i += VEC) {                                                  \
@@ -125,7 +123,6 @@ static void activate_grad(sh_op op, float number, size_t count, const float *dy,
     vec_store_part(dx + whole, vec_load(rest[0]), left);
 }
 
-/* For single numbers and tests; slower than a loop for each function. */
 static void map(sh_function f, size_t count, const float *x, float *y)
 {
     for (size_t i = 0; i < count; i += VEC) {
@@ -180,8 +177,7 @@ VEC_INLINE float combine(const vec part[ROW])
 
 typedef enum terms { EXP, ABOVE, PRODUCTS } terms;
 
-/* Adds the next `left` elements, at most VEC, to a part. Missing elements add +0, which changes
- * nothing, because no part is ever -0. */
+/* Missing elements add +0, which changes nothing, because no part is ever -0. */
 VEC_INLINE vec add_terms(const terms kind, vec part, size_t left, float shift, const float *a,
                          const float *b, float *y)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums as the header defines them, and activations in place, in every variant, for short
- * lengths. */
+/* Sums and activations in every variant, for short lengths. */
 #include "backend/kernel/maps.h"
 
 #include <math.h>
@@ -105,7 +104,6 @@ static void a_row_with_a_nan_is_nan(void **state)
         }
 }
 
-/* Results do not depend on the length, or on being in place. */
 static void activations_work_in_place(void **state)
 {
     static const sh_op ops[] = {SH_OP_relu,    SH_OP_relu6,        SH_OP_leaky_relu,
@@ -198,7 +196,6 @@ static void functions_are_what_they_are_called(void **state)
         }
 }
 
-/* Results do not depend on the length, being in place, or the variant. */
 static void functions_work_in_place(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions of one number (graph/formulas.h), for the variant that includes this. One loop for all:
- * most functions take longer than choosing them.
+ * Functions of one number (graph/formulas.h), for the variant that includes this. One loop is
+ * enough: most functions take longer than the choice.
  */
 #include "backend/kernel/functions.h"
 #include "backend/kernel/maps.h"
@@ -17,7 +17,6 @@ VEC_INLINE vec vec_sqrt(vec x)
     return x;
 }
 
-/* x^p: by products for small whole p, else by exp and log. */
 VEC_FUNCTION vec unary_power(vec x, float p)
 {
     const float most = p < 0 ? -p : p;
@@ -32,13 +31,11 @@ VEC_FUNCTION vec unary_power(vec x, float p)
     return p < 0 ? 1.0f / y : y;
 }
 
-/* log(1 + e^x) */
 VEC_FUNCTION vec unary_softplus(vec x)
 {
     return vec_choose(x < 0.0f, vec_all(0.0f), x) + vec_log(1.0f + vec_exp(-vec_abs(x)));
 }
 
-/* alpha x + beta */
 VEC_INLINE vec unary_line(vec x, const float number[2])
 {
     return x * number[0] + number[1];

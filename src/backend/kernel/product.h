@@ -21,7 +21,7 @@
 /* Columns of b in a panel. */
 #define SH_PANEL ((size_t)32)
 
-/* The start of a segment: the element of a, the row of b. */
+/* The start of a segment: its element of a, its row of b. */
 typedef struct sh_segment {
     ptrdiff_t a;
     size_t b;
@@ -40,7 +40,7 @@ typedef struct sh_matrix_product {
     size_t a_line, a_row, a_step;
     const sh_segment *starts; /* [segments]; NULL: one, at 0 */
     size_t segments, length;
-    const size_t (*ranges)[2]; /* [lines]: its segments [first, end); NULL: all */
+    const size_t (*ranges)[2]; /* [lines]: segments [first, end); NULL: all */
 
     const float *b;
     size_t b_row;   /* distance of rows */
@@ -50,11 +50,11 @@ typedef struct sh_matrix_product {
     float *c;
     size_t c_line, c_row;
     size_t lines, rows, columns;
-    bool continues;    /* chains start from c instead of +0 */
-    const float *bias; /* [columns], added to finished chains; or NULL */
+    bool continues;    /* from c instead of +0 */
+    const float *bias; /* [columns], added at the end; or NULL */
 } sh_matrix_product;
 
-/* Floats of a row in a packed panel of a matrix with `columns` columns: its b_row. */
+/* Floats of a row in a packed panel: its b_row. */
 static inline size_t sh_panel_width(size_t columns)
 {
     return columns <= SH_PANEL / 2 ? SH_PANEL / 2 : SH_PANEL;

@@ -2,9 +2,8 @@
 /*
  * The kernel of kernel/product.h, for the variant that includes this.
  *
- * A tile of rows by vectors of c stays in registers for whole chains. Each step loads a vector of b
- * for each vector, and a number of a for each row. Blocks of rows are the outermost loop, so their
- * parts of a and c stay in the cache for all columns.
+ * A tile of rows by vectors of c stays in registers for whole chains. Blocks of rows are the
+ * outermost loop, so their parts of a and c stay in the cache for all columns.
  */
 #include "backend/kernel/product.h"
 #include "backend/kernel/vector_part.h"
@@ -31,7 +30,7 @@
 #define BLOCK ((size_t)48) /* rows */
 #define PART ((size_t)32)  /* steps of a chain */
 
-/* Rows of a that are SAME_SET floats apart share a cache set, which holds only FEW of them. */
+/* Rows that are SAME_SET floats apart share a cache set, which holds FEW. */
 #define SAME_SET ((size_t)1024)
 #define FEW ((size_t)8)
 
@@ -40,16 +39,13 @@ typedef struct tile {
     const float *a, *b;
     float *c;
     const float *bias;
-    size_t line, lines, rows; /* of the block */
-    size_t first, end;        /* segments */
-    size_t count;             /* columns of the last vector */
-    bool masks;               /* b has no more: loads must not go beyond */
+    size_t line, lines, rows;
+    size_t first, end; /* segments */
+    size_t count;      /* columns of the last vector */
+    bool masks;        /* b has no more: loads must not go beyond */
 } tile;
 
-/*
- * The last vector of a tile may be partial. If masks cost little, all tiles use them, which halves
- * the number of tiles.
- */
+/* If masks cost little, all tiles use them, which halves the number of tiles. */
 #if VEC == 16 || defined(VEC_EMULATES)
 #define ALWAYS_PART 1
 #else
@@ -65,8 +61,8 @@ VEC_INLINE vec load_columns(const float *from, bool part, size_t count)
  * each call, so that loops over them become registers. */
 #if defined(VEC_NEON)
 /*
- * VEC steps. A multiply-add can use one element of a vector, so a is loaded by vectors: along, one
- * per row for all steps; across, one per VEC rows for each step.
+ * A multiply-add can use one element of a vector, so a is loaded by vectors: along, one per row for
+ * all steps; across, one per VEC rows for each step.
  */
 VEC_INLINE void run_steps(const tile *t, vec sum[TALL][2], const float *a, const float *b,
                           const size_t rows, const size_t vectors, const bool along,
@@ -131,7 +127,7 @@ VEC_INLINE void run_tile(const tile *t, const size_t rows, const size_t vectors,
         for (; k + VEC <= length; k += VEC, a += VEC * a_step, b += VEC * b_row)
             run_steps(t, sum, a, b, rows, vectors, along, part);
 #endif
-        /* Each reaches two more rows; one address per row would not fit the registers. */
+        /* An address for each third row: one per row would not fit the registers. */
         const float *third[(TALL + 2) / 3];
 #pragma GCC unroll 6
         for (size_t i = 0; i < rows; i += 3)
@@ -170,8 +166,7 @@ VEC_INLINE void run_tile(const tile *t, const size_t rows, const size_t vectors,
         }
 }
 
-/* The rows of the next tile, a size that exists. The last two tiles share rows evenly, because
- * small ones are slow. */
+/* The last two tiles share rows evenly, because small ones are slow. */
 static size_t tile_rows(size_t left, size_t most)
 {
     if (left >= 2 * most || left == most)
@@ -247,7 +242,6 @@ static size_t least_of(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* All columns for `rows` rows from `row` on, in each of `lines` lines. */
 static void run_columns(const sh_matrix_product *p, size_t line, size_t lines, size_t row,
                         size_t rows)
 {
@@ -280,10 +274,7 @@ static void run_columns(const sh_matrix_product *p, size_t line, size_t lines, s
     }
 }
 
-/*
- * If b is not packed, its rows are in different pages, which makes whole chains slow. So a few rows
- * of b at a time are used for all columns.
- */
+/* The rows of unpacked b are in different pages, so a few at a time are used for all columns. */
 static void run_block(const sh_matrix_product *p, size_t line, size_t lines, size_t row,
                       size_t rows)
 {
@@ -305,7 +296,7 @@ static void run_block(const sh_matrix_product *p, size_t line, size_t lines, siz
 
 /*
  * Blocks have at least BLOCK rows (whole lines if there are several): enough to reuse b, and few
- * enough for a and c to stay in the cache.
+ * enough for the cache.
  */
 static void product(const sh_matrix_product *p)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares every variant with the definition, bit by bit: a chain of fmaf() for each output.
- * Numbers span many exponents, so sums cancel, underflow and give denormal results; some are zero.
+ * Compares every variant with the definition, bit by bit. Numbers span many exponents, so sums
+ * cancel, underflow and give denormal results; some are zero.
  */
 #include "backend/kernel/kernels.h"
 
@@ -12,7 +12,7 @@
 #include "base/test.h"
 
 #define CASES 600
-#define MOST 40 /* rows and steps of a chain */
+#define MOST 40
 
 static sh_random numbers;
 
@@ -32,7 +32,6 @@ static float *some_numbers(size_t count)
     return values;
 }
 
-/* The definition in the header. */
 static void reference(const sh_matrix_product *p)
 {
     for (size_t l = 0; l < p->lines; l++)
@@ -54,7 +53,6 @@ static void reference(const sh_matrix_product *p)
             }
 }
 
-/* A product of a random shape: a along or across, b plain or packed. */
 static void check(const sh_kernels *kernels)
 {
     const bool along = below(2) == 0, packed = below(2) == 0;
@@ -123,10 +121,8 @@ static void every_variant_follows_the_definition(void **state)
     }
 }
 
-/*
- * Rounding twice, also to a denormal number, would change the results: the exact sum is so close to
- * the middle of two floats that its rounding to double is the middle.
- */
+/* The exact sum is so close to the middle of two floats that its rounding to double is the
+ * middle. */
 static void a_chain_is_rounded_once_a_step(void **state)
 {
     static const struct {

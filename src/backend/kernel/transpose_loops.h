@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel of kernel/transpose.h, for the variant that includes this.
- *
- * A square of VEC by VEC elements is transposed in registers. Each round exchanges blocks of half
- * the size across the diagonal, between pairs of rows.
+ * The kernel of kernel/transpose.h, for the variant that includes this. Squares of VEC by VEC
+ * elements are transposed in registers. Each round exchanges blocks of half the size across the
+ * diagonal.
  */
 #include "backend/kernel/transpose.h"
 #include "backend/kernel/vector.h"
@@ -55,7 +54,6 @@ static void transpose_square(const float *from, size_t from_row, float *to, size
         vec_store(to + i * to_row, row[i]);
 }
 
-/* Transposes the part beyond the last whole square. */
 static void transpose_rest(size_t rows, size_t columns, const float *from, size_t from_row,
                            float *to, size_t to_row)
 {

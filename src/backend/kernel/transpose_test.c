@@ -20,7 +20,7 @@ static void check(const sh_kernels *kernels, size_t rows, size_t columns, size_t
     kernels->transpose(rows, columns, from, from_row, to, to_row);
     for (size_t c = 0; c < columns; c++)
         for (size_t r = 0; r < to_row; r++) {
-            const float expected = r < rows ? from[r * from_row + c] : -1; /* gaps stay */
+            const float expected = r < rows ? from[r * from_row + c] : -1;
             if (to[c * to_row + r] != expected)
                 fail_msg("%s: element %zu, %zu of a turned %zux%zu is %g, not %g", kernels->name, c,
                          r, rows, columns, (double)to[c * to_row + r], (double)expected);

@@ -12,7 +12,7 @@
 #define TEXT(a) #a
 #define TEXT_OF(a) TEXT(a)
 
-/* Twelve chains keep two units busy. The sum prevents the compiler from removing them. */
+/* Twelve chains keep two units busy. The sum keeps the compiler from removing them. */
 static float multiply_adds(void)
 {
     const vec x = vec_all(0.5f), y = vec_all(0.25f);

@@ -3,13 +3,8 @@
  * The vectors of one variant. Kernels are written once in these terms; each variant's file includes
  * them, compiled for its instruction set.
  *
- *     vec sum = vec_all(0.0f);
- *     for (size_t i = 0; i + VEC <= count; i += VEC)
- *         sum = vec_fma(vec_load(x + i), vec_load(y + i), sum);
- *
- * A vec is a vector type of the compiler: + - * / and comparisons work on each element, round once
- * (-ffp-contract=off) and are the same on every processor. vec_fma also rounds once, so a chain has
- * the same bits for any vector width.
+ * Operators of the compiler's vectors work on each element and round once (-ffp-contract=off), as
+ * does vec_fma, so a chain has the same bits for any vector width.
  *
  *     AVX-512   16 floats
  *     AVX2       8, with FMA
@@ -87,7 +82,6 @@ typedef vec vec_held;
 #if defined(VEC_EMULATES)
 #include "backend/kernel/emulation.h"
 #else
-/* a * b + c, rounded once. */
 VEC_INLINE vec vec_fma(vec a, vec b, vec c)
 {
 #if VEC == 16

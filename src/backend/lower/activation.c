@@ -2,7 +2,6 @@
 /* Activations (graph/op_activation.c). */
 #include "backend/lower/lowering.h"
 
-/* The kernel of a gradient takes the activation's operator. */
 #define ACTIVATION(name)                                                                           \
     static void name##_forward(const sh_call *call)                                                \
     {                                                                                              \

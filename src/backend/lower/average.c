@@ -4,11 +4,10 @@
 
 #include "backend/lower/lowering.h"
 
-/* Pairs are height, width. */
 typedef struct average {
     size_t images, channels;
     size_t in[2], out[2];
-    const sh_attributes *of; /* borrowed */
+    const sh_attributes *of;
 } average;
 
 /* A window along one axis: positions [first, end) of the image, and the divisor. */
@@ -73,7 +72,6 @@ static void forward(const sh_call *call)
 
 const sh_lowering sh_lower_avg_pool = {.run = forward, .layout = SH_LAYOUT_CHANNELS_LAST};
 
-/* Adds a window's part of dy to dx. */
 static void spread_window(const average *a, float *image, range rows, range columns,
                           const float *dy, float *part)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gradients of biases: db [C] is the sum of the rows of channels-last dy [rows, C].
- *
- * Several rows form one long row, so that vectors are full for any C. Each channel has several
- * chains, which also reduces rounding errors.
+ * Gradients of biases: db [C] is the sum of the rows of channels-last dy [rows, C]. Several rows
+ * form one long row, so that vectors are full for any C.
  */
 #include <string.h>
 

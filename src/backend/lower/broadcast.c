@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions of two values whose dimensions of 1 are repeated (graph/op_broadcast.c). Computes each
- * row of the result in parts. Operands that are repeated or strided are copied to a contiguous row
- * first, so each function is one loop.
+ * Functions of two values whose dimensions of 1 are repeated (graph/op_broadcast.c). Operands that
+ * are repeated or strided are copied to a contiguous row first, so each function is one loop.
  */
 #include "backend/lower/lowering.h"
 #include "backend/lower/walk.h"

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolution and its gradients on channels-last images: x [N, H, W, G C], y [N, P, Q, G O], G
- * groups. Each is a sum of products (kernel/product.h), in ascending order, over
+ * Channels-last images: x [N, H, W, G C], y [N, P, Q, G O], G groups. Each result is a sum of
+ * products (kernel/product.h), in ascending order, over
  *
  *     y    row, column and channel of the window
  *     dx   row, column and channel of dy whose window contains the position
  *     dw   sample, row and column of dy
  *
- * Positions outside of the image are skipped. Only in dw, columns outside count as +0: the image is
- * copied to a *frame* with zeros left and right, so one product covers all columns of a window.
+ * Positions outside of the image are skipped, except that in dw columns outside count as +0: the
+ * image is copied to a *frame* with zeros left and right, so one product covers all columns of a
+ * window.
  *
- * y and dx share code: outputs with the same weights are computed together. In dx, these are
- * positions that differ by multiples of the stride. Each such class is a convolution with a part of
- * the weights.
+ * Outputs with the same weights are computed together; in dx, these are positions that differ by
+ * multiples of the stride. Each such class is a convolution with a part of the weights.
  *
  * Weights are packed in the order of use, except for dx of 1x1 windows. If each channel is a group,
  * small windows use kernel/depthwise.h.
@@ -21,19 +21,16 @@
 
 #include "backend/lower/lowering.h"
 
-/* Positions in a block of dw: it fits the cache, and pays for loading the partial sum. */
+/* A block of positions in dw fits the cache, and pays for loading the partial sum. */
 #define BLOCK_FLOATS ((size_t)32768)
 #define LEAST_BLOCK ((size_t)64)
 
-/* Floats of the image and dy in a band of rows. */
 #define BAND_FLOATS ((size_t)8192)
 
-/* Fewer columns do not make a tile. */
 #define NEIGHBOURS 8
 
-/* Pairs are height, width. */
 typedef struct conv {
-    const sh_attributes *a; /* borrowed */
+    const sh_attributes *a;
     size_t images, groups;
     size_t C, O; /* of a group */
     size_t in[2], kernel[2], out[2];
@@ -89,7 +86,7 @@ static sh_depthwise depthwise_of(const conv *g)
     return d;
 }
 
-/* Whether output i sees only position i; images are then one long row. */
+/* Whether output i sees only position i. */
 static bool is_pointwise(const conv *g)
 {
     return g->kernel[0] * g->kernel[1] == 1 && g->in[0] == g->out[0] && g->in[1] == g->out[1] &&
@@ -98,7 +95,7 @@ static bool is_pointwise(const conv *g)
 
 /* --- Frames -------------------------------------------------------------------------------- */
 
-/* An image with zeros left and right, as far as windows reach; in columns. */
+/* Zeros left and right reach as far as windows; extents are in columns. */
 typedef struct frame {
     size_t channels, rows, image; /* image: its columns */
     size_t before, columns;
@@ -139,8 +136,7 @@ static const float *frame_put(const frame *f, const float *image, float *framed)
     return framed;
 }
 
-/* Sets range to [first, end) of `count` rows, `step` apart from `first` on, in an image of `rows`
- * rows. */
+/* Of `count` rows at first + i step, sets `range` to those inside an image of `rows` rows. */
 static void rows_inside(ptrdiff_t first, ptrdiff_t step, size_t count, size_t rows, size_t range[2])
 {
     range[0] = 0;
@@ -154,15 +150,15 @@ static void rows_inside(ptrdiff_t first, ptrdiff_t step, size_t count, size_t ro
 /* --- Windows: y and dx --------------------------------------------------------------------- */
 
 /*
- * Outputs along one axis: output i is at first + i step, and through weight t sees position
- * origin + i advance + t pitch of the other image, if that exists.
+ * Output i is at first + i step, and through weight t sees position origin + i advance + t pitch of
+ * the other image, if that exists.
  */
 typedef struct axis {
     size_t outputs, first, step, taps, extent;
     ptrdiff_t origin, advance, pitch;
 } axis;
 
-/* Computes `to` from `from` and the packed weights; channels are per group. */
+/* Channels are per group. */
 typedef struct windows {
     axis axes[2];
     size_t images, groups, from_channels, to_channels;
@@ -171,7 +167,6 @@ typedef struct windows {
     float *to;
 } windows;
 
-/* In scratch: starts of segments, and each line's range of them. */
 typedef struct segments {
     sh_segment *starts;
     size_t (*ranges)[2];
@@ -197,7 +192,6 @@ static void see(const axis *along, size_t output, size_t range[2])
                 along->extent, range);
 }
 
-/* Computes output columns [first, end), which all see weight columns `taps`. */
 static void run_columns(const sh_kernels *kernels, const windows *w, const segments *seg,
                         size_t first, size_t end, const size_t taps[2])
 {
@@ -236,7 +230,7 @@ static void run_columns(const sh_kernels *kernels, const windows *w, const segme
         .rows = end - first,
         .columns = w->to_channels,
     };
-    /* A tile has neighbours, or if these are few, the same column of all images. */
+    /* If neighbours are few, a tile has the same column of all images. */
     const bool by_image = end - first < NEIGHBOURS && w->images > end - first;
     const size_t turns = by_image ? end - first : w->images;
     if (by_image) {
@@ -273,7 +267,7 @@ static void run_windows(const sh_kernels *kernels, const windows *w, const segme
     }
 }
 
-/* 1x1 windows of stride 1. Weights are packed, or plain [from_channels, to_channels] by group. */
+/* Weights are packed, or plain [from_channels, to_channels] by group. */
 static void run_pointwise(const sh_kernels *kernels, const windows *w, bool packed)
 {
     const size_t C = w->from_channels, O = w->to_channels;
@@ -308,7 +302,7 @@ static void pack_matrix(sh_packing *packing, sh_matrix *at, size_t columns)
     packing->floats += sh_panel_floats(at->count[0] * at->count[1] * at->count[2], columns);
 }
 
-/* Depthwise weights [C, 1, R, S] as [R, S, C]. */
+/* Weights as [R, S, C]. */
 static sh_matrix depthwise_matrix(const conv *g)
 {
     return (sh_matrix){
@@ -320,7 +314,7 @@ static sh_matrix depthwise_matrix(const conv *g)
     };
 }
 
-/* A group's weights [O, C, R, S] as [R, S, C, O]. */
+/* Weights as [R, S, C, O]. */
 static sh_matrix forward_matrix(const conv *g, size_t group)
 {
     const size_t taps = g->kernel[0] * g->kernel[1];
@@ -440,7 +434,7 @@ static taps taps_of(const conv *g, int i, size_t residue)
     return t;
 }
 
-/* One class of a group's weights [O, C, R, S] as [R, S, O, C]. */
+/* One class of weights as [R, S, O, C]. */
 static sh_matrix class_matrix(const conv *g, size_t group, const taps *rows, const taps *columns)
 {
     const size_t S = g->kernel[1], positions = g->kernel[0] * S;
@@ -578,8 +572,8 @@ static size_t joined_columns(const conv *g)
     return g->groups == 1 && g->a->dilation[1] == 1 ? g->kernel[1] : 1;
 }
 
-/* Whether vectors run across the outputs: if that takes fewer than across the joined columns. The
- * latter needs image rows a whole number of chain steps apart. */
+/* Whether vectors run across the outputs: if these are fewer than across the joined columns, or if
+ * image rows are not a whole number of chain steps apart, which joined columns need. */
 static bool runs_across_outputs(const conv *g)
 {
     const size_t seen = joined_columns(g) * g->C;
@@ -588,8 +582,8 @@ static bool runs_across_outputs(const conv *g)
     return seen * ((g->O + 15) / 16) < g->O * ((seen + 15) / 16);
 }
 
-/* A group's weights [O, C, R, S] in the order of the sums: [R, S, C, O], or [R, S, O, C] if columns
- * are not joined, or [R, O, S, C]. */
+/* The order of the sums: [R, S, C, O], or [R, S, O, C] if columns are not joined, or [R, O, S,
+ * C]. */
 static sh_matrix sums_matrix(const conv *g, size_t group)
 {
     const size_t S = g->kernel[1], positions = g->kernel[0] * S;
@@ -606,20 +600,19 @@ static sh_matrix sums_matrix(const conv *g, size_t group)
     return m;
 }
 
-/* Rows [first, end) of dy in one image. */
 typedef struct band {
-    const float *image, *dy; /* of the framed image, and of dy */
-    size_t first, end;
-    bool continues; /* not the first band of all images */
+    const float *image, *dy;
+    size_t first, end; /* rows of dy */
+    bool continues;    /* not the first band of all images */
 } band;
 
-/* Continues the sums of a group and window row along a band. */
+/* Continues the sums of one group and window row. */
 static void add_window_row(const sh_kernels *kernels, const conv *g, const frame *f, const band *of,
                            sh_segment *starts, size_t group, size_t r, float *sums)
 {
     const size_t C = g->groups * g->C, O = g->groups * g->O, joined = joined_columns(g);
     const size_t seen = joined * g->C, stride = g->a->stride[0];
-    /* The rows of dy that see row r of the window in the image, and the first row that they see. */
+    /* The rows of dy that see row r of the window in the image. */
     const ptrdiff_t above =
         (ptrdiff_t)(of->first * stride + r * g->a->dilation[0]) - (ptrdiff_t)g->a->padding[0];
     size_t range[2];
@@ -661,7 +654,7 @@ static void add_band(const sh_kernels *kernels, const conv *g, const frame *f, c
             add_window_row(kernels, g, f, of, starts, group, r, sums);
 }
 
-/* Adds an image in bands, which stay in the first-level cache for all rows of the window. */
+/* The bands of an image stay in the first-level cache for all rows of the window. */
 static void add_image(const sh_kernels *kernels, const conv *g, const frame *f, const float *image,
                       const float *dy, sh_segment *starts, bool continues, float *sums)
 {
@@ -674,7 +667,6 @@ static void add_image(const sh_kernels *kernels, const conv *g, const frame *f, 
     }
 }
 
-/* 1x1 windows: matrix products to [O, C]. Blocks of positions stay in the cache for all outputs. */
 static void grad_weight_pointwise(const sh_kernels *kernels, const conv *g, const float *x,
                                   const float *dy, bool continues, float *dw)
 {

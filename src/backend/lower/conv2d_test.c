@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compares convolutions of random geometry with their definition (docs/arithmetic.md), bit by bit,
- * in every variant: chains of fmaf() on plain tensors.
+ * in every variant.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static void fill(float *values, size_t count)
                         : ldexpf(sh_random_unit(&numbers) - 0.5f, (int)between(0, 2) * 30 - 60);
 }
 
-/* Pairs are height, width; x [N, G C, H, W], w [G O, C, R, S], y [N, G O, P, Q]. */
+/* x [N, G C, H, W], w [G O, C, R, S], y [N, G O, P, Q]. */
 typedef struct problem {
     size_t N, G, C, O, in[2], kernel[2], out[2];
     sh_attributes a;
@@ -95,8 +95,7 @@ static void release(problem *p)
     free(p->dy);
 }
 
-/* The value at (h, w) of a plane [rows, columns]. *seen is false outside, except in columns outside
- * of a `framed` plane, which are +0. */
+/* *seen is false outside, except in columns outside of a `framed` plane, which are +0. */
 static float at(const float *plane, size_t rows, size_t columns, size_t h, size_t w, bool framed,
                 bool *seen)
 {
@@ -195,7 +194,6 @@ static void expect_dw(const problem *p, float *dw)
             }
 }
 
-/* Computes y, dx and dw with one variant. */
 static void compute(const problem *p, const char *variant, float *result[3])
 {
     sh_graph *graph;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums, differences and products of elements. */
 #include <string.h>
 
 #include "backend/lower/lowering.h"

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators that fusion makes (graph/op_fused.c). */
 #include "backend/lower/lowering.h"
 
 typedef struct relu_sum {
     const float *y, *a, *b;
     float *dx; /* may be a or b */
     size_t count;
-    bool bounded; /* relu6 */
+    bool bounded;
 } relu_sum;
 
 static inline SH_INLINE void add_passing(const relu_sum *s, bool bounded)
@@ -14,7 +13,7 @@ static inline SH_INLINE void add_passing(const relu_sum *s, bool bounded)
     const float *const y = s->y, *const a = s->a, *const b = s->b;
     float *const dx = s->dx;
     SH_EACH_ELEMENT (i, s->count) {
-        const float sum = a[i] + b[i]; /* unconditional, so that no branch is needed */
+        const float sum = a[i] + b[i]; /* without a branch */
         const bool passes = (y[i] > 0.0f) & (!bounded | (y[i] < 6.0f));
         dx[i] = passes ? sum : 0.0f;
     }

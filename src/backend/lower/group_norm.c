@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Normalisation within samples (formulas: graph/op_group_norm.c): x [N, G, D, P]. D P elements
- * share a mean; weights w [G, D] each scale P elements. A layer norm has G = 1 and P = 1. Sums are
- * in double, in parts like those of kernel/maps.h.
+ * Normalisation within samples (graph/op_group_norm.c): x [N, G, D, P]. D P elements share a mean;
+ * weights w [G, D] each scale P elements. A layer norm has G = 1 and P = 1. Sums are in double.
  */
 #include <math.h>
 #include <string.h>
@@ -26,7 +25,6 @@ static extent measure_input(const sh_call *call)
     return (extent){N, G, C / G, sh_shape_count(x) / (N * C)};
 }
 
-/* Mean and 1 / sqrt(variance + epsilon). */
 static void measure(const sh_kernels *kernels, const float *x, size_t n, float epsilon, float *mean,
                     float *inverse)
 {
@@ -53,7 +51,6 @@ static void forward(const sh_call *call)
     }
 }
 
-/* Sums dy and dy (x - mean) over the P elements of a weight. */
 static void sum_weight(const sh_kernels *kernels, size_t P, const float *dy, const float *x,
                        float mean, double sums[2])
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dense layers and products of matrices by kernel/product.h. x [N, K], w [O, K], b [O], y [N, O].
- * Sums are over
+ * x [N, K], w [O, K], b [O], y [N, O]. Sums are over
  *
  *     y  K, ascending; then the bias is added      dx  O, ascending      dw  N, ascending
  *
- * Weights are not packed, because there are few samples and many weights. The forward pass
- * transposes the samples instead, so vectors run across the samples.
+ * Samples are fewer than weights, so the forward pass transposes the samples, and vectors run
+ * across them.
  */
 #include <string.h>
 
@@ -25,7 +24,6 @@ static size_t forward_scratch(const sh_attributes *attributes, const sh_type *in
     return (turned_x(N, K) + O * N) * sizeof(float);
 }
 
-/* Packs x [N, K] into panels of samples; columns beyond the last sample are 0. */
 static void turn_samples(const sh_kernels *kernels, size_t N, size_t K, const float *x, float *to)
 {
     const size_t panel = sh_panel_width(N);
@@ -66,8 +64,7 @@ static void forward(const sh_call *call)
 
 const sh_lowering sh_lower_linear = {.run = forward, .scratch_bytes = forward_scratch};
 
-/* c [rows, columns] = a b for plain b. a is [rows, K], or if a_step > 0, [K, rows] with that row
- * stride. */
+/* c [rows, columns] = a b; a is [rows, K], or if a_step > 0, [K, rows] with that row stride. */
 static void multiply(const sh_kernels *kernels, size_t rows, size_t columns, size_t K,
                      const float *a, size_t a_step, const float *b, float *c)
 {
@@ -97,7 +94,7 @@ static void grad_input(const sh_call *call)
 
 const sh_lowering sh_lower_linear_grad_input = {.run = grad_input};
 
-/* Computes some rows of dw; db with the first call. */
+/* Computes some rows of dw, and db with the first call. */
 static void grad_weight(const sh_call *call)
 {
     const size_t N = call->in_type[0].shape.dim[0], K = call->in_type[0].shape.dim[1],

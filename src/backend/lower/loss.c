@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Losses of logits [N, K] for labels [N]. Subtracts the largest logit, which avoids overflow. */
+/* Logits [N, K], labels [N]. Subtracts the largest logit, which avoids overflow. */
 #include <stdint.h>
 
 #include "backend/lower/lowering.h"
@@ -16,7 +16,7 @@ static void cross_entropy(const sh_call *call)
         const float largest = kernels->largest(K, logits);
         float log_of_sum = kernels->exp_sum(K, largest, logits, NULL);
         kernels->map(SH_LOG, 1, &log_of_sum, &log_of_sum);
-        float expected = logits[labels[n]] - largest; /* over the target distribution */
+        float expected = logits[labels[n]] - largest;
         if (smoothing > 0) {
             const float mean = kernels->sum_above(K, largest, logits) / (float)K;
             expected = (1.0f - smoothing) * expected + smoothing * mean;
@@ -64,8 +64,8 @@ static void argmax(const sh_call *call)
 const sh_lowering sh_lower_argmax = {.run = argmax};
 
 /*
- * The loss of logit x and target t is max(x, 0) - x t + log(1 + e^-|x|), which avoids overflow. A
- * sample's terms are summed in blocks, and then the blocks in order.
+ * The loss of logit x and target t is max(x, 0) - x t + log(1 + e^-|x|), which avoids overflow.
+ * Terms are summed in blocks, and the blocks in order.
  */
 #define TERMS 256
 

@@ -10,7 +10,7 @@ static const sh_lowering *const lowerings[SH_OP_COUNT] = {
 #undef SH_OP
 };
 
-/* A compiled node; operands are inputs, outputs, scratch, in this order. */
+/* Operands are inputs, outputs, scratch, in this order. */
 typedef struct node_state {
     const sh_lowering *how;
     sh_op op;
@@ -22,7 +22,7 @@ typedef struct node_state {
     sh_type out_type[SH_MAX_OUTPUTS];
 } node_state;
 
-/* The types for a slab: by-sample operands have `samples` samples. */
+/* By-sample operands have `samples` samples. */
 static void slab_types(sh_type *types, const sh_type *whole, uint32_t count, uint32_t by_sample,
                        size_t samples)
 {

@@ -5,8 +5,8 @@
  *     static void run(const sh_call *call) { ... call->in[0] ... call->out[0] ... }
  *     const sh_lowering sh_lower_relu = {.run = run, .layout = SH_LAYOUT_OF_FIRST};
  *
- * Each operator has a `const sh_lowering sh_lower_<name>`; a missing one is a link error.
- * docs/arithmetic.md specifies the arithmetic of each.
+ * Each operator needs a `const sh_lowering sh_lower_<name>`. docs/arithmetic.md specifies the
+ * arithmetic of each.
  *
  * Threads: any; `run` allocates nothing and takes no lock.
  */
@@ -17,7 +17,6 @@
 #include "backend/kernel/kernels.h"
 #include "base/variant.h"
 
-/* One execution of a node. */
 typedef struct sh_call {
     sh_op op;
     const sh_attributes *attributes;
@@ -28,7 +27,7 @@ typedef struct sh_call {
     void *const *out;
     void *scratch;      /* aligned to SH_ALIGNMENT */
     size_t elements;    /* of input 0 */
-    bool channels_last; /* the layout of input 0 */
+    bool channels_last; /* of input 0 */
     const sh_kernels *kernels;
     sh_slab slab; /* types of by-sample operands are for this slab */
 } sh_call;
@@ -53,16 +52,15 @@ typedef struct sh_lowering {
 
     bool plain_outputs; /* outputs are plain anyway: gradients of weights */
 
-    /* Optional, overrides `layout`: whether these operands are channels-last. */
+    /* Optional, overrides `layout`. */
     bool (*channels_last)(const sh_compiler *compiler, const sh_node *node);
 
-    /* Optional: changes the layout of input `input`, for example to packed. Packings are in the
-     * compiler's memory. */
+    /* Optional: changes the layout of input `input`. Packings are in the compiler's memory. */
     sh_status (*input_layout)(sh_compiler *compiler, const sh_node *node, uint32_t input,
                               sh_layout *layout);
 
-    /* Optional: operands accessed sample by sample, so that a run may have some of the samples
-     * (sh_samples). Not if it sums the gradient of a bias. */
+    /* Optional: operands that are accessed sample by sample (sh_samples). Not if it sums the
+     * gradient of a bias. */
     uint32_t by_sample;
 
     /* Output 0 is made by row: a call makes the rows of call->slab. */
@@ -90,16 +88,15 @@ static inline bool sh_call_ends(const sh_call *call)
     return call->slab.first + call->slab.count == call->slab.samples;
 }
 
-/* Emits the instructions that compute `node`. */
 sh_status sh_lower_node(sh_compiler *compiler, const sh_node *node) SHOAL_CHECKED;
 
 /* For `channels_last`: whether any input is a channels-last image. */
 bool sh_any_channels_last(const sh_compiler *compiler, const sh_node *node);
 
-/* Adds a packing of `count` zeroed matrices to the compiler's memory. */
+/* The matrices are zeroed and in the compiler's memory. */
 sh_status sh_packing_new(sh_packing **packing, sh_compiler *compiler, size_t count) SHOAL_CHECKED;
 
-/* db [columns] is the sum of the rows of dy [rows, columns]. */
+/* db [columns] sums the rows of dy [rows, columns]. */
 void sh_sum_rows(sh_variant variant, size_t rows, size_t columns, const float *dy, float *db);
 
 #endif

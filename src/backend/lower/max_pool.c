@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Max pooling of channels-last activations: x [N, H, W, C] -> y and choice [N, P, Q, C]; choice is
- * window-row * window-width + column. Of equal elements the first wins, and so does the first NaN.
+ * x [N, H, W, C] -> y and choice [N, P, Q, C]; choice is window-row * window-width + column. Of
+ * equal elements the first wins, and so does the first NaN.
  *
  * A window inside the image keeps BAND channels in registers for all taps. The last band may
- * overlap the band before and store the same values again, so that LeNet's 20 and 50 channels fill
+ * overlap the band before and store the same values again, so that any number of channels fills
  * vectors. Backward does the same if windows do not overlap, and clears only elements outside of
  * all windows.
  */
@@ -14,13 +14,12 @@
 #include "base/variant.h"
 
 #define BAND ((size_t)16) /* channels */
-#define MAX_TAPS 64       /* limit for windows in registers */
+#define MAX_TAPS 64
 
-/* Pairs are height, width. */
 typedef struct pooling {
     sh_attributes a;
     size_t images, channels;
-    size_t in[2], out[2]; /* extent */
+    size_t in[2], out[2];
 } pooling;
 
 /* The taps inside the image along one axis: [first, end). */
@@ -32,7 +31,7 @@ typedef struct taps {
 static taps taps_of(const pooling *g, int axis, size_t output)
 {
     const size_t begin = output * g->a.stride[axis], padding = g->a.padding[axis];
-    const size_t left = g->in[axis] + padding - begin; /* in the image, from tap 0 on */
+    const size_t left = g->in[axis] + padding - begin;
     return (taps){
         .first = begin < padding ? padding - begin : 0,
         .end = left < g->a.kernel[axis] ? left : g->a.kernel[axis],
@@ -40,7 +39,7 @@ static taps taps_of(const pooling *g, int axis, size_t output)
     };
 }
 
-/* The mask (all ones or zero) chooses a or b; a branch would be mispredicted. */
+/* The mask is all ones or zero; a branch would be mispredicted. */
 static inline SH_INLINE float select_float(uint32_t mask, float a, float b)
 {
     uint32_t a_bits, b_bits;
@@ -52,7 +51,6 @@ static inline SH_INLINE float select_float(uint32_t mask, float a, float b)
     return selected;
 }
 
-/* Takes x where it is larger. The first of equals stays, and so does the first NaN. */
 static inline SH_INLINE void take_larger(const float *restrict x, float *restrict y,
                                          uint8_t *restrict choice, size_t channels, uint8_t tap)
 {
@@ -110,10 +108,7 @@ static inline SH_INLINE size_t tap_offset(const pooling *g, size_t r, size_t s)
     return (r * g->in[1] + s) * g->channels;
 }
 
-/*
- * x is at the first tap. Chooses like take_larger. The final copies store vectors; GCC 12 compiles
- * a loop to single stores.
- */
+/* x is at the first tap. The copies store vectors; GCC 12 compiles a loop to single stores. */
 static inline SH_INLINE void pool_band(const pooling *g, const float *restrict x, float *restrict y,
                                        uint8_t *restrict choice, size_t R, size_t S)
 {
@@ -179,7 +174,7 @@ static inline SH_INLINE bool fits_registers(const pooling *g)
 
 static inline SH_INLINE void pool_whole(const pooling *g, const float *x, float *y, uint8_t *choice)
 {
-    const bool is_small = g->a.kernel[0] == 2 && g->a.kernel[1] == 2; /* unrolled */
+    const bool is_small = g->a.kernel[0] == 2 && g->a.kernel[1] == 2;
     for (size_t c = 0; c < g->channels; c += BAND) {
         const size_t at = band_at(g, c);
         if (is_small)
@@ -192,7 +187,7 @@ static inline SH_INLINE void pool_whole(const pooling *g, const float *x, float 
 static inline SH_INLINE void spread_whole(const pooling *g, const float *dy, const uint8_t *choice,
                                           float *dx)
 {
-    const bool is_small = g->a.kernel[0] == 2 && g->a.kernel[1] == 2; /* unrolled */
+    const bool is_small = g->a.kernel[0] == 2 && g->a.kernel[1] == 2;
     for (size_t c = 0; c < g->channels; c += BAND) {
         const size_t at = band_at(g, c);
         if (is_small)

@@ -8,7 +8,6 @@ typedef struct extent {
     size_t outer, R, inner;
 } extent;
 
-/* Whether it is over the height and width of images, which are then channels-last. */
 static bool is_of_images(const sh_attributes *a, const sh_shape *x)
 {
     return x->rank == 4 && a->axis == 2 && a->axes == 2;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators that move elements; expand also divides for the gradient of mean. */
+/* expand also divides for the gradient of mean. */
 #include <string.h>
 
 #include "backend/lower/lowering.h"
@@ -8,7 +8,6 @@
 
 const sh_lowering sh_lower_reshape = {.alias = true};
 
-/* to[i, j, ...] = from[i, j, ...] for all indices of the shape. */
 static void copy_box(const sh_shape *shape, float *to, const size_t *to_stride, const float *from,
                      const size_t *from_stride, bool channels_last)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Compares the kernels with the formulas in double for many shapes. All variants give the same
- * bits. Results may overwrite operands.
- */
+/* Compares the kernels with the formulas in double for many shapes, and the variants' bits. */
 #include "backend/lower/norm_rows.h"
 
 #include <math.h>
@@ -24,7 +21,6 @@ static const struct size {
 
 #define SIZES (sizeof sizes / sizeof *sizes)
 
-/* The operands for a size; x and dy are around `offset`. */
 typedef struct subject {
     sh_norm norm;
     size_t elements;
@@ -89,7 +85,6 @@ static sh_norm_channels channels_of(const subject *s)
     return (sh_norm_channels){s->mean, s->variance, s->w, s->b};
 }
 
-/* In double, in two passes. */
 static void reference_moments(const subject *s, size_t c, double *mean, double *variance)
 {
     const size_t C = s->norm.channels, rows = s->norm.rows;
@@ -126,8 +121,7 @@ static void moments_are_those_of_two_passes_in_double(void **state)
     }
 }
 
-/* Sums of squares about a fixed point would be inaccurate for a mean far from zero, or one that
- * drifts. */
+/* Sums of squares about a fixed point would be inaccurate. */
 static void variance_survives_a_distant_mean(void **state)
 {
     (void)state;
@@ -137,7 +131,7 @@ static void variance_survives_a_distant_mean(void **state)
         subject far = start(sizes[i], 1000.0f), drift = start(sizes[i], 0.0f);
         sh_norm_moments(sh_variant_chosen(), &far.norm, far.x, far.mean, far.variance, far.scratch);
         check_moments(&far, 1e-6);
-        for (size_t j = 0; j < drift.elements; j++) /* the first long rows differ much */
+        for (size_t j = 0; j < drift.elements; j++)
             drift.x[j] += j < 2048 ? -300.0f : (float)j / (float)drift.elements;
         sh_norm_moments(sh_variant_chosen(), &drift.norm, drift.x, drift.mean, drift.variance,
                         drift.scratch);
@@ -198,7 +192,7 @@ static void forward_has_the_bits_of_its_expression(void **state)
                 subject s = start(sizes[i], 0);
                 s.norm.activation = (sh_activation)activation;
                 for (size_t j = 0; j < s.elements; j += 3)
-                    s.x[j] *= 16; /* some above 6 */
+                    s.x[j] *= 16;
                 s.x[s.elements / 2] = NAN;
                 const sh_norm_channels of = channels_of(&s);
                 sh_norm_forward(sh_variant_chosen(), &s.norm, s.x, &of,
@@ -274,13 +268,12 @@ static void backward_follows_the_formulas(void **state)
             }
 }
 
-/* If the activation blocks an element, nothing is added, not even NaN. */
 static void what_is_masked_adds_nothing(void **state)
 {
     (void)state;
     subject s = start((struct size){50, 16}, 0);
     s.norm.activation = SH_ACTIVATION_RELU;
-    s.x[16 * 7 + 5] = NAN; /* y is NaN: not above zero */
+    s.x[16 * 7 + 5] = NAN;
     s.dy[16 * 9 + 6] = NAN;
     s.x[16 * 9 + 6] = s.w[6] > 0 ? -100.0f : 100.0f;
     backward(sh_variant_chosen(), &s, s.dy, s.x, s.y);
@@ -297,7 +290,7 @@ static void every_variant_gives_the_same_bits(void **state)
     for (size_t i = 0; i < SIZES; i++) {
         subject first = start(sizes[i], 0.5f);
         const size_t channel_bytes = first.norm.channels * sizeof(float);
-        for (unsigned variant = SH_VARIANT_COUNT; variant-- > 0;) { /* begins with plain */
+        for (unsigned variant = SH_VARIANT_COUNT; variant-- > 0;) {
             if (!sh_variant_runs((sh_variant)variant))
                 continue;
             subject s = start(sizes[i], 0.5f);
@@ -324,7 +317,6 @@ static void every_variant_gives_the_same_bits(void **state)
     }
 }
 
-/* `norm` for a call with some of the rows. */
 static sh_norm some_rows(const sh_norm *norm, size_t first, size_t most)
 {
     sh_norm some = *norm;
@@ -333,7 +325,7 @@ static sh_norm some_rows(const sh_norm *norm, size_t first, size_t most)
     return some;
 }
 
-/* Runs all functions with some rows at a time; the first moments get a whole block. */
+/* The first moments get a whole block. */
 static void run_in_parts(const subject *s, size_t most)
 {
     const sh_variant v = sh_variant_chosen();

@@ -6,7 +6,6 @@
 #include "backend/lower/walk.h"
 #include "graph/formulas.h"
 
-/* Walks over x, with y as the second operand. */
 static sh_walk walk_over(const sh_shape *x, const sh_shape *y)
 {
     size_t x_stride[SH_MAX_RANK], y_stride[SH_MAX_RANK];
@@ -41,7 +40,7 @@ static void reduce(const sh_call *call)
             for (size_t i = 0; i < w.length; i++)
                 to[i] = sums ? to[i] + x[i] : x[i] > to[i] ? x[i] : to[i];
     } while (sh_walk_next(&w));
-    const size_t each = count > 0 ? call->elements / count : 0; /* elements of x for one of y */
+    const size_t each = count > 0 ? call->elements / count : 0;
     const float copies = (float)each;
     for (size_t i = 0; i < count && call->attributes->function == SH_REDUCE_MEAN; i++)
         y[i] /= copies;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Resizing of channels-last images. Tables contain, for each row and column of the output, `taps`
- * positions of the input with their weights.
+ * Resizing of channels-last images. Tables have, for each row and column of the output, `taps`
+ * positions of the input with weights.
  */
 #include <math.h>
 #include <string.h>
@@ -15,9 +15,8 @@ typedef struct tap {
     float weight;
 } tap;
 
-/* x: input image, y: output. */
 typedef struct resizing {
-    const sh_attributes *a; /* borrowed */
+    const sh_attributes *a;
     size_t images, channels, taps;
     size_t x[2], y[2];
     tap *table[2]; /* [y][taps] */
@@ -57,12 +56,12 @@ static size_t inside(float whole, size_t extent)
 }
 
 /* Keys: "Cubic convolution interpolation for digital image processing", 1981. */
-static float cubic_near(float a, float t) /* distance up to 1 */
+static float cubic_near(float a, float t)
 {
     return ((a + 2.0f) * t - (a + 3.0f)) * t * t + 1.0f;
 }
 
-static float cubic_far(float a, float t) /* distance 1 to 2 */
+static float cubic_far(float a, float t)
 {
     return ((a * t - 5.0f * a) * t + 8.0f * a) * t - 4.0f * a;
 }
@@ -140,7 +139,6 @@ static size_t backward_scratch(const sh_attributes *a, const sh_type *in, const 
     return table_bytes(a, &in[0]);
 }
 
-/* to = from * factor; adds if `adds`. */
 static inline SH_INLINE void weigh(float *restrict to, const float *restrict from, float factor,
                                    size_t count, bool adds)
 {

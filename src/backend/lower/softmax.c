@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Softmax of x [outer, K, inner] along K, and its logarithm. Subtracts the largest element, which
- * avoids overflow. Gathers rows that are not contiguous. */
+ * avoids overflow. */
 #include "backend/lower/lowering.h"
 #include "backend/lower/walk.h"
 
-/* For two rows. */
 static size_t scratch_bytes(const sh_attributes *a, const sh_type *in, const sh_type *out)
 {
     const sh_sides e = sh_around(a->axis, &in[0].shape);

@@ -34,7 +34,6 @@ void sh_strides_repeated(size_t stride[SH_MAX_RANK], const sh_shape *shape, bool
         stride[i] = i < missing || shape->dim[i - missing] == 1 ? 0 : own[i - missing];
 }
 
-/* Appends an inner dimension, or merges it with the last one if both strides fit. */
 static void append(sh_walk *w, size_t dim, size_t a, size_t b)
 {
     const size_t outer = w->rank - 1;

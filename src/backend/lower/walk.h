@@ -28,10 +28,9 @@ typedef struct sh_sides {
 } sh_sides;
 sh_sides sh_around(size_t axis, const sh_shape *shape);
 
-/* The strides of a value in this layout. */
 void sh_strides(size_t stride[SH_MAX_RANK], const sh_shape *shape, bool channels_last);
 
-/* By dimension of `whole`, whose last dimensions are those of `shape`; 0 for size 1 or missing. */
+/* By dimension of `whole`, which ends with those of `shape`; 0 for size 1 or missing. */
 void sh_strides_repeated(size_t stride[SH_MAX_RANK], const sh_shape *shape, bool channels_last,
                          const sh_shape *whole);
 
@@ -41,7 +40,7 @@ void sh_strides_repeated(size_t stride[SH_MAX_RANK], const sh_shape *shape, bool
  */
 sh_walk sh_walk_over(const sh_shape *shape, bool channels_last, const size_t *a, const size_t *b);
 
-/* Advances to the next row; false after the last. */
+/* Returns false after the last row. */
 bool sh_walk_next(sh_walk *walk);
 
 #endif

@@ -6,7 +6,7 @@
 #define SHAPE(...)                                                                                 \
     sh_shape_of(sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t), (size_t[]){__VA_ARGS__})
 
-/* The offset of element i (in the order of `shape`) in a value of shape `small`. */
+/* The offset of element i in a value of shape `small`. */
 static size_t place_of(size_t i, const sh_shape *shape, const sh_shape *small, bool channels_last)
 {
     size_t index[SH_MAX_RANK], place = 0;
@@ -42,7 +42,7 @@ static void each_element_is_found(void **state)
         sh_walk w = sh_walk_over(whole, last, strides[0], strides[1]);
         do {
             for (size_t k = 0; k < w.length; k++, place++) {
-                size_t i = 0; /* the element at this offset */
+                size_t i = 0;
                 while (place_of(i, whole, whole, last) != place)
                     i++;
                 assert_int_equal(w.offset[0] + k * w.step[0], place_of(i, whole, a, last));

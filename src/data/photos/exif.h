@@ -2,6 +2,8 @@
 /*
  * Reads the orientation from a photo's EXIF data (Exif 2.32, JEITA CP-3451).
  *
+ *     const int orientation = sh_exif_orientation(bytes, count);   // 6: row 0 is the right side
+ *
  * Threads: any.
  */
 #ifndef SHOAL_DATA_PHOTOS_EXIF_H

@@ -7,6 +7,13 @@
  * square, whichever is larger. They are integers in units of 2^-22, so every machine computes the
  * same. Rows are resized first and rounded to bytes, then columns.
  *
+ *     sh_fit *fit;
+ *     SH_TRY(sh_fit_new(&fit, SH_FIT_CROP, 64, 1, width, height, 3));
+ *     for (uint32_t y = 0; y < height; y++)
+ *         sh_fit_row(fit, row);              // from top to bottom
+ *     sh_fit_finish(fit, pixels, 3);         // [3][64][64]
+ *     sh_fit_free(fit);
+ *
  * Threads: caller locks each fit.
  */
 #ifndef SHOAL_DATA_PHOTOS_FIT_H

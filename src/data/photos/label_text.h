@@ -2,6 +2,10 @@
 /*
  * Texts of labels: classifies a text and collects distinct texts in order.
  *
+ *     sh_label_kind_of("indoor|night")             // SH_LABEL_LIST
+ *     for (size_t length; sh_label_next(&at, &length); at += length)
+ *         SH_TRY(sh_label_names_add(names, at, length));
+ *
  * Threads: caller locks.
  */
 #ifndef SHOAL_DATA_PHOTOS_LABEL_TEXT_H

@@ -6,6 +6,8 @@
  * Files are untrusted: a codec checks all that it reads, and a picture's size before it allocates
  * memory.
  *
+ *     const sh_photo_codec sh_photo_jpeg = {.name = "JPEG", .is = jpeg_is, ...};
+ *
  * Threads: any.
  */
 #ifndef SHOAL_DATA_PHOTOS_PHOTO_CODEC_H

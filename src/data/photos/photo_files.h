@@ -5,6 +5,12 @@
  * Links to files and folders are followed, except links to a containing folder. Photos are
  * recognised by name. Hidden files and folders, and __MACOSX, are skipped.
  *
+ *     sh_photo_files files;
+ *     sh_photo_files_init(&files);
+ *     SH_TRY_DONE(sh_photo_files_add(&files, "/data/flowers", "train/roses"));
+ *     files.items[0].name                       // "train/roses/17.jpg"
+ *     sh_photo_files_release(&files);
+ *
  * Threads: caller locks.
  */
 #ifndef SHOAL_DATA_PHOTOS_PHOTO_FILES_H

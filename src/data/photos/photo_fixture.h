@@ -2,7 +2,15 @@
 /*
  * Writes photos as PNG to a temporary folder for tests.
  *
- * All are in the folder `photos`. Threads: one.
+ *     fixture s;
+ *     fixture_new(&s);
+ *     photo_put(&s, "roses/1.png", 3);          // creates its folders; 3 determines its pixels
+ *     photo_text(&s, "labels.csv", "file_name,label\n...");
+ *     fixture_remove(&s);
+ *
+ * All are in the folder `photos`.
+ *
+ * Threads: one.
  */
 #ifndef SHOAL_DATA_PHOTOS_PHOTO_FIXTURE_H
 #define SHOAL_DATA_PHOTOS_PHOTO_FIXTURE_H

@@ -2,6 +2,8 @@
 /*
  * Loads a photo from its file.
  *
+ *     SH_TRY(sh_fail_in(sh_photo_load(sample, &form, path), "%s", path));
+ *
  * Threads: any.
  */
 #ifndef SHOAL_DATA_PHOTOS_PHOTO_LOAD_H

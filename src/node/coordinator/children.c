@@ -60,7 +60,6 @@ static void *wait_for_child(void *argument)
     return NULL;
 }
 
-/* Starts one process with `input` as standard input. */
 static sh_status spawn(child *self, const sh_children_options *options, int input)
 {
     char lanes[256], memory[24];
@@ -122,7 +121,7 @@ sh_status sh_children_start(sh_children **children, const sh_children_options *o
         return sh_fail_memory(bytes, "the local devices");
     fresh->mailbox = options->mailbox;
     pthread_mutex_init(&fresh->lock, NULL);
-    pthread_condattr_t monotonic; /* as sh_clock_system: independent of the date */
+    pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&fresh->changed, &monotonic);

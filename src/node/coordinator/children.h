@@ -21,15 +21,15 @@ typedef struct sh_children_options {
     const char *program; /* NULL: this program */
     const char *token;
     const char *name;    /* of this device; children are NAME/2, NAME/3, ... */
-    uint64_t memory;     /* of each, in bytes; 0: no limit */
+    uint64_t memory;     /* bytes of each; 0: no limit */
     const char *lanes;   /* the argument of --lanes; borrowed */
-    sh_mailbox *mailbox; /* receives SH_MAIL_CHILD; borrowed until stop */
+    sh_mailbox *mailbox; /* borrowed until stop */
 } sh_children_options;
 
 sh_status sh_children_start(sh_children **children,
                             const sh_children_options *options) SHOAL_CHECKED;
 
-/* Waits until all children end, which they do after the job, and kills those that run after
+/* Waits until all children end, which they do after the job; kills those that run after
  * `patience_ms`. NULL is allowed. */
 void sh_children_stop(sh_children *children, uint32_t patience_ms);
 

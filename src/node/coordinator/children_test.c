@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/scratch.h"
 
-#define LONG_MS 60000 /* the test fails after this time */
+#define LONG_MS 60000
 #define PATH_BYTES (SCRATCH_BYTES + 16)
 
 typedef struct stage {
@@ -73,7 +73,7 @@ static void the_end_of_a_child_is_told(void **state)
     }
 }
 
-/* The token is on its standard input, which then ends, and not in its arguments. */
+/* The token is on its standard input, which then ends. */
 static void a_child_is_given_its_token_and_arguments(void **state)
 {
     (void)state;
@@ -83,7 +83,7 @@ static void a_child_is_given_its_token_and_arguments(void **state)
     expect_end(&s, SH_OK, "device here/2 ended with exit code 0");
     sh_children_stop(s.children, LONG_MS);
     scratch_expect(s.output, "shoal://a-token join - --local --quiet --lanes 3 --name here/2\n");
-    s.options.memory = 96 << 20; /* passes a limit on */
+    s.options.memory = 96 << 20;
     assert_ok(sh_children_start(&s.children, &s.options));
     expect_end(&s, SH_OK, "device here/2 ended with exit code 0");
     sh_children_stop(s.children, LONG_MS);
@@ -158,7 +158,7 @@ static void one_that_is_about_to_end_is_let(void **state)
     sh_children_stop(s.children, LONG_MS);
     for (int i = 0; i < 2; i++) {
         sh_mail mail;
-        assert_ok(sh_mailbox_wait(s.mailbox, &mail, NULL, 1)); /* already there */
+        assert_ok(sh_mailbox_wait(s.mailbox, &mail, NULL, 1));
         assert_int_equal(mail.status, SH_OK);
     }
     stage_free(&s);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All functions except those of coordinator.h run on the loop's thread. A *client* is a connection
- * that proved the join token. Its hello makes it a device of the job, with a number that is never
- * reused. Device 0 has an agent instead of a connection. `lock` guards the membership, because
- * device 0, when alone, announces a view from the step's thread.
+ * that proved the join token. Its hello makes it a device, with a number that is never reused.
+ * Device 0 has an agent instead of a connection. `lock` guards the membership, because device 0,
+ * when alone, announces a view from the step's thread.
  */
 #include "node/coordinator/coordinator_successors.h"
 
@@ -17,8 +17,8 @@
 
 #define ENTRANTS_MAX (2 * SH_DEVICES_MAX)
 #define TICK_MS 50
-#define LINGER_MS 1000 /* for the last records of devices after the end */
-#define GOODBYE_MS (SH_CHANNEL_GOODBYE_MS + 1000) /* for the last connection to close */
+#define LINGER_MS 1000 /* for the last records of devices */
+#define GOODBYE_MS (SH_CHANNEL_GOODBYE_MS + 1000)
 
 static void carry_out(sh_coordinator *coordinator);
 
@@ -42,7 +42,6 @@ static uint64_t now_ms(const sh_coordinator *coordinator)
     return sh_clock_now_ns(coordinator->options.clock) / 1000000;
 }
 
-/* Closes a connection without a device. */
 static void turn_away(client *gone, const char *reason)
 {
     sh_channel *channel = gone->channel;
@@ -62,10 +61,9 @@ static void reject_pending(sh_coordinator *coordinator, uint64_t arrival, const 
         turn_away(gone, reason);
 }
 
-/* The oldest connection that is not, or no longer, a device; NULL: none. */
 static client *oldest_without_device(const sh_coordinator *coordinator)
 {
-    client *oldest = NULL; /* the last in the list */
+    client *oldest = NULL; /* the list begins with the newest */
     for (client *each = coordinator->clients; each != NULL; each = each->next)
         if (each->device == NO_DEVICE)
             oldest = each;
@@ -162,7 +160,7 @@ static void note(sh_coordinator *coordinator, const sh_membership_action *action
         sh_mailbox_post_text(coordinator->options.mailbox, SH_MAIL_NOTE, SH_OK, action->text);
 }
 
-/* Tells all connections, including those before their hello. */
+/* Also tells connections that have not sent a hello. */
 static void tell_end(sh_coordinator *coordinator, const sh_membership_action *action)
 {
     coordinator->over = true;
@@ -184,7 +182,7 @@ static void carry_out(sh_coordinator *coordinator)
         pthread_mutex_unlock(&coordinator->lock);
         if (!more)
             return;
-        if (coordinator->moved) /* another device decides now */
+        if (coordinator->moved)
             continue;
         client *whom = sh_client_find(coordinator, action.device);
         switch (action.kind) {
@@ -224,7 +222,7 @@ static void carry_out(sh_coordinator *coordinator)
 static void handle_hello(client *from, const Shoal__Hello *hello)
 {
     sh_coordinator *coordinator = from->of;
-    if (coordinator->over) /* it was told */
+    if (coordinator->over)
         return;
     if (hello->link_port == 0 || hello->link_port > UINT16_MAX) {
         expel(from, "its hello names no port");
@@ -303,7 +301,7 @@ static void handle_message(client *from, const Shoal__Message *message)
         handle_hello(from, message->hello);
         break;
     case SHOAL__MESSAGE__BODY_SURVEY:
-        if (!coordinator->over) /* it has been told */
+        if (!coordinator->over)
             sh_client_tell_roster(from);
         break;
     case SHOAL__MESSAGE__BODY_READY: {
@@ -383,7 +381,6 @@ static const sh_channel_events client_events = {
     .on_close = on_close,
 };
 
-/* Accepts a device with the token, a ring link, or a receiver of the replica or of data. */
 static void on_accept(void *context, sh_channel *channel, const char *identity)
 {
     sh_coordinator *coordinator = context;
@@ -442,7 +439,7 @@ static void on_heartbeat(void *context, const sh_heartbeat *heartbeat)
     sh_channel_stats_add(&all, coordinator->closed_stats);
     for (const client *each = coordinator->clients; each != NULL; each = each->next)
         sh_channel_stats_count(&all, each->channel);
-    all.traffic.busy_ns = heartbeat->traffic.busy_ns; /* links only */
+    all.traffic.busy_ns = heartbeat->traffic.busy_ns; /* of links and transfers only */
     own.done.bytes_sent = all.sent_bytes;
     own.done.bytes_received = all.received_bytes;
     sh_telemetry_network(sh_run_journal_telemetry(coordinator->options.journal), &all);
@@ -495,7 +492,6 @@ static void on_tick(void *context)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* A call from the driver's thread that runs on the loop's thread. */
 typedef struct request {
     sh_coordinator *coordinator;
     sh_status status;
@@ -507,7 +503,6 @@ typedef struct request {
     sh_endpoints *endpoints;
 } request;
 
-/* Copies a failure's message for the calling thread. */
 static void answer(request *asked, sh_status status)
 {
     asked->status = status;
@@ -523,8 +518,7 @@ static sh_status ask(sh_coordinator *coordinator, sh_loop_task *task, request *a
     return asked->status == SH_OK ? SH_OK : sh_fail(asked->status, "%s", asked->message);
 }
 
-/* Continues another coordinator's job. Keeps its devices' endpoints, because they may have found
- * another coordinator. */
+/* Keeps the devices' endpoints, because they may have found another coordinator. */
 static void inherit(sh_coordinator *coordinator, const sh_failover_state *failover)
 {
     const sh_endpoint former = sh_endpoint_of(&failover->token.addresses[0]);
@@ -538,7 +532,6 @@ static void inherit(sh_coordinator *coordinator, const sh_failover_state *failov
             sh_coordinator_add_endpoint(coordinator, &failover->successors[i]);
 }
 
-/* Starts to listen for devices with the token and for receivers of data. */
 static void do_open(void *context)
 {
     request *asked = context;
@@ -727,7 +720,7 @@ static void do_linger(void *context)
         sh_mailbox_post_text(coordinator->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
 }
 
-/* Closes all channels. The end of the last one posts SH_MAIL_CLOSED. */
+/* As do_linger, but closes the channels. */
 static void do_part(void *context)
 {
     sh_coordinator *coordinator = context;
@@ -753,7 +746,7 @@ static void do_close(void *context)
     }
 }
 
-/* Waits until the last connection is closed, or until no mail arrives for this time. */
+/* Waits until the last connection closes, or until no mail arrives for this time. */
 static void wait_for_close(const sh_coordinator *coordinator, uint32_t timeout_ms)
 {
     sh_mail mail = {.kind = SH_MAIL_NOTE};

@@ -27,21 +27,21 @@
 typedef struct sh_coordinator_options {
     sh_loop *loop;
     sh_mailbox *mailbox;
-    sh_session *session;     /* of device 0; its replica is whole */
-    const char *name;        /* of this device */
-    const char *first_grain; /* its hash of this device */
+    sh_session *session; /* of device 0, which is this process; its replica is whole */
+    const char *name;
+    const char *first_grain; /* this device's hash of its first grain */
     uint32_t min_devices;
     uint32_t gather_ms;                /* see sh_membership_options */
     const sh_failover_state *failover; /* of the job to continue; NULL: a new job */
     const sh_endpoints *known;         /* of devices before a restart; NULL: none */
     sh_serving serving;
-    sh_traffic traffic;     /* of the job */
+    sh_traffic traffic;
     uint32_t used;          /* see sh_membership_options */
     double audit;           /* likewise */
     const char *listen;     /* "[ADDRESS]:PORT"; NULL: a free port of the loopback */
-    const char *token_file; /* keeps the token for a restart; NULL: it is not kept */
+    const char *token_file; /* keeps the token for a restart; may be NULL */
     const sh_clock *clock;
-    sh_run_journal *journal; /* NULL: nothing is recorded */
+    sh_run_journal *journal; /* may be NULL */
 } sh_coordinator_options;
 
 typedef struct sh_coordinator sh_coordinator;
@@ -50,7 +50,7 @@ typedef struct sh_coordinator sh_coordinator;
 sh_status sh_coordinator_open(sh_coordinator **coordinator,
                               const sh_coordinator_options *options) SHOAL_CHECKED;
 
-/* The tokens; borrowed until close. */
+/* Borrowed until close. */
 const sh_invitation *sh_coordinator_invitation(const sh_coordinator *coordinator);
 
 /* Device 0 is ready to compute. */
@@ -63,10 +63,10 @@ sh_agent *sh_coordinator_agent(const sh_coordinator *coordinator);
  * this step is audited. */
 bool sh_coordinator_announce(sh_coordinator *coordinator, bool last, uint64_t *word);
 
-/* Device 0 enters `view` with `step`: for audits, and recorded in the journal. */
+/* Device 0 enters `view` with `step`: for audits and the journal. */
 void sh_coordinator_enter(sh_coordinator *coordinator, uint32_t view, uint64_t step);
 
-/* The number of changes to the list of known endpoints, and the list. */
+/* The number of changes of the known endpoints, and the endpoints. */
 uint32_t sh_coordinator_endpoint_changes(const sh_coordinator *coordinator);
 void sh_coordinator_endpoints(sh_coordinator *coordinator, sh_endpoints *endpoints);
 
@@ -84,7 +84,7 @@ void sh_coordinator_fail(sh_coordinator *coordinator, const char *reason);
 sh_status sh_coordinator_reports(sh_coordinator *coordinator, sh_device_report **reports,
                                  size_t *count) SHOAL_CHECKED;
 
-/* Sends what is queued, closes all connections and frees the coordinator. NULL is allowed. */
+/* Sends what is queued and closes all connections. NULL is allowed. */
 void sh_coordinator_close(sh_coordinator *coordinator);
 
 #endif

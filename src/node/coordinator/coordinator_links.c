@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measures the links to devices and tells devices the consequences. */
 #include "node/coordinator/coordinator_impl.h"
 
 _Static_assert(SH_GAUGE_BYTES_MAX <= SH_MESSAGE_PADDING_MAX, "a probe is a message");
@@ -11,7 +10,7 @@ static uint64_t now_ns(const client *one)
 
 void sh_client_probe(client *to)
 {
-    static uint8_t padding[SH_GAUGE_BYTES_MAX]; /* zeros use no space in the program file */
+    static uint8_t padding[SH_GAUGE_BYTES_MAX];
     sh_probe probe;
     if (!sh_gauge_next(&to->gauge, now_ns(to), &probe))
         return;

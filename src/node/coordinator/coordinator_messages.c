@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages from the coordinator to devices: welcomes, orders with addresses and keys, refusals. */
 #include "node/coordinator/coordinator_impl.h"
 
 #include <stdio.h>
@@ -61,8 +60,7 @@ void sh_coordinator_find_route(const sh_coordinator *coordinator, uint32_t from,
     if (target != NULL) {
         sh_channel_peer_host(target->channel, host);
         route->port = target->link_port;
-    } else if (to == 0 &&
-               viewer != NULL) { /* device 0: the address at which the device reached it */
+    } else if (to == 0 && viewer != NULL) { /* `from` reached it at this address */
         sh_channel_local_address(viewer->channel, host);
         route->port = sh_listener_port(coordinator->listener);
     }
@@ -87,7 +85,7 @@ sh_status sh_coordinator_make_key(const sh_coordinator *coordinator,
     return sh_key_derive(key, coordinator->secret, sizeof coordinator->secret, identity);
 }
 
-/* The link between two seats from the viewpoint of seat `rank`. */
+/* From the viewpoint of seat `rank`. */
 static sh_status add_link(sh_orders *orders, const sh_coordinator *coordinator, uint32_t rank,
                           uint32_t from, uint32_t to)
 {
@@ -190,8 +188,7 @@ sh_status sh_client_welcome(sh_coordinator *coordinator, client *to)
     char identity[SH_LINK_IDENTITY];
     sh_data_identity(identity, to->device);
     SH_TRY_DONE(sh_coordinator_make_key(coordinator, key, identity));
-    /* Sources that `to` can reach, device 0 first. Local devices share its disk and network link,
-     * so they would not help. */
+    /* Not the local devices: they share the disk and the network link of device 0. */
     sources.count = 1;
     sources.items[0].device = 0;
     for (const client *each = coordinator->clients; each != NULL; each = each->next)
@@ -206,7 +203,7 @@ sh_status sh_client_welcome(sh_coordinator *coordinator, client *to)
     }
     SH_TRY_DONE(sh_job_to_text(&job, &coordinator->options.session->job));
     sh_sources_write(&listed, &sources);
-    /* A device without a warrant works normally but cannot lead. */
+    /* A device without a warrant works but cannot lead. */
     if (to->has_key && !to->local &&
         sh_leader_warrant(&chain, &invitation->chain, invitation->key, to->key) == SH_OK)
         sh_chain_write(&warrants, &chain);

@@ -15,7 +15,6 @@ static double known(double number)
     return number > 0 ? number : (double)NAN;
 }
 
-/* False: the device is not, or no longer, in the job. */
 static bool describe(sh_device_info *to, sh_coordinator *coordinator, uint32_t device)
 {
     sh_member_state state;
@@ -39,7 +38,6 @@ static bool describe(sh_device_info *to, sh_coordinator *coordinator, uint32_t d
     return true;
 }
 
-/* The client with the lowest number above `after`; NULL: none. */
 static const client *next_client(const sh_coordinator *coordinator, uint32_t after)
 {
     const client *found = NULL;
@@ -50,7 +48,7 @@ static const client *next_client(const sh_coordinator *coordinator, uint32_t aft
     return found;
 }
 
-/* Device 0, then the others in the order in which they joined. Returns their number. */
+/* Device 0, then the others in order of joining. */
 static size_t list_devices(sh_device_info *devices, const sh_sample **samples, sh_sample *own,
                            sh_coordinator *coordinator)
 {
@@ -61,8 +59,8 @@ static size_t list_devices(sh_device_info *devices, const sh_sample **samples, s
             devices[count].lanes = sh_lanes_count(sh_trainer_lanes(session->trainer));
         samples[count++] = sh_run_journal_newest(coordinator->options.journal, own) ? own : NULL;
     }
-    /* The list of clients begins with the newest, and numbers of devices are not reused, so they
-     * may be many. */
+    /* Searches for each next number, because the list of clients begins with the newest. Does not
+     * count up, because numbers are not reused, so they may be many. */
     uint32_t after = 0;
     for (const client *one; (one = next_client(coordinator, after)) != NULL;) {
         after = one->device;

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What the coordinator does in device 0's stages. Threads: the engine's loop announces, or the
- * step's thread; the step's thread enters views.
- */
+/* Threads: the engine's loop announces, or the step's thread; the step's thread enters views. */
 #include <string.h>
 
 #include "node/coordinator/coordinator_impl.h"
 
-/* Draws whether the stage is audited, once all its other sums are complete. */
 static uint32_t draw_audit(sh_coordinator *coordinator)
 {
     unsigned char random[SH_KEY_BYTES];

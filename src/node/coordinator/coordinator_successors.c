@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The successors are the devices that could replace the coordinator, in the order of their seats.
- * Lists are numbered, so that devices receive only new ones. The coordinator may have been frozen
- * or cut off itself, so it asks the endpoints of lost devices whether another device leads, and
- * follows that one if its job is ahead.
+ * The successors are in the order of their seats. Lists are numbered, so that devices receive only
+ * new ones. The coordinator may have been frozen or cut off itself, so it asks the endpoints of
+ * lost devices whether another device leads, and follows that one if its job is ahead.
  */
 #include "node/coordinator/coordinator_successors.h"
 
@@ -13,8 +12,8 @@
 
 #include "base/log.h"
 
-#define BEAT_TICKS 2  /* between two beats */
-#define LOOK_TICKS 20 /* between two inquiries for another coordinator */
+#define BEAT_TICKS 2
+#define LOOK_TICKS 20
 
 /* ---- successors ------------------------------------------------------------------------------ */
 
@@ -23,8 +22,6 @@ static bool may_inherit(const client *one)
     return one->able && one->has_key && !one->local;
 }
 
-/* The standby device with the lowest number above `last` that could lead; NO_DEVICE: none.
- */
 static uint32_t next_spare(const sh_coordinator *coordinator, const sh_directive *directive,
                            uint32_t last)
 {
@@ -37,8 +34,7 @@ static uint32_t next_spare(const sh_coordinator *coordinator, const sh_directive
     return next;
 }
 
-/* Devices of the view come first, because they have the newest weights. Returns whether the list
- * changed. */
+/* Devices of the view come first: they have the newest weights. */
 static bool list_successors(sh_coordinator *coordinator)
 {
     sh_directive directive;
@@ -74,7 +70,6 @@ static void init_endpoint(Shoal__Successor *item, uint32_t device, char *host, u
     item->port = port;
 }
 
-/* Endpoints, the newest last, and the own addresses. */
 static void list_known(sh_endpoints *known, const sh_coordinator *coordinator)
 {
     const sh_token *token = &coordinator->invitation.token;
@@ -157,7 +152,7 @@ static void on_answers(void *context, const sh_discovery_answers *answers)
         const sh_successor_answer *answer = &answers->words[i];
         const bool lower = memcmp(own, answers->claimed[i].key, sizeof own) < 0;
         if (answer->word == SH_SUCCESSOR_FOLLOWS && answer->term >= invitation->term)
-            sh_coordinator_add_endpoint(coordinator, &answers->address[i]); /* asked next time */
+            sh_coordinator_add_endpoint(coordinator, &answers->address[i]);
         if (answer->word != SH_SUCCESSOR_LEADS ||
             memcmp(own, answers->claimed[i].key, sizeof own) == 0 ||
             !sh_succession_is_behind(invitation->term, coordinator->steps, lower, answer))
@@ -181,7 +176,7 @@ static void look_for_others(sh_coordinator *coordinator)
     *asked = coordinator->endpoints;
     for (uint32_t i = 0; i < asked->count; i++) {
         if (is_here(coordinator, &asked->items[i]))
-            asked->items[i].port = 0; /* no need to ask */
+            asked->items[i].port = 0;
         any = any || asked->items[i].port != 0;
     }
     sh_discovery_options options = {.loop = coordinator->options.loop,
@@ -314,7 +309,7 @@ void sh_coordinator_update_successors(sh_coordinator *coordinator)
         else if (tick % BEAT_TICKS == 0)
             beat(each);
     }
-    if (changed) /* logged once the successors are told */
+    if (changed)
         sh_log(SH_LOG_INFO, "coordinator.heirs", "count=%u", coordinator->successor_count);
     if (tick % LOOK_TICKS == 0)
         look_for_others(coordinator);

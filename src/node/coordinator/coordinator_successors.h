@@ -12,8 +12,8 @@
 
 #include "node/coordinator/coordinator_impl.h"
 
-/* Each tick: sends heartbeats and the list of successors to devices, and asks the endpoints of lost
- * devices whether another device coordinates. */
+/* Each tick: sends heartbeats and the list of successors, and asks the endpoints of lost devices
+ * whether another device coordinates. */
 void sh_coordinator_update_successors(sh_coordinator *coordinator);
 
 /* Remembers the endpoint of a current or former device. */
@@ -28,10 +28,10 @@ void sh_coordinator_move(sh_coordinator *coordinator, const sh_endpoint *endpoin
 sh_status sh_coordinator_hand_over_to(sh_coordinator *coordinator, const char *name,
                                       char receiver[SH_NAME_BYTES]) SHOAL_CHECKED;
 
-/* This device hangs: hands the role to the first successor that can be reached, if there is one. */
+/* This device hangs: hands the role to the first successor that can be reached, if any. */
 void sh_coordinator_resign(sh_coordinator *coordinator);
 
-/* Answers a device that looks for the coordinator with the coordinator's current address. */
+/* Sends the coordinator's current address to a device that looks for it. */
 void sh_coordinator_send_address(const sh_coordinator *coordinator, sh_channel *channel);
 
 void sh_coordinator_end_succession(sh_coordinator *coordinator);

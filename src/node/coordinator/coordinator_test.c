@@ -16,7 +16,6 @@
 
 #define SILENT 512 /* more than a coordinator admits */
 
-/* A clock that the test sets. */
 static uint64_t hands_ns;
 static uint64_t read_hands(void *context)
 {
@@ -34,8 +33,8 @@ static struct scene {
 
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t changed;
-    uint32_t opened, closed; /* of the silent */
-    uint32_t ended;          /* of these: were told of the job's end */
+    uint32_t opened, closed;
+    uint32_t ended;
     bool welcomed, talker_closed;
 } scene;
 
@@ -122,7 +121,6 @@ static void talker_close(void *context, sh_channel *channel, sh_status why, cons
 static const sh_channel_events talker_events = {
     .on_open = talker_open, .on_control = talker_control, .on_close = talker_close};
 
-/* Connects with the token's key. Loop only. */
 static void connect_to(sh_channel **channel, const sh_channel_events *events, void *context)
 {
     const sh_token *token = &sh_coordinator_invitation(scene.coordinator)->token;
@@ -227,11 +225,10 @@ static void silent_connections_keep_no_device_out(void **state)
         wait_for(&scene.opened, i + 1);
     }
     wait_for_talker();
-    wait_for(&scene.closed, SILENT - SH_PENDING_CLIENTS_HOST_MAX); /* the oldest */
+    wait_for(&scene.closed, SILENT - SH_PENDING_CLIENTS_HOST_MAX);
     for (uint32_t i = 0; i < SILENT - SH_PENDING_CLIENTS_HOST_MAX; i++)
         assert_null(scene.silent[i]);
 
-    /* The others follow later. */
     __atomic_add_fetch(&hands_ns, SH_PENDING_CLIENTS_PATIENCE_MS * UINT64_C(1000000),
                        __ATOMIC_SEQ_CST);
     wait_for(&scene.closed, SILENT);
@@ -249,7 +246,7 @@ static void all_that_are_connected_hear_of_the_end(void **state)
     wait_for(&scene.ended, 2);
 }
 
-/* A client with the token asks for them; the device that has said hello prepares. */
+/* A client with the token asks; the device that has said hello prepares. */
 static void the_job_lists_its_devices(void **state)
 {
     (void)state;

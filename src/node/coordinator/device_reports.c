@@ -20,7 +20,6 @@ static struct device_entry *find(const sh_device_reports *reports, uint32_t devi
     return NULL;
 }
 
-/* The first entry of the same device. */
 static struct device_entry *first(const sh_device_reports *reports,
                                   const struct device_entry *entry)
 {
@@ -69,7 +68,6 @@ const char *sh_device_reports_name(const sh_device_reports *reports, uint32_t de
     return entry == NULL ? "" : entry->report.name;
 }
 
-/* After a rejoin, figures add to the earlier ones. */
 static void add(sh_device_report *sum, const sh_device_report *more)
 {
     sum->grains += more->grains;

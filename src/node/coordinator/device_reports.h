@@ -18,12 +18,12 @@
 
 /* Initially zero. */
 typedef struct sh_device_reports {
-    struct device_entry *entries; /* owned, in the order of joining */
+    struct device_entry *entries; /* owned, in order of joining */
     size_t count;
 } sh_device_reports;
 
-/* Adds a device. `origin`: SH_MESSAGE_ORIGIN_BYTES that identify its process; copied. Without
- * memory, the device's figures are lost. */
+/* `origin`: SH_MESSAGE_ORIGIN_BYTES that identify its process; copied. Without memory, the device's
+ * figures are lost. */
 void sh_device_reports_add(sh_device_reports *reports, uint32_t device, const char *name,
                            const unsigned char *origin);
 
@@ -36,10 +36,10 @@ uint32_t sh_device_reports_first(const sh_device_reports *reports, uint32_t devi
 void sh_device_reports_note(sh_device_reports *reports, uint32_t device,
                             const sh_device_report *report, bool takes_part);
 
-/* The name of a device; "" if unknown. Borrowed until the next change. */
+/* "" if unknown. Borrowed until the next change. */
 const char *sh_device_reports_name(const sh_device_reports *reports, uint32_t device);
 
-/* One report for device 0 and for each device that was ever in a view; owned: free(). */
+/* Reports device 0 and all devices that were ever in a view; owned: free(). */
 sh_status sh_device_reports_list(const sh_device_reports *kept, sh_device_report **reports,
                                  size_t *count) SHOAL_CHECKED;
 

@@ -19,7 +19,7 @@ static void what_devices_did_is_kept_in_the_order_of_coming(void **state)
     sh_device_reports_add(&kept, 9, "looks on", three);
     sh_device_reports_note(&kept, 7, &(sh_device_report){.name = "another", .grains = 3}, true);
     sh_device_reports_note(&kept, 7, &(sh_device_report){.grains = 5, .samples = 80}, false);
-    sh_device_reports_note(&kept, 8, &(sh_device_report){.grains = 1}, true); /* unknown */
+    sh_device_reports_note(&kept, 8, &(sh_device_report){.grains = 1}, true);
     sh_device_reports_note(&kept, 9, &(sh_device_report){.cpu_seconds = 1}, false);
     assert_string_equal(sh_device_reports_name(&kept, 9), "looks on");
     assert_string_equal(sh_device_reports_name(&kept, 8), "");
@@ -41,9 +41,9 @@ static void a_device_that_comes_back_is_one(void **state)
     size_t count;
     sh_device_reports_add(&kept, 0, "boss", one);
     sh_device_reports_add(&kept, 1, "guest", two);
-    sh_device_reports_add(&kept, 2, "guest", three); /* another process of that name */
+    sh_device_reports_add(&kept, 2, "guest", three);
     sh_device_reports_add(&kept, 3, "guest", two);
-    sh_device_reports_add(&kept, 4, "ghost", two); /* another name */
+    sh_device_reports_add(&kept, 4, "ghost", two);
     sh_device_reports_add(&kept, 5, "guest", two);
     static const sh_device_report lives[] = {
         {.grains = 5,
@@ -68,7 +68,7 @@ static void a_device_that_comes_back_is_one(void **state)
     assert_int_equal(sh_device_reports_first(&kept, 2), 2);
     assert_int_equal(sh_device_reports_first(&kept, 4), 4);
     assert_int_equal(sh_device_reports_first(&kept, 5), 1);
-    assert_int_equal(sh_device_reports_first(&kept, 77), 77); /* unknown */
+    assert_int_equal(sh_device_reports_first(&kept, 77), 77);
     assert_string_equal(sh_device_reports_name(&kept, 5), "guest");
 
     assert_ok(sh_device_reports_list(&kept, &reports, &count));

@@ -51,7 +51,6 @@ static bool is_loopback(const char *host)
            strcmp(host, "localhost") == 0;
 }
 
-/* Writes the remark on the token's address. */
 static void advise(sh_invitation *invitation, bool everywhere)
 {
     const char *host = invitation->token.addresses[0].host;
@@ -71,7 +70,6 @@ static bool is_first_of_interface(const sh_reach *list, size_t at)
     return true;
 }
 
-/* Makes a token with the best address of each interface, the best first. */
 static sh_status make_token(sh_token *token, uint16_t port, const sh_reach *chosen, size_t count,
                             const unsigned char leader[SH_LEADER_FINGERPRINT_BYTES])
 {
@@ -180,7 +178,7 @@ static bool read_key(sh_invitation *invitation, const unsigned char *text, size_
     return true;
 }
 
-/* Also verifies that the key may coordinate. */
+/* Also checks that the key may coordinate. */
 static sh_status recall_key(sh_invitation *invitation, const sh_token *token, const char *path)
 {
     char name[SH_PATH_BYTES], *text = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The address on which the coordinator listens, and the tokens that contain it.
+ * The address on which the coordinator listens, and the tokens that contain it. Wipe it with
+ * sh_key_wipe.
  *
  *     SH_TRY(sh_invitation_read(&invitation, "192.168.1.5:7700"));
  *     ... listen on invitation.host and .port ...
@@ -25,11 +26,11 @@ typedef struct sh_invitation {
     char host[SH_TOKEN_HOST];        /* to listen on; "": all */
     uint16_t port;                   /* 0: any free one */
     bool renewed;                    /* token and key are from before a restart */
-    unsigned char key[SH_KEY_BYTES]; /* secret key of the coordinator (net/leader.h) */
+    unsigned char key[SH_KEY_BYTES]; /* secret (net/leader.h) */
     sh_leader_chain chain;           /* from the token's key to `key` */
-    uint32_t term;                   /* number of earlier coordinators of the job */
+    uint32_t term;                   /* number of earlier coordinators */
     sh_token token;
-    char text[SH_TOKEN_TEXT];          /* the token for other machines */
+    char text[SH_TOKEN_TEXT];          /* for other machines */
     char local_text[SH_TOKEN_TEXT];    /* the same secret, with a local address */
     char advice[SH_INVITATION_ADVICE]; /* a remark on the address, or "" */
 } sh_invitation;
@@ -37,7 +38,7 @@ typedef struct sh_invitation {
 /* Reads --listen: "[ADDRESS]:PORT"; NULL: a free port of the loopback. */
 sh_status sh_invitation_read(sh_invitation *invitation, const char *listen) SHOAL_CHECKED;
 
-/* Whether the coordinator listens at all addresses of this device. */
+/* Whether the coordinator listens on all addresses of this device. */
 bool sh_invitation_is_everywhere(const sh_invitation *invitation);
 
 /* Makes the tokens for the bound port. If --listen names no address, the token has one of each
@@ -52,8 +53,8 @@ sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port, const sh
  * coordinate the token's job. */
 sh_status sh_invitation_recall(sh_invitation *invitation, const char *path) SHOAL_CHECKED;
 
-/* Continues another coordinator's job with its token and with the secret key and warrants of this
- * device. `term`: of the new coordinator. */
+/* Continues another coordinator's job with its token and with this device's secret key and
+ * warrants. `term`: of the new coordinator. */
 void sh_invitation_inherit(sh_invitation *invitation, const sh_token *token,
                            const unsigned char key[SH_KEY_BYTES], const sh_leader_chain *chain,
                            uint32_t term);
@@ -62,9 +63,8 @@ void sh_invitation_inherit(sh_invitation *invitation, const sh_token *token,
  * Only the owner can read them. */
 sh_status sh_invitation_keep(const sh_invitation *invitation, const char *path) SHOAL_CHECKED;
 
-/* Proves to a device that connected with the token that this is the coordinator (net/leader.h) and
- * that its replica has `steps` applied steps. Must be the first message. Loop only. Fails as
- * sh_claim_send does. */
+/* Proves to a device that connected with the token that this is the coordinator (net/leader.h) with
+ * `steps` applied steps. Must be the first message. Loop only. Fails as sh_claim_send does. */
 sh_status sh_invitation_prove(const sh_invitation *invitation, sh_channel *channel,
                               uint64_t steps) SHOAL_CHECKED;
 

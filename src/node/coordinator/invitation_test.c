@@ -108,7 +108,7 @@ static void the_user_hears_of_a_loopback(void **state)
     }
 }
 
-/* One of each interface, as many as fit; one alone if --listen names it. */
+/* Only one if --listen names it. */
 static void the_token_names_all_interfaces(void **state)
 {
     (void)state;
@@ -131,7 +131,7 @@ static void the_token_names_all_interfaces(void **state)
     }
 }
 
-/* After a restart, secret and key are the same; the token's file alone does not suffice. */
+/* The token's file alone does not suffice. */
 static void what_was_kept_is_recalled_or_refused(void **state)
 {
     (void)state;
@@ -166,7 +166,6 @@ static void what_was_kept_is_recalled_or_refused(void **state)
     scratch_remove(folder);
 }
 
-/* A successor keeps the token's secret and key, and has its own key with its warrant. */
 static void a_successor_has_the_same_token(void **state)
 {
     (void)state;

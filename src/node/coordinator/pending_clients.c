@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The oldest guest's place, optionally of one host; sets `count` to their number. */
+/* Sets `count` to the number of clients, of one host if `host` is not NULL. */
 static sh_pending_clients_place *oldest(sh_pending_clients *pending, const char *host,
                                         uint32_t *count)
 {

@@ -11,7 +11,9 @@
  *     while ((gone = sh_pending_clients_overdue(&pending, now_ms)) != 0)
  *         close_connection_of(gone);
  *
- * Guests are numbers above 0, in the order of arrival. Threads: caller locks; a value.
+ * Clients are numbers above 0, in the order of arrival.
+ *
+ * Threads: caller locks; a value.
  */
 #ifndef SHOAL_NODE_PENDING_CLIENTS_H
 #define SHOAL_NODE_PENDING_CLIENTS_H
@@ -41,7 +43,7 @@ uint64_t sh_pending_clients_enter(sh_pending_clients *pending, uint64_t client, 
 /* Does nothing if the client has no place. */
 void sh_pending_clients_leave(sh_pending_clients *pending, uint64_t client);
 
-/* Evicts a client that has waited for SH_PENDING_CLIENTS_PATIENCE_MS and returns it; 0: none. */
+/* Evicts and returns a client that has waited for SH_PENDING_CLIENTS_PATIENCE_MS; 0: none. */
 uint64_t sh_pending_clients_overdue(sh_pending_clients *pending, uint64_t now_ms);
 
 #endif

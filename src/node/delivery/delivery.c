@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three kinds of threads: readers of the data set request blocks (any thread). The loop requests
- * them from sources and receives them in *slots*, a few per source. The keeper thread checks blocks
- * and writes them to the cache, because a slow SD card would block the loop.
+ * Readers of the data set, on any thread, request blocks. The loop requests them from sources and
+ * receives them in *slots*, a few per source. The keeper thread checks blocks and writes them to
+ * the cache, because a slow SD card would block the loop.
  *
  *     slot:  FREE --requested--> ASKED --received--> FULL --kept or refused--> FREE
  *
@@ -23,12 +23,12 @@
 #include "node/delivery/slow_source.h"
 
 #define TICK_MS 500
-#define LOST_TICKS 20   /* without any source, before giving up */
+#define LOST_TICKS 20   /* ticks without any source before giving up */
 #define LULL_TICKS 4    /* ticks of a lull before other sources are asked */
 #define SILENT_TICKS 20 /* ticks before reconnecting if there are no others */
 #define FORGIVE_TICKS 2 /* between requests of a block that all refused */
 #define TRIES 4         /* rounds of refusals by all sources while a reader waits */
-#define FAILURES 3      /* to connect, of sources except the first */
+#define FAILURES 3      /* failed connections until a source is given up, except the first */
 
 typedef enum slot_state { SLOT_FREE, SLOT_ASKED, SLOT_FULL } slot_state;
 
@@ -37,7 +37,7 @@ typedef struct slot {
     uint32_t source, block;
     size_t bytes;
     uint8_t *data;
-    struct slot *next; /* in the keeper's queue */
+    struct slot *next;
 } slot;
 
 /* Used by the loop; the slots are shared. */
@@ -65,8 +65,8 @@ struct sh_delivery {
     uint8_t *packed; /* the manifest; the caller's after SH_MAIL_DATA */
     size_t packed_bytes;
     uint32_t lost_ticks, ticks;
-    char reason[SH_MESSAGE_BYTES]; /* why the last source was lost */
-    sh_channel_stats closed;       /* of closed channels */
+    char reason[SH_MESSAGE_BYTES];
+    sh_channel_stats closed;
 
     sh_mirror *mirror; /* borrowed from the data set; set before the keeper starts */
     const sh_manifest *manifest;
@@ -79,16 +79,16 @@ struct sh_delivery {
     bool wants_all, asked_all; /* unread blocks are wanted too; they are on the list */
     bool complete;
     sh_fetch *fetch;
-    uint8_t *tries;     /* per block: refusals by all sources while a reader waited */
-    bool *awaited;      /* per block: a reader waits */
-    uint32_t kept;      /* valid blocks that arrived */
-    uint32_t refused;   /* invalid ones */
+    uint8_t *tries; /* per block: refusals by all sources while a reader waited */
+    bool *awaited;  /* per block: a reader waits */
+    uint32_t kept;
+    uint32_t refused;
     slot *first, *last; /* the keeper's queue */
 };
 
 static void request_due(void *context);
 
-/* Makes the loop request more. Any thread, without the lock. */
+/* Any thread, without the lock. */
 static void request_soon(sh_delivery *delivery)
 {
     pthread_mutex_lock(&delivery->lock);
@@ -99,8 +99,7 @@ static void request_soon(sh_delivery *delivery)
     pthread_mutex_unlock(&delivery->lock);
 }
 
-/* Stops keeping blocks. SH_STOPPED, the job's end, is not a failure. Any thread, without the lock.
- */
+/* SH_STOPPED, the job's end, is not a failure. Any thread, without the lock. */
 static void give_up(sh_delivery *delivery, sh_status status, const char *reason)
 {
     pthread_mutex_lock(&delivery->lock);
@@ -149,8 +148,7 @@ static void keep(sh_delivery *delivery, slot *s)
     }
 }
 
-/* Waits for a block to keep; NULL: put all missing blocks on the list. False at the end.
- */
+/* `*next` is NULL: put all missing blocks on the list. False at the end. */
 static bool take(sh_delivery *delivery, slot **next)
 {
     pthread_mutex_lock(&delivery->lock);
@@ -174,7 +172,7 @@ static void *keeper_main(void *argument)
         for (uint32_t i = 0; s == NULL && i < delivery->manifest->blocks; i++) {
             if (sh_mirror_has(delivery->mirror, i))
                 continue;
-            pthread_mutex_lock(&delivery->lock); /* released in between: there may be many blocks */
+            pthread_mutex_lock(&delivery->lock);
             sh_fetch_need(delivery->fetch, i, SH_FETCH_LATER);
             pthread_mutex_unlock(&delivery->lock);
         }
@@ -228,7 +226,7 @@ static void lose(source *from, const char *reason)
     sh_slow_source_end(&from->slow);
     snprintf(delivery->reason, sizeof delivery->reason, "%s", reason);
     if (!delivery->told && from->index == 0) {
-        free(delivery->packed); /* incomplete */
+        free(delivery->packed);
         delivery->packed = NULL;
     }
     pthread_mutex_lock(&delivery->lock);
@@ -248,7 +246,7 @@ static void drop(source *from, const char *reason)
     sh_channel_close(channel);
 }
 
-/* Reserves a slot of the source for the next block to request; NULL: no slot or no block. */
+/* NULL: no free slot, or no block. */
 static slot *claim(source *to)
 {
     sh_delivery *delivery = to->of;
@@ -269,7 +267,6 @@ static slot *claim(source *to)
     return claimed;
 }
 
-/* Requests blocks from the source until its slots are used. */
 static void fill(source *to)
 {
     const sh_manifest *manifest = to->of->manifest;
@@ -308,7 +305,7 @@ static void on_open(void *context, sh_channel *channel)
         drop(to, sh_message());
 }
 
-/* The slot that waits for this block. Answers arrive in order. */
+/* Answers arrive in order. */
 static slot *asked_slot(source *from, uint32_t block)
 {
     slot *found = NULL;
@@ -366,7 +363,6 @@ static void on_done(void *context, sh_channel *channel, const sh_frame *head)
     fill(from);
 }
 
-/* The first source refused the manifest, with a reason. */
 static void on_control(void *context, sh_channel *channel, const uint8_t *body, size_t bytes)
 {
     source *from = context;
@@ -480,7 +476,7 @@ static void on_tick(void *context)
     const bool comes = begun ? sh_fetch_left(delivery->fetch) > 0 : !delivery->told;
     const bool failed = delivery->failed;
     pthread_mutex_unlock(&delivery->lock);
-    if (!comes || failed) { /* no block and no manifest is outstanding */
+    if (!comes || failed) {
         delivery->lost_ticks = 0;
         return;
     }
@@ -505,7 +501,6 @@ static void on_tick(void *context)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* A call from the device's thread that runs on the loop's thread. */
 typedef struct request {
     sh_delivery *delivery;
     sh_status status;

@@ -6,7 +6,7 @@
 #include "data/delivery_fixture.h"
 #include "net/listener.h"
 
-#define LONG_MS 60000 /* the test fails after this time */
+#define LONG_MS 60000
 
 typedef struct stage {
     fixture files;
@@ -16,8 +16,8 @@ typedef struct stage {
     sh_listener *door;
     sh_supply *supply;
     sh_sources sources;
-    sh_status status; /* of the last call on the loop */
-    sh_channel *raw;  /* a receiver made by hand */
+    sh_status status;
+    sh_channel *raw;
     sh_frame asked, answer;
     uint8_t body[64];
 } stage;
@@ -110,7 +110,6 @@ static void end(sh_delivery *delivery, sh_dataset *mirror)
     sh_delivery_free(delivery);
 }
 
-/* Every `stride`th sample is equal. */
 static void assert_same(const stage *s, const sh_dataset *mirror, uint32_t stride)
 {
     uint8_t here[SET_IMAGE_MOST], there[SET_IMAGE_MOST];
@@ -133,14 +132,14 @@ static void samples_come_when_they_are_read(void **state)
     stage_new(&s, true);
     sh_delivery *delivery = begin(&s, &mirror);
     assert_same(&s, mirror, 900);
-    assert_false(sh_delivery_is_whole(delivery)); /* the rest was not requested */
+    assert_false(sh_delivery_is_whole(delivery));
     sh_delivery_complete(delivery);
     while (strstr(expect(&s, SH_MAIL_NOTE).text, "is complete: ") == NULL)
         ;
     assert_true(sh_delivery_is_whole(delivery));
     assert_same(&s, mirror, 1);
     end(delivery, mirror);
-    delivery = begin(&s, &mirror); /* complete */
+    delivery = begin(&s, &mirror);
     assert_true(sh_delivery_is_whole(delivery));
     assert_same(&s, mirror, 7);
     assert_non_null(strstr(expect(&s, SH_MAIL_NOTE).text, "are in the cache"));
@@ -294,7 +293,7 @@ static void do_connect(void *context)
         &raw_events, s);
 }
 
-/* The supply's answer to one frame; step UINT32_MAX: it closed the channel. */
+/* Step UINT32_MAX: the supply closed the channel. */
 static sh_frame ask(stage *s, const sh_frame *head)
 {
     s->asked = *head;
@@ -309,7 +308,7 @@ static void wild_requests_get_no_bytes(void **state)
     (void)state;
     static const struct {
         sh_block block;
-        uint32_t bytes; /* of the answer */
+        uint32_t bytes;
     } cases[] = {
         {{2, 0, 64}, 64},         {{2, 0, 0}, 0},          {{77, 0, 64}, 0},
         {{2, 1ull << 40, 64}, 0}, {{2, 0, UINT32_MAX}, 0}, {{1, 0, 65536}, 0},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A try is a connection to one source. Its end only records the reason; the timer starts the next
- * try with the next source, or gives up. So no channel is opened in a channel's callback. Lost
- * sources are tried again in rounds with pauses; sources with no network, or another one, are not.
+ * try or gives up. So no channel is opened in a channel's callback. Lost sources are tried again in
+ * rounds with pauses; sources with no network, or another one, are not.
  */
 #include "node/delivery/network_call.h"
 
@@ -15,8 +15,8 @@
 
 #define TICK_MS 50
 #define SILENT_TICKS 200 /* ticks of a lull before another source is asked */
-#define PAUSE_TICKS 10   /* between two rounds through the sources */
-#define ROUNDS 20        /* at most */
+#define PAUSE_TICKS 10
+#define ROUNDS 20
 
 /* Used by the loop until the mail is posted. */
 struct sh_network_call {
@@ -25,17 +25,17 @@ struct sh_network_call {
     sh_sources sources;
     char spec[SH_MODEL_SPEC];
     sh_timer *tick;
-    sh_channel *channel;  /* of the current try; NULL between tries */
-    uint32_t round, next; /* the next source, and its round */
-    uint32_t current;     /* the current try's source */
+    sh_channel *channel; /* NULL between tries */
+    uint32_t round, next;
+    uint32_t current;
     bool barred[SH_SOURCES_MAX];
     bool open, told;
     const char *objection; /* to the received data; static */
-    uint32_t pause_ticks;  /* remaining */
+    uint32_t pause_ticks;
     sh_slow_source slow;
     uint8_t *bytes;
     size_t count;
-    sh_status status; /* of the last try, with its reason */
+    sh_status status;
     char reason[SH_MESSAGE_BYTES];
 };
 
@@ -102,7 +102,6 @@ static void on_done(void *context, sh_channel *channel, const sh_frame *head)
     tell(call, SH_OK, "");
 }
 
-/* The source refused, with a reason. */
 static void on_control(void *context, sh_channel *channel, const uint8_t *body, size_t bytes)
 {
     sh_network_call *call = context;
@@ -135,7 +134,6 @@ static const sh_channel_events source_events = {
     .on_close = on_close,
 };
 
-/* The next source of this round; false: all were tried. */
 static bool choose(sh_network_call *call)
 {
     while (call->next < call->sources.count && call->barred[call->next])
@@ -146,7 +144,6 @@ static bool choose(sh_network_call *call)
     return true;
 }
 
-/* Starts the next round, or gives up. */
 static void end_round(sh_network_call *call)
 {
     call->next = 0;
@@ -201,7 +198,6 @@ static void on_tick(void *context)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* A call from the device's thread that runs on the loop's thread. */
 static void do_start(void *context)
 {
     sh_network_call *call = context;

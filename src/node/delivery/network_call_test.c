@@ -6,7 +6,7 @@
 #include "node/delivery/supply.h"
 #include "onnx/onnx_fixture.h"
 
-#define LONG_MS 60000 /* the test fails after this time */
+#define LONG_MS 60000
 #define GIVERS 2
 
 typedef struct stage {
@@ -15,12 +15,11 @@ typedef struct stage {
     sh_listener *door;
     sh_supply *supplies[GIVERS];
     sh_sources sources;
-    sh_status status; /* of the last call on the loop */
+    sh_status status;
     sh_network *right, *wrong;
-    sh_network large; /* too large; not a network */
+    sh_network large;
 } stage;
 
-/* What a device sends. */
 typedef enum gift { RIGHT, WRONG, LARGE, NOTHING, STRANGER, UNREACHED } gift;
 
 static void on_accept(void *context, sh_channel *channel, const char *identity)
@@ -85,7 +84,7 @@ static void stage_new(stage *s, const gift gifts[GIVERS])
         sh_route *route = &s->sources.items[i].route;
         route->key[0] ^= gifts[i] == STRANGER;
         if (gifts[i] == UNREACHED)
-            route->port = 1; /* no listener */
+            route->port = 1;
     }
 }
 
@@ -148,7 +147,7 @@ static void somebody_gives_it_or_the_reason_is_said(void **state)
             sh_network_unref(network);
         }
         sh_network_call_free(call);
-        assert_false(sh_mailbox_take(s.mailbox, &mail)); /* once */
+        assert_false(sh_mailbox_take(s.mailbox, &mail));
         stage_free(&s);
     }
 }

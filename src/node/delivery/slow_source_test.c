@@ -13,7 +13,7 @@ static void one_that_owes_and_gives_nothing_is_counted(void **state)
     assert_int_equal(sh_slow_source_look(&slow, true, 0), 1);
 }
 
-/* A byte per tick counts as nothing; a crumb ends the lull after any number of ticks. */
+/* A byte per tick counts as nothing. */
 static void one_that_trickles_is_counted_too(void **state)
 {
     (void)state;
@@ -39,7 +39,7 @@ static void one_that_was_dropped_rests_longer_each_time(void **state)
         assert_false(sh_slow_source_is_paused(&slow));
     }
     sh_slow_source_drop(&slow);
-    assert_int_equal(slow.rest, 256); /* the maximum */
+    assert_int_equal(slow.rest, 256);
 }
 
 static void another_connection_counts_from_the_beginning(void **state)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client has two buffers: one block is sent while the next is read. Reading on the loop's thread
- * takes a fraction of a millisecond from the page cache, and blocks are small enough for a disk.
- * Hashing the whole data set takes longer and has its own thread.
+ * A client has two buffers: one block is sent while the next is read. The loop's thread reads
+ * blocks, which takes a fraction of a millisecond from the page cache. Hashing the whole data set
+ * has its own thread.
  */
 #include "node/delivery/supply.h"
 
@@ -42,10 +42,9 @@ struct sh_supply {
     char identity[SH_LINK_IDENTITY];
     client *clients;
     uint32_t client_count;
-    sh_channel_stats stats; /* of closed channels */
+    sh_channel_stats stats;
 
-    /* The manifest. Its thread posts to the loop when it is done. */
-    bool making;     /* not posted yet */
+    bool making;     /* not posted to the loop yet */
     bool has_thread; /* not joined yet */
     pthread_t thread;
     const sh_manifest *manifest; /* of the loop; NULL: not made yet */
@@ -103,7 +102,6 @@ static void drop(client *gone, const char *reason)
     sh_channel_close(channel);
 }
 
-/* Reads a block, or prepares an empty answer. */
 static size_t read_block(client *to, buffer *b, const sh_block *block)
 {
     sh_status status = SH_INVALID;
@@ -126,7 +124,6 @@ static size_t read_block(client *to, buffer *b, const sh_block *block)
     return 0;
 }
 
-/* Answers requests while a buffer is free. */
 static void serve(client *to)
 {
     while (to->count > 0 && to->sending < BUFFERS) {
@@ -147,8 +144,7 @@ static void serve(client *to)
 
 /* ---- the manifest ---------------------------------------------------------------------------- */
 
-/* Sends a body that lives as long as the supply, or, if `refusal` is not NULL, a refusal with that
- * reason. */
+/* `body` lives as long as the supply. Sends a refusal if `refusal` is not NULL. */
 static void answer(client *to, sh_frame_kind kind, const void *body, size_t bytes,
                    const char *refusal)
 {

@@ -2,13 +2,6 @@
 /*
  * Serves this device's data set, and the network of an imported model, to other devices.
  *
- *     SH_TRY(sh_supply_new(&supply, &(sh_supply_options){.loop = loop, .dataset = dataset}));
- *     sh_data_identity(identity, device);
- *     SH_TRY(sh_listener_allow(door, identity, key));
- *     ... in the listener's on_accept: if (sh_supply_accept(supply, channel, identity)) return;
- *     sh_supply_close(supply);
- *     sh_supply_free(supply);
- *
  * A client connects as "data/DEVICE" (this device's number) and sends frames without a body. Each
  * gets one frame as answer, in order:
  *
@@ -38,8 +31,8 @@ typedef struct sh_supply_options {
     sh_loop *loop;
     const sh_dataset *dataset; /* borrowed until sh_supply_free */
     const sh_network *network; /* likewise; NULL for a built-in model */
-    uint32_t device;           /* this one's number */
-    bool vouches;              /* also serves the manifest, as the coordinator does */
+    uint32_t device;
+    bool vouches; /* also serves the manifest, as the coordinator does */
 } sh_supply_options;
 
 /* Converts a block to the fields of a frame without a body, and back. */
@@ -50,17 +43,16 @@ sh_block sh_block_of_frame(const sh_frame *head);
 sh_status sh_supply_new(sh_supply **supply, const sh_supply_options *options) SHOAL_CHECKED;
 
 /* Takes over a channel whose identity asks for data; false: it does not, or there are too many
- * clients, or `supply` is NULL. Loop only. */
+ * clients, or `supply` is NULL. The caller's listener allows that identity. Loop only. */
 bool sh_supply_accept(sh_supply *supply, sh_channel *channel, const char *identity);
 
-/* Bytes sent and received so far; zero for NULL. Loop only. */
+/* Zero for NULL. Loop only. */
 sh_channel_stats sh_supply_stats(const sh_supply *supply);
 
-/* Closes all channels. NULL is allowed. Loop only. */
+/* NULL is allowed. Loop only. */
 void sh_supply_close(sh_supply *supply);
 
-/* After sh_supply_close: waits for the manifest's thread and frees. NULL is allowed. Any thread
- * except the loop's. */
+/* After sh_supply_close: waits for the manifest's thread. Any thread except the loop's. */
 void sh_supply_free(sh_supply *supply);
 
 #endif

@@ -27,7 +27,6 @@ const char *sh_build_compiler(void)
 #endif
 }
 
-/* A path, or an imported network's digest. */
 static bool is_file_name(const char *model)
 {
     return strchr(model, '/') != NULL || strstr(model, ".onnx") != NULL || access(model, F_OK) == 0;
@@ -110,8 +109,8 @@ sh_status sh_model_memory_of(size_t index, sh_model_memory *memory)
     return sh_model_memory_find(memory, &options);
 }
 
-/* The public sink gets its level as a number, so that its header is self-contained. */
-static sh_log_line *public_sink; /* set before threads start, like the log's own sink */
+/* The level is a number, so that the public header is self-contained. */
+static sh_log_line *public_sink; /* set before threads start */
 
 static void pass_on(void *context, sh_log_level level, const char *line)
 {

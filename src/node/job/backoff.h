@@ -19,15 +19,15 @@
 #define SH_BACKOFF_LONGEST_MS 4000
 
 typedef struct sh_backoff {
-    uint64_t began_ns, limit_ns; /* limit_ns UINT64_MAX: none */
-    uint32_t delay_ms;           /* before the next try */
+    uint64_t began_ns, limit_ns; /* UINT64_MAX: no limit */
+    uint32_t delay_ms;
 } sh_backoff;
 
-/* Starts at `now_ns`. `wait_s` 0: no retry; UINT32_MAX: no limit. */
+/* `wait_s` 0: no retry; UINT32_MAX: no limit. */
 void sh_backoff_start(sh_backoff *backoff, uint64_t now_ns, uint32_t wait_s);
 
-/* After a failed try: the delay before the next one. It doubles each time, up to
- * SH_BACKOFF_LONGEST_MS; the last try is at the limit. False: the time is up. */
+/* The delay before the next try. It doubles each time, up to SH_BACKOFF_LONGEST_MS; the last try is
+ * at the limit. False: the time is up. */
 bool sh_backoff_next(uint32_t *delay_ms, sh_backoff *backoff, uint64_t now_ns);
 
 #endif

@@ -6,7 +6,6 @@
 #define MS UINT64_C(1000000)
 #define BEGAN (77 * MS)
 
-/* Each try fails at once, so only the delays take time. */
 static void delays_grow_up_to_the_longest(void **state)
 {
     (void)state;
@@ -20,7 +19,7 @@ static void delays_grow_up_to_the_longest(void **state)
         assert_int_equal(delay_ms, delays_ms[i]);
         now_ns += delay_ms * MS;
     }
-    uint32_t delay_ms = 0; /* a year later */
+    uint32_t delay_ms = 0;
     assert_true(sh_backoff_next(&delay_ms, &backoff, now_ns + 31536000000 * MS));
     assert_int_equal(delay_ms, SH_BACKOFF_LONGEST_MS);
 }
@@ -41,7 +40,6 @@ static void the_last_try_is_made_when_the_time_ends(void **state)
     assert_int_equal(tries, 5); /* after 0, 250, 750, 1750 and 2000 ms */
 }
 
-/* A try may take seconds if nothing answers. */
 static void the_time_of_tries_counts(void **state)
 {
     (void)state;

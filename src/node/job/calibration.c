@@ -5,7 +5,7 @@
 
 #include "onnx/import.h"
 
-#define GROUP 16 /* samples computed together */
+#define GROUP 16
 
 typedef struct calibrating {
     const sh_calibration *asked;

@@ -7,7 +7,7 @@
  *     SH_TRY(sh_calibrate(&asked));
  *
  * Evaluates the network on one lane. Samples are evenly spaced in the training split, as in its
- * first epoch, in groups, and in the same order on all devices.
+ * first epoch, and in the same order on all devices.
  *
  * Threads: caller locks.
  */
@@ -16,16 +16,16 @@
 
 #include "train/session.h"
 
-#define SH_CALIBRATION_SAMPLES SIZE_MAX /* stands for the samples instead of a node */
+#define SH_CALIBRATION_SAMPLES SIZE_MAX /* the samples, instead of a node */
 
 typedef struct sh_calibration {
-    const sh_session *session; /* open, with the weights of the model */
-    const sh_onnx *model;      /* the network */
-    const bool *chosen;        /* by node: report its first result; NULL: all */
-    uint32_t samples;          /* limit; whole groups of 16 if it is larger */
+    const sh_session *session; /* open, with the model's weights */
+    const sh_onnx *model;
+    const bool *chosen; /* by node: report its first result; NULL: all */
+    uint32_t samples;   /* limit; whole groups of 16 if it is larger */
 
-    /* Receives the results of a group: a node's number, shape [N, ...] and elements. Its failure
-     * ends the calibration. */
+    /* The results of a group: a node's number, shape [N, ...] and elements. Its failure ends the
+     * calibration. */
     sh_status (*take)(void *context, size_t node, const sh_shape *shape, const float *values);
     void *context;
 } sh_calibration;

@@ -8,22 +8,21 @@
 #include "onnx/onnx_file.h"
 #include "train/job_options.h"
 
-#define THERE 40 /* training samples */
+#define THERE 40
 #define GROUP 16
 #define PIXELS (28 * 28)
 #define CONV 0 /* nodes of digits.onnx: a convolution, its batch norm, a ReLU, a max-pooling */
 #define NORM 1
 #define RELU 2
 
-/* What `take` received, and what to expect. */
 typedef struct taken {
     const sh_session *session;
     uint32_t wanted;
-    size_t groups, samples; /* of samples: groups, total */
-    size_t results[3];      /* by node: CONV, NORM, RELU */
+    size_t groups, samples;
+    size_t results[3];
     size_t others;
     float norm[GROUP * 8 * PIXELS];
-    size_t fails_at; /* result after which `take` fails; 0: never */
+    size_t fails_at; /* 0: never */
 } taken;
 
 static taken all;

@@ -14,7 +14,7 @@
 #define STEP "step"
 #define CHANGES "changes"
 
-/* The differences: {"lr": [old, new], ...}; owned. */
+/* {"lr": [old, new], ...}; owned. */
 static sh_status differences(json_t **found, const sh_job *before, const sh_job *now)
 {
     json_t *old = NULL, *new = NULL, *value, *fresh = json_object();
@@ -53,7 +53,6 @@ static bool is_in(const json_t *change, const json_t *job)
     return true;
 }
 
-/* Appends the file's changes up to the checkpoint. */
 static sh_status take_old(json_t *list, const char *file, const sh_job *before, uint64_t steps)
 {
     json_t *job, *change;

@@ -16,7 +16,6 @@ static sh_job job_with(float lr)
     return job;
 }
 
-/* The changes in job.json; owned. */
 static char *written(const char *file, const sh_job *before, const sh_job *now, uint64_t steps)
 {
     json_t *json;
@@ -112,7 +111,7 @@ static void prints_what_differs(void **state)
     second.warmup = 2;
     assert_ok(sh_changes_print(text, sizeof text, &first, &second));
     assert_string_equal(text, "lr 0.1 becomes 0.01, warmup 0.0 becomes 2.0");
-    assert_ok(sh_changes_print(text, 8, &first, &second)); /* cut */
+    assert_ok(sh_changes_print(text, 8, &first, &second));
     assert_string_equal(text, "lr 0.1 ");
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When the next checkpoint within an epoch is due: --checkpoint-every.
+ * When the next checkpoint within an epoch is due: --checkpoint-every. The caller restarts it at
+ * the start and at each checkpoint.
  *
  *     SH_TRY(sh_checkpoint_interval_parse(&interval, "60s"));
  *     sh_checkpoint_interval_restart(&interval, now_ns, steps);      // at the start, and with each
- * checkpoint if (sh_checkpoint_interval_is_due(&interval, now_ns, steps))   // after a step
- *         ... write one ...
  *
  * Threads: values; caller locks.
  */

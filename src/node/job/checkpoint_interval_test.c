@@ -72,7 +72,7 @@ static void is_due_after_steps_or_never(void **state)
     sh_checkpoint_interval_restart(&interval, 0, 100);
     assert_false(sh_checkpoint_interval_is_due(&interval, S * S, 102));
     assert_true(sh_checkpoint_interval_is_due(&interval, 0, 103));
-    assert_true(sh_checkpoint_interval_is_due(&interval, 0, 110)); /* several steps at a time */
+    assert_true(sh_checkpoint_interval_is_due(&interval, 0, 110));
     assert_ok(sh_checkpoint_interval_parse(&interval, "0"));
     assert_false(sh_checkpoint_interval_is_due(&interval, S * S, 1000000));
 }

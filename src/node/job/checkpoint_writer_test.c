@@ -38,7 +38,6 @@ static void close_place(place *p)
     scratch_remove(p->folder);
 }
 
-/* The steps of the checkpoint; UINT64_MAX: none. */
 static uint64_t steps_on_disk(const place *p)
 {
     char used[SH_PATH_BYTES];
@@ -61,7 +60,7 @@ static void what_stands_is_written_once_in_haste(void **state)
     assert_ok(sh_checkpoint_writer_write(&p.writer, true));
     assert_int_equal(steps_on_disk(&p), 3);
     assert_int_equal(unlink(p.file), 0);
-    assert_ok(sh_checkpoint_writer_write(&p.writer, true)); /* already written */
+    assert_ok(sh_checkpoint_writer_write(&p.writer, true));
     assert_int_equal(steps_on_disk(&p), UINT64_MAX);
     assert_ok(sh_checkpoint_writer_write(&p.writer, false));
     assert_int_equal(steps_on_disk(&p), 3);
@@ -93,14 +92,14 @@ static void a_rescue_says_what_it_could_do(void **state)
     assert_string_equal(rescue.text, "no checkpoint could be written (the weights are being "
                                      "changed); those on the disk stay");
     assert_int_equal(steps_on_disk(&p), 12);
-    assert_true(sh_replica_lock_within(p.session->replica, 0)); /* it was released */
+    assert_true(sh_replica_lock_within(p.session->replica, 0));
     sh_replica_unlock(p.session->replica);
 
     p.writer.folder = "/proc/none";
     sh_checkpoint_writer_rescue(&p.writer, NULL, &rescue);
     assert_int_equal(rescue.steps, 0);
     assert_non_null(strstr(rescue.text, "no checkpoint could be written (/proc/none"));
-    p.writer.folder = NULL; /* --lr-find */
+    p.writer.folder = NULL;
     rescue = (sh_rescue){0};
     sh_checkpoint_writer_rescue(&p.writer, NULL, &rescue);
     assert_string_equal(rescue.text, "");

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The device group of a coordinating device: its endpoint and token, the local devices that it
- * starts, and messages about all devices for the user.
- */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +16,13 @@
 #define CHILD_PATIENCE_MS 5000
 #define GATHER_MS 1000           /* a successor's wait for the remaining devices */
 #define RESTART_PATIENCE_MS 3000 /* for answers of the devices before a restart */
-#define ASK_AGAIN_MS 100         /* if one of them is about to coordinate the job */
+#define ASK_AGAIN_MS 100         /* for a device that is about to coordinate the job */
 
 typedef struct sh_crew {
-    sh_device_group group; /* first */
+    sh_device_group group;
     char token_file[SH_PATH_BYTES], endpoints_file[SH_PATH_BYTES];
-    sh_endpoints known;        /* of devices before a restart */
-    uint32_t endpoint_changes; /* in the file */
+    sh_endpoints known;
+    uint32_t endpoint_changes;
     char first_grain[SH_DIGEST_TEXT];
     sh_handover_request handover;
     sh_mailbox *mailbox;
@@ -36,7 +32,6 @@ typedef struct sh_crew {
     bool begun; /* from the first view on, the training loop handles losses and stop requests */
 } sh_crew;
 
-/* Includes this process. */
 static uint32_t count_local(const sh_train_options *options)
 {
     return options->devices == 0 ? 1 : options->devices;
@@ -67,8 +62,8 @@ static void observe(const sh_crew *crew, const sh_event *event)
         options->observer(options->context, event);
 }
 
-/* Asks the known devices once. *moved: the device that coordinates the job now; port 0: none does.
- * Returns whether one of them is about to. */
+/* Asks the known devices once. *moved: the job's present coordinator; port 0: none. True: a known
+ * device is about to become it. */
 static bool ask_known(sh_endpoint *moved, const sh_crew *crew, const sh_token *token)
 {
     const sh_endpoints *known = &crew->known;
@@ -122,7 +117,7 @@ static sh_status look_for_successor(sh_crew *crew)
     return sh_fail(SH_ABORTED, "another device coordinates the job now");
 }
 
-/* Saves the endpoints, because a restarted coordinator would otherwise continue alone. */
+/* Without these endpoints, a restarted coordinator would continue alone. */
 static void note_doors(sh_crew *crew)
 {
     sh_endpoints endpoints;
@@ -135,7 +130,6 @@ static void note_doors(sh_crew *crew)
         sh_log(SH_LOG_WARN, "doors.unwritten", "reason=\"%s\"", sh_message());
 }
 
-/* Hands the job over if the user requests it. The result arrives by mail. */
 static void see_handover_request(sh_crew *crew)
 {
     char receiver[SH_NAME_BYTES];
@@ -265,7 +259,6 @@ static sh_status idle(sh_device_group *group, bool wait, bool *over)
     }
 }
 
-/* Adds this device's work and resource use, which the coordinator does not know. */
 static sh_status report(sh_device_group *group, const sh_device_report *own,
                         sh_device_report **reports, size_t *count)
 {
@@ -285,7 +278,7 @@ static void fail(sh_device_group *group, const char *reason)
 static sh_status dismiss(sh_device_group *group, sh_status status, const char *message)
 {
     sh_crew *crew = (sh_crew *)group;
-    if (status == SH_OK) { /* a complete job has no further use for them */
+    if (status == SH_OK) {
         sh_invitation_forget(crew->token_file);
         unlink(crew->endpoints_file);
     }

@@ -34,7 +34,6 @@ static void describe_inputs(char text[INPUTS_BYTES], const sh_dataset_info *info
                          c > 0 ? ";" : "", (double)info->mean[c], (double)info->deviation[c]);
 }
 
-/* With default options. */
 static json_t *training_json(const sh_dataset_info *info)
 {
     sh_job job;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Describes an imported network node by node, in the order of the import, and a built-in one
- * operator by operator from its graph; both for one sample, in evaluation.
- */
+/* Describes an imported network node by node, in the order of the import, and a built-in one
+ * operator by operator from its graph; both for one sample, in evaluation. */
 #include "shoal/describe.h"
 
 #include <inttypes.h>
@@ -87,7 +85,7 @@ static void print_shape(sh_described_layer *layer, const sh_shape *shape)
     copy(layer->shape, sizeof layer->shape, one.rank == 0 ? "1" : sh_shape_print(&one, text));
 }
 
-/* Counts multiply-adds as in the literature, without element-wise work. */
+/* Counts as in the literature, without element-wise work. */
 static uint64_t multiply_adds(const sh_graph *graph, size_t from, size_t to)
 {
     double flops = 0;
@@ -120,7 +118,6 @@ static void add_totals(sh_model_description *about, const sh_graph *graph)
 
 /* ---- imported networks ----------------------------------------------------------------------- */
 
-/* Called for each node that the result depends on. */
 static void take_step(void *context, const sh_onnx_step *step)
 {
     describer *d = context;
@@ -144,7 +141,6 @@ static void take_step(void *context, const sh_onnx_step *step)
             layer->parameters += elements(d->graph, i);
 }
 
-/* The first input that is not an initialiser; NULL: none. */
 static const Sh__Onnx__ValueInfoProto *find_input(const sh_onnx *model)
 {
     const Sh__Onnx__GraphProto *graph = sh_onnx_graph(model);
@@ -191,7 +187,7 @@ static bool is_turned(const uint64_t dim[SH_ONNX_RANK_MOST])
     return dim[3] > 0 && dim[3] <= 4 && (dim[1] == 0 || dim[1] > 4);
 }
 
-/* The samples' shape from the input, unless the options state it. */
+/* Takes the samples' shape from the input, unless the options state it. */
 static void choose_samples(sh_model_description *about, const sh_describe_options *options,
                            const uint64_t dim[SH_ONNX_RANK_MOST], size_t rank)
 {
@@ -238,7 +234,6 @@ static void read_file(describer *d, const sh_describe_options *options)
     choose_samples(about, options, dim, read_dims(dim, about, input));
 }
 
-/* The problem posed by the samples; a single number is not a class. */
 static sh_problem problem_of(const sh_model_description *about)
 {
     return (sh_problem){.channels = about->channels,
@@ -348,7 +343,7 @@ static sh_status describe_built_in(describer *d, const sh_describe_options *opti
     bool *seen = calloc(graph->parameter_count + 1, sizeof *seen);
     if (seen == NULL)
         d->status = sh_fail_memory(graph->parameter_count, "the layers of a model");
-    /* Output 3 is the model's answer; the loss and its target are not layers. */
+    /* Output 3 is the answer; the loss and its target are not layers. */
     for (size_t i = 0; i < graph->node_count && d->status == SH_OK; i++) {
         take_node(d, graph, i, seen);
         if (graph->nodes[i].out[0] == graph->outputs[3])

@@ -2,7 +2,7 @@
 /*
  * The devices that train together: this one alone, a crew that it coordinates (`crew`: local and
  * joining devices), or ranks started by mpirun or srun (`ranks`). Each kind has a table of
- * operations.
+ * operations. The order of calls: check, open, agree, assemble, run, reports, dismiss, close.
  *
  *     SH_TRY(sh_device_group_check(&options));
  *     SH_TRY(sh_device_group_open(&group, &options));
@@ -43,8 +43,8 @@ typedef struct sh_device_group_ops {
     /* The number of devices that start the training; at least 1. */
     uint32_t (*devices)(const sh_train_options *options);
 
-    /* Called before the data are opened; ranks meet. SH_MISMATCH: MPI and the launcher disagree.
-     * After a failure the device group is closed. */
+    /* Called before the data are opened. SH_MISMATCH: MPI and the launcher disagree. After a
+     * failure, `close` is called. */
     sh_status (*open)(sh_device_group *group);
 
     /* If `status` is a failure on any device, all fail with the first message. */
@@ -54,34 +54,34 @@ typedef struct sh_device_group_ops {
      * or replica differs from rank 0's; the message names these ranks. */
     sh_status (*compare)(sh_device_group *group);
 
-    /* The run's folder is open. Opens the door, reports the token, starts the local devices, and
-     * takes device 0's place in the job: `agent`. */
+    /* Opens the door, reports the token, starts the local devices, and takes device 0's place in
+     * the job: `agent`. The run's folder is open. */
     sh_status (*assemble)(sh_device_group *group);
 
-    /* Tells the journal that this device enters a view with its next step. */
+    /* This device enters a view with its next step. */
     void (*enter)(sh_device_group *group, uint32_t view, uint64_t step);
 
     /* The view to announce (sh_part.announce). Any thread. */
     bool (*announce)(sh_device_group *group, bool last, uint64_t *view);
 
-    /* Like sh_training_loop.on_idle: forwards messages for the user. SH_STOPPED before the first
-     * view; SH_PEER_LOST: the job cannot continue. */
+    /* Like sh_training_loop.on_idle. SH_STOPPED before the first view; SH_PEER_LOST: the job cannot
+     * continue. */
     sh_status (*idle)(sh_device_group *group, bool wait, bool *over);
 
     sh_status (*run)(sh_device_group *group, sh_training_loop *training_loop, sh_outcome *outcome);
 
-    /* The reports of all devices, this one's (`own`) first. *reports is owned: free(). */
+    /* Reports all devices, `own` first. *reports is owned: free(). */
     sh_status (*reports)(sh_device_group *group, const sh_device_report *own,
                          sh_device_report **reports, size_t *count);
 
     /* Tells all devices why the job ends. */
     void (*fail)(sh_device_group *group, const char *reason);
 
-    /* The training ended with this status and message: dismisses the others. Returns this process's
-     * result: only rank 0 reports a failure that all ranks saw. */
+    /* The training ended with this status and message. Returns this process's result: only rank 0
+     * reports a failure that all ranks saw. */
     sh_status (*dismiss)(sh_device_group *group, sh_status status, const char *message);
 
-    /* After dismiss. `in_haste`: the process was asked to end. */
+    /* `in_haste`: the process was asked to end. */
     void (*close)(sh_device_group *group, bool in_haste);
 } sh_device_group_ops;
 
@@ -90,29 +90,28 @@ struct sh_device_group {
     const sh_device_group_ops *ops;
     const sh_train_options *options;
 
-    char name[SH_NAME_BYTES]; /* of this device; the host's unless open changes it */
-    uint32_t devices;         /* at the start, from ops->devices */
+    char name[SH_NAME_BYTES]; /* the host's unless open changes it */
+    uint32_t devices;         /* at the start */
     /* Set by open. */
-    uint32_t here;      /* those of them on this machine, which share its cores; else 1 */
+    uint32_t here;      /* those on this machine, which share its cores; else 1 */
     uint32_t rank;      /* 0 except for ranks */
     sh_engine *engine;  /* without an agent: reduces over all devices; borrowed */
     bool may_share;     /* other devices may need the replica and the sums */
-    bool may_be_killed; /* it may be killed soon after a request to end: another thread calls
-                           save_now */
+    bool may_be_killed; /* it may be killed soon after a request to end; another thread calls
+                         * save_now */
 
-    /* Set by the training when available; borrowed. */
+    /* Set by the training; borrowed. */
     sh_session *session;
     sh_run *run; /* NULL except for rank 0, like the journal */
     sh_run_journal *journal;
     sh_device_roles roles;
-    const char
-        *lanes; /* of each device here, in the form of --lanes; borrowed: the user's, or this */
+    const char *lanes; /* the --lanes of each device here; borrowed: the user's, or lanes_text */
     char lanes_text[16];
     void (*save_now)(void *context);
     void *context;
-    const sh_failover_state *failover; /* of the coordinator that it succeeds; NULL: none */
-    sh_endpoint moved;                 /* out: the address of its successor; port 0: none */
-    sh_token token;                    /* out: the job's token; likewise */
+    const sh_failover_state *failover; /* of the coordinator that it succeeds, or NULL */
+    sh_endpoint moved;                 /* out: its successor; port 0: none */
+    sh_token token;                    /* out: likewise */
     sh_agent *agent;                   /* set by assemble; NULL: the devices do not change */
 };
 
@@ -138,7 +137,6 @@ void sh_device_group_fail(sh_device_group *group, const char *reason);
 sh_status sh_device_group_dismiss(sh_device_group *group, sh_status status,
                                   const char *message) SHOAL_CHECKED;
 
-/* Reports of this device only. */
 sh_status sh_device_group_report_own(const sh_device_report *own, sh_device_report **reports,
                                      size_t *count) SHOAL_CHECKED;
 

@@ -46,7 +46,7 @@ static sh_status choose_used(uint32_t *used, const sh_train_options *options, co
     return SH_OK;
 }
 
-/* With other strategies, devices compute with weights of their own, which nobody else has. */
+/* With other strategies, devices compute with weights that nobody else has. */
 static sh_status choose_audit(double *part, const sh_train_options *options, const sh_job *job,
                               const sh_strategy *strategy)
 {

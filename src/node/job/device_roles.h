@@ -16,14 +16,14 @@
 
 typedef struct sh_device_roles {
     sh_serving serving;
-    uint32_t used; /* devices that compute (cluster/standby.h) */
+    uint32_t used; /* see cluster/standby.h */
     double audit;  /* the part of their shares that is audited, 0 .. 1 */
 } sh_device_roles;
 
 /*
- * From options->servers, options->devices_used, options->audit and the job's strategy; all devices
- * compute if they work independently. SH_INVALID: the strategy has no servers, a list or number is
- * malformed, or a device number is impossible.
+ * From the options and the job's strategy; all devices compute if they work independently.
+ * SH_INVALID: the strategy has no servers, a list or number is malformed, or a device number is
+ * impossible.
  */
 sh_status sh_device_roles_choose(sh_device_roles *roles, const sh_train_options *options,
                                  const sh_job *job) SHOAL_CHECKED;

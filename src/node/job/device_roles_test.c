@@ -73,14 +73,14 @@ static void choices_that_cannot_be_are_refused(void **state)
         assert_fails(sh_device_roles_choose(&roles, &options, &options.job), SH_INVALID,
                      bad[i].part);
         assert_fails(sh_train_options_check(&options), SH_INVALID, bad[i].part);
-        options.resume = "run"; /* its strategy is not yet known */
+        options.resume = "run"; /* the strategy is not yet known */
         assert_ok(sh_train_options_check(&options));
     }
     sh_train_options options = options_of("ps-sync", "7");
-    options.listen = ":0"; /* it may join */
+    options.listen = ":0";
     assert_ok(sh_train_options_check(&options));
     options = options_of("ps-sync", "1");
-    options.devices = 0; /* one */
+    options.devices = 0;
     assert_fails(sh_train_options_check(&options), SH_INVALID, "are 0 to 0");
 }
 

@@ -9,7 +9,8 @@
 #include "plan/device_file.h"
 #include "plan/device_list.h"
 
-/* What a training reaches of the measured rate of a convolution: between LeNet and ResNet-20. */
+/* The part of the measured rate of a convolution that a training reaches: between LeNet and
+ * ResNet-20. */
 #define REACHED 0.6
 
 /* NaN: this device was not measured. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Asks the coordinator of a job for its devices. The device at the token's address may be another
- * one by now; then it tells the coordinator's address. A *visit* is one connection.
- */
+/* The device at the token's address may no longer be the coordinator; then it tells the
+ * coordinator's address. A *visit* is one connection. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +12,8 @@
 #include "node/protocol/roster_message.h"
 #include "shoal/device_info.h"
 
-#define PATIENCE_MS 5000 /* of a visit */
-#define MOVES_MAX 8      /* from door to door */
+#define PATIENCE_MS 5000
+#define MOVES_MAX 8
 
 typedef struct survey {
     sh_loop *loop;
@@ -24,8 +22,8 @@ typedef struct survey {
     sh_channel *channel;
     bool proved; /* the other side coordinates the job */
     bool done;
-    sh_endpoint next;     /* the coordinator, as another device says; port 0: unknown */
-    sh_device_list *list; /* of the caller */
+    sh_endpoint next; /* the coordinator, as another device says; port 0: unknown */
+    sh_device_list *list;
     sh_status status;
 } survey;
 
@@ -48,7 +46,6 @@ static void send_question(survey *self)
         end_visit(self, status, sh_message());
 }
 
-/* The device there is not the coordinator. */
 static void read_whereabouts(survey *self, const Shoal__Whereabouts *body)
 {
     if (sh_discovery_read_address(&self->next, body))

@@ -19,7 +19,6 @@
 
 _Static_assert(SH_EVAL_WORST_MOST == SH_METRICS_WORST_MOST, "one number");
 
-/* Copies the caller's text; false: too long. */
 static bool take_text(char *to, size_t bytes, const char *text)
 {
     const int length = snprintf(to, bytes, "%s", text);
@@ -32,9 +31,8 @@ typedef struct evaluation {
     sh_trained_file model; /* an ONNX file */
     char used[SH_PATH_BYTES];
     sh_job job;
-    sh_network *network; /* of an imported model; else NULL */
-    sh_trained
-        *trained; /* how to read data other than the training's; NULL: by their own figures */
+    sh_network *network; /* of an imported model, else NULL */
+    sh_trained *trained; /* how to read other data; NULL: by their own figures */
     sh_session *session;
 } evaluation;
 
@@ -65,7 +63,6 @@ static sh_status open_weights(evaluation *e)
     return sh_trained_file_open(&e->model, path);
 }
 
-/* The job of the weights, as far as the file has it. */
 static sh_status read_job(evaluation *e)
 {
     sh_job *job = &e->job, saved;
@@ -86,7 +83,6 @@ static sh_status read_job(evaluation *e)
     return SH_OK;
 }
 
-/* The samples to measure, by default as in training. */
 static sh_status choose_job(evaluation *e)
 {
     const sh_eval_options *options = e->options;
@@ -104,7 +100,6 @@ static sh_status choose_job(evaluation *e)
     return sh_job_complete(job);
 }
 
-/* Finds the network: from the ONNX file with the weights, the given model, or the run. */
 static sh_status find_network(evaluation *e)
 {
     sh_onnx *file;
@@ -121,8 +116,8 @@ static sh_status find_network(evaluation *e)
     return SH_OK;
 }
 
-/* How to read data other than the training's, if the file has it; else NULL. `*other`: the data are
- * not those named in the file. */
+/* `*trained`: how to read the data, if the file has it; else NULL. `*other`: the data are not those
+ * named in the file. */
 static sh_status take_trained(sh_trained **trained, bool *other, const evaluation *e)
 {
     sh_job saved;
@@ -148,8 +143,8 @@ static sh_status open_session(evaluation *e)
                            &(sh_session_data){.network = e->network, .trained = e->trained});
 }
 
-/* Opens the model and its data. If the file does not name the training's data, a fingerprint
- * identifies them; then their own figures apply. */
+/* If the file does not name the training's data, a fingerprint identifies them; then their own
+ * figures apply. */
 static sh_status open_data(evaluation *e)
 {
     bool other;
@@ -170,7 +165,7 @@ static sh_status open_data(evaluation *e)
 
 static sh_status open_model(evaluation *e)
 {
-    char unused[SH_MESSAGE_BYTES]; /* the load's note */
+    char unused[SH_MESSAGE_BYTES];
     SH_TRY(open_weights(e));
     SH_TRY(choose_job(e));
     SH_TRY(find_network(e));
@@ -183,7 +178,6 @@ static sh_status open_model(evaluation *e)
     return sh_pretrained_load(unused, e->session->replica, e->file, SH_PRETRAINED_WHOLE);
 }
 
-/* Notes whether the run's own data changed, or how other data are read. */
 static void write_note(char note[SH_EVAL_NOTE_BYTES], const evaluation *e)
 {
     const char *fingerprint = "";

@@ -66,7 +66,7 @@ sh_status sh_hand_over(char receiver[SH_NAME_BYTES], const char *run, const char
         return sh_fail(SH_INVALID, "'%.80s...': too long for a device's name", name);
     SH_TRY(sh_path_join(request, run, SH_RUN_REQUEST));
     SH_TRY(sh_path_join(answer, run, SH_RUN_ANSWER));
-    unlink(answer); /* of an earlier request */
+    unlink(answer);
     SH_TRY(sh_file_replace_private(request, name, strlen(name)));
     for (uint32_t waited_ms = 0; waited_ms < ANSWER_MS; waited_ms += POLL_MS) {
         if (sh_file_read_own(&text, NULL, answer, SH_MESSAGE_BYTES - 1) == SH_OK) {

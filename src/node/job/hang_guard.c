@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three threads: the step's, which may hang anywhere; the watchdog's, which checks and reports, and
- * limits every wait; and the saver's, which may hang in the same lock or disk as the step's. The
- * saver starts with the hang guard, because starting a thread may fail later.
+ * Three threads: the step's, which may hang anywhere; the watchdog's, which limits every wait; and
+ * the saver's, which may hang in the same lock or disk as the step's. The saver starts with the
+ * hang guard, because starting a thread may fail later.
  *
- * If the step's thread continues while the saver works, nothing is reported and the watch
- * continues.
+ * If the step's thread continues while the saver works, nothing is reported.
  */
 #include "node/job/hang_guard.h"
 
@@ -28,8 +27,8 @@
 struct sh_hang_guard {
     sh_hang_guard_options options;
     sh_watchdog *watchdog;
-    sh_overdue overdue; /* of the watchdog's thread */
-    bool told;          /* likewise */
+    sh_overdue overdue; /* of the watchdog's thread, like the next */
+    bool told;
 
     atomic_uint occupation;
     atomic_uint_fast64_t notes;
@@ -86,7 +85,6 @@ static struct timespec moment_in(uint64_t ns)
                              .tv_nsec = (long)(then_ns % 1000000000u)};
 }
 
-/* Starts the saver and waits for its report up to the limit. */
 static sh_rescue save_within(sh_hang_guard *guard, uint64_t limit_ns)
 {
     sh_rescue rescue = {0};
@@ -220,7 +218,7 @@ sh_status sh_hang_guard_start(sh_hang_guard **guard, const sh_hang_guard_options
         .limits = options->limits != NULL ? options->limits : sh_overdue_limits,
         .look_ns = 2 * (uint64_t)look_ms * 1000000u,
     };
-    pthread_condattr_t monotonic; /* like sh_clock_system: independent of the date */
+    pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&fresh->changed, &monotonic);

@@ -28,7 +28,6 @@
 
 typedef struct sh_hang_guard sh_hang_guard;
 
-/* What could be saved. */
 typedef struct sh_rescue {
     uint64_t steps; /* of the checkpoint; 0: none */
     char text[256]; /* "a checkpoint of step 12 was written" */
@@ -36,7 +35,7 @@ typedef struct sh_rescue {
 
 typedef struct sh_hang_guard_options {
     const sh_stop *stop; /* borrowed until sh_hang_guard_stop, like all here; NULL: no hang guard */
-    const char *others;  /* that it waits for: "the other devices" */
+    const char *others;  /* whom it waits for: "the other devices" */
 
     /* Saves what it can and reports it, on the hang guard's thread, at most once, without locks
      * that the step's thread may hold. NULL: nothing to save. */
@@ -50,21 +49,21 @@ typedef struct sh_hang_guard_options {
     int look_ms;                    /* between looks; 0: the usual */
 } sh_hang_guard_options;
 
-/* The options are copied; *guard is owned: stop it. */
+/* *guard is owned: stop it. The options are copied. */
 sh_status sh_hang_guard_start(sh_hang_guard **guard,
                               const sh_hang_guard_options *options) SHOAL_CHECKED;
 
-/* Sets the occupation of the step's thread, initially SH_OCCUPATION_START; returns the previous
- * one. */
+/* Returns the previous occupation of the step's thread; the first is SH_OCCUPATION_START. */
 sh_occupation sh_hang_guard_set_occupation(sh_hang_guard *guard, sh_occupation occupation);
 
-/* Sets the lanes whose progress counts; borrowed until the next call; NULL: none. */
+/* Sets the lanes whose progress counts; borrowed until the next call. NULL: none; call it so before
+ * they are freed. */
 void sh_hang_guard_watch_lanes(sh_hang_guard *guard, const sh_lanes *lanes);
 
-/* Sets whether there is something to save, initially not. Waits for a running `save`. */
+/* Initially false. Waits for a running `save`. */
 void sh_hang_guard_set_savable(sh_hang_guard *guard, bool offers);
 
-/* Stops reporting. Waits for a running `save`. */
+/* Waits for a running `save`. */
 void sh_hang_guard_stop(sh_hang_guard *guard);
 
 #endif

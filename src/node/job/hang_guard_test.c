@@ -24,7 +24,6 @@ static const sh_overdue_limit longs[SH_OCCUPATION_KINDS] = {
     [SH_OCCUPATION_WAIT] = {.least_ms = LONG_MS},
     [SH_OCCUPATION_FILES] = {.least_ms = LONG_MS},
 };
-/* With enough time to save. */
 static const sh_overdue_limit patient[SH_OCCUPATION_KINDS] = {
     [SH_OCCUPATION_STEPS] = {.least_ms = SHORT_MS},
     [SH_OCCUPATION_WAIT] = {.least_ms = SHORT_MS},
@@ -143,7 +142,6 @@ static void what_is_saved_is_not_saved_again(void **state)
     assert_int_equal(w.saves, 0);
 }
 
-/* Before the first step there is nothing to save. */
 static void the_start_is_broken_off(void **state)
 {
     (void)state;
@@ -156,7 +154,7 @@ static void the_start_is_broken_off(void **state)
     assert_int_equal(w.saves, 0);
 }
 
-/* It continues while the other saves, and hangs again: only the second hang is reported. */
+/* Only the second hang is reported. */
 static void who_goes_on_is_not_told_of(void **state)
 {
     (void)state;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device's part in a job: connects, is welcomed, prepares, and follows the agent until the job
- * or its part in it ends. It may wait for a coordinator that is not reachable yet.
- *
  * If the coordinator is lost, or the others continued without this device, it keeps what it
  * prepared, asks the other devices who coordinates (cluster/succession.h), and joins that device or
  * becomes the coordinator. A leader that finds another one ahead becomes a follower.
@@ -26,10 +23,10 @@
 #include "train/job_options.h"
 #include "train/strategy.h"
 
-#define RETRY_MS 500    /* between attempts to return without successors to ask */
-#define ASK_AGAIN_MS 50 /* between inquiries */
-#define ALONE_MS 3000   /* for answers, if no device may succeed the coordinator */
-#define MOVES_MAX 8     /* redirections per attempt */
+#define RETRY_MS 500 /* between attempts without successors to ask */
+#define ASK_AGAIN_MS 50
+#define ALONE_MS 3000 /* for answers, if no device may succeed the coordinator */
+#define MOVES_MAX 8
 
 static bool may_lead(const joining *self)
 {
@@ -157,7 +154,6 @@ static sh_status save(void *context)
     return status;
 }
 
-/* The job ended, and this device lacks the last weights. */
 static sh_status conclude_without(const joining *self)
 {
     if (self->options->save == NULL)
@@ -168,7 +164,6 @@ static sh_status conclude_without(const joining *self)
                    self->options->save);
 }
 
-/* The result of the job, as far as this device knows it. */
 static sh_status conclude(joining *self, const sh_training_loop *training_loop, sh_outcome outcome)
 {
     sh_join_result *result = &self->result;
@@ -186,8 +181,7 @@ static sh_status conclude(joining *self, const sh_training_loop *training_loop, 
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* Whether a whole replica is usable in another view. If devices make steps apart, each has its own
- * weights until it receives those of others. */
+/* If devices make steps apart, each has its own weights until it receives those of others. */
 static bool can_keep(const joining *self)
 {
     sh_strategy strategy;
@@ -231,7 +225,7 @@ static sh_status live(joining *self)
 }
 
 /* A device that fetches data loses its source together with the coordinator, and may notice that
- * first. Reads mail until the end of the coordinator's connection. */
+ * first. */
 static void see_end(joining *self)
 {
     sh_mail mail;
@@ -255,8 +249,7 @@ static void close_member(joining *self)
     self->member = NULL;
 }
 
-/* A part in the job, from connecting at an endpoint to its end. If the coordinator is lost then,
- * the member stays open to answer inquiries. */
+/* If the coordinator is lost, the member stays open to answer inquiries. */
 static sh_status live_at(joining *self, const sh_token *token)
 {
     close_member(self);
@@ -280,7 +273,7 @@ static sh_status live_at(joining *self, const sh_token *token)
     if (status == SH_NETWORK || status == SH_PEER_LOST ||
         (status == SH_STOPPED && !sh_stop_requested(sh_joining_stop(self))))
         see_end(self);
-    if (status != SH_OK && status != SH_STOPPED && !self->over) /* tells the coordinator */
+    if (status != SH_OK && status != SH_STOPPED && !self->over)
         sh_member_fail(self->member, message);
     if (self->lost && self->welcomed)
         sh_member_failover_state(self->member, &self->failover);
@@ -289,7 +282,7 @@ static sh_status live_at(joining *self, const sh_token *token)
     return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
 }
 
-/* Likewise, but follows redirections from devices that do not coordinate. */
+/* Follows redirections from devices that do not coordinate. */
 static sh_status connect_and_live(joining *self, const sh_endpoint *endpoint)
 {
     sh_token token = self->token;
@@ -331,7 +324,6 @@ static void say_waiting(const joining *self)
     sh_joining_observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
 }
 
-/* Tries until a device answers or the user's waiting time is over. */
 static sh_status wait_and_live(joining *self)
 {
     sh_backoff backoff;
@@ -362,8 +354,7 @@ static uint64_t now_ms(void)
     return sh_clock_now_ns(sh_clock_system()) / 1000000;
 }
 
-/* This device's index among the successors; their number if it is not a successor or cannot lead.
- */
+/* Returns the number of successors if this device is not one or cannot lead. */
 static uint32_t own_place(const joining *self)
 {
     const sh_failover_state *failover = &self->failover;
@@ -375,7 +366,6 @@ static uint32_t own_place(const joining *self)
     return failover->successor_count;
 }
 
-/* Adds an endpoint to ask, unless it is there. */
 static uint32_t add_asked(sh_endpoint endpoints[SH_DISCOVERY_ENDPOINTS_MAX], uint32_t count,
                           const sh_endpoint *endpoint)
 {
@@ -386,8 +376,8 @@ static uint32_t add_asked(sh_endpoint endpoints[SH_DISCOVERY_ENDPOINTS_MAX], uin
     return count + 1;
 }
 
-/* Lists whom to ask: the successors, by their places, the coordinator's address, and then other
- * addresses of the job. Returns their number. */
+/* Lists the successors by their places, the coordinator's address, then other addresses of the
+ * job. */
 static uint32_t list_asked(sh_endpoint endpoints[SH_DISCOVERY_ENDPOINTS_MAX], const joining *self)
 {
     const sh_failover_state *failover = &self->failover;
@@ -406,8 +396,7 @@ static uint32_t list_asked(sh_endpoint endpoints[SH_DISCOVERY_ENDPOINTS_MAX], co
     return count;
 }
 
-/* Asks all and decides. *endpoint: the device to follow. Without successors there is nobody to
- * decide before, so a coordinator has more time to answer. */
+/* Without successors, the coordinator has more time to answer. */
 static sh_succession_choice choose(joining *self, uint64_t lost_ms, sh_endpoint *endpoint)
 {
     const sh_failover_state *failover = &self->failover;
@@ -450,8 +439,7 @@ static sh_succession_choice choose(joining *self, uint64_t lost_ms, sh_endpoint 
     return choice;
 }
 
-/* The folder of the user's choice; it has one run, so another one follows if this device leads
- * again. */
+/* The folder of the user's choice has one run, so this device needs another if it leads again. */
 static const char *run_folder(joining *self, char path[SH_PATH_BYTES])
 {
     const char *chosen = self->options->run;
@@ -461,7 +449,6 @@ static const char *run_folder(joining *self, char path[SH_PATH_BYTES])
     return path;
 }
 
-/* Another device may succeed it later. */
 static sh_status lead(joining *self, bool handed_over)
 {
     sh_summary summary = {0};
@@ -487,7 +474,7 @@ static sh_status lead(joining *self, bool handed_over)
                                                         .context = self});
     snprintf(message, sizeof message, "%s", sh_message());
     self->lost = self->moved.port != 0;
-    self->moved.device = 0; /* a number in this device's job, where it has itself the number 0 */
+    self->moved.device = 0; /* a number of the job that this device led, where its own is 0 */
     self->over = true;
     if (status == SH_OK || status == SH_STOPPED) {
         *result = (sh_join_result){
@@ -509,8 +496,7 @@ static sh_status lead(joining *self, bool handed_over)
     return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
 }
 
-/* Follows the device at an endpoint, or leads, until that ends. *tried: this device took part
- * again. */
+/* Follows or leads until that ends. *tried: this device took part again. */
 static sh_status go_on(joining *self, sh_succession_choice choice, const sh_endpoint *endpoint,
                        bool *tried)
 {
@@ -524,8 +510,7 @@ static sh_status go_on(joining *self, sh_succession_choice choice, const sh_endp
     return status;
 }
 
-/* Looks for a device that continues the job until time is up; *tried: this device took part
- * again. */
+/* Looks for the job until time is up; *tried: this device took part again. */
 static sh_status come_back(joining *self, const char *reason, bool *tried)
 {
     const uint64_t lost_ms = now_ms(), patience_ms = (uint64_t)self->options->reconnect_s * 1000;

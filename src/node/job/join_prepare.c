@@ -71,7 +71,6 @@ static sh_status fetch_network(joining *self, const sh_welcome *welcome)
     return status;
 }
 
-/* Takes the network of an imported model from the cache or from other devices. */
 static sh_status open_network(joining *self, const sh_welcome *welcome)
 {
     char text[SH_MESSAGE_BYTES];
@@ -187,7 +186,6 @@ sh_status sh_joining_prepare(joining *self, const sh_welcome *welcome)
                            self->options->memory);
         sh_joining_observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
     }
-    /* Shows this device's progress to the coordinator. */
     sh_agent *agent = sh_member_agent(self->member);
     sh_agent_watch(agent, self->session);
     const sh_status status = sh_trainer_first_grain(self->session->trainer, self->first_grain);

@@ -11,18 +11,17 @@
 #include "net/message.h"
 #include "node/coordinator/invitation.h"
 
-#define CHANNELS 8 /* at a time */
+#define CHANNELS 8
 
-/* A coordinator whose job has just ended; it tells all clients. */
 typedef struct host {
     sh_loop *loop;
     sh_listener *listener;
     sh_invitation invitation;
     sh_status status;
     uint32_t notes;
-    char note[SH_MESSAGE_BYTES]; /* the last one observed */
+    char note[SH_MESSAGE_BYTES];
     sh_stop *stop;
-    sh_channel *channels[CHANNELS]; /* still open */
+    sh_channel *channels[CHANNELS];
 } host;
 
 static void on_close(void *context, sh_channel *channel, sh_status why, const char *reason)
@@ -112,7 +111,6 @@ static void keep_note(host *here, const sh_event *event)
     snprintf(here->note, sizeof here->note, "%s", event->text);
 }
 
-/* Opens the coordinator when the device waits for it. */
 static void open_when_awaited(void *context, const sh_event *event)
 {
     host *here = context;
@@ -180,7 +178,6 @@ static void a_request_to_stop_ends_the_wait(void **state)
     close_host(&here);
 }
 
-/* Another job answers. */
 static void another_key_ends_the_wait(void **state)
 {
     (void)state;

@@ -18,7 +18,7 @@ static const char *const variables[] = {
 enum { VARIABLES = sizeof variables / sizeof *variables };
 
 typedef struct situation {
-    const char *values[VARIABLES]; /* of the variables above; NULL: not set */
+    const char *values[VARIABLES]; /* NULL: not set */
     uint32_t rank, ranks, here;    /* ranks 0: no launcher */
     const char *launcher;
 } situation;

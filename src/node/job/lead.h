@@ -17,37 +17,36 @@
 #include "shoal/join.h"
 #include "train/session.h"
 
-/* All pointers are borrowed for the call. */
+/* Borrowed for the call. */
 typedef struct sh_lead_options {
     const sh_failover_state *failover;
-    sh_session *session;           /* started; its replica is whole */
-    const char *name;              /* of this device */
-    const sh_join_options *device; /* its lanes, memory, stop, observer */
-    const char *run;               /* folder; NULL: a new one, named like train's */
-    /* Called when the job is complete and the session has the last weights. The call returns its
-     * failure. */
+    sh_session *session; /* started; its replica is whole */
+    const char *name;
+    const sh_join_options *device; /* lanes, memory, stop, observer */
+    const char *run;               /* its folder; NULL: a new one, named like train's */
+    /* The job is complete and the session has the last weights. The call returns its failure. */
     sh_status (*at_end)(void *context);
     void *context;
 } sh_lead_options;
 
 /*
- * Continues a job to its end as the coordinator's successor, in its own run folder. If another
- * device succeeds this one: *moved has a port, the status is SH_ABORTED, the session is in the
- * state after its last step, and *whole says whether its replica is usable. Else as sh_train.
+ * Continues a job as the coordinator's successor, in its own run folder. If another device succeeds
+ * this one: *moved has a port, the status is SH_ABORTED, the session is in the state after its last
+ * step, and *whole says whether its replica is usable. Else as sh_train.
  */
 sh_status sh_lead(sh_summary *summary, sh_endpoint *moved, bool *whole,
                   const sh_lead_options *options) SHOAL_CHECKED;
 
 typedef struct sh_follow_options {
-    const sh_join_options *device; /* its token may be NULL: `token` counts */
+    const sh_join_options *device; /* `token` replaces its token */
     const char *name;
     const sh_token *token;
-    sh_session *session;  /* in the state after its last step; the call takes ownership */
-    bool whole;           /* its replica */
+    sh_session *session; /* in the state after its last step; the call takes ownership */
+    bool whole;
     sh_endpoint endpoint; /* of the leader */
 } sh_follow_options;
 
-/* Continues as a follower of a job that this device led. Else as sh_join. */
+/* Continues a job that this device led. Else as sh_join. */
 sh_status sh_follow(sh_join_result *result, const sh_follow_options *options) SHOAL_CHECKED;
 
 #endif

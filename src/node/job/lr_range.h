@@ -6,7 +6,7 @@
  *     SH_TRY(sh_lr_range_begin(options));
  *     sh_lr_range_measure(&event, options, report);   // after each step
  *
- * Both do nothing without `lr_find`.
+ * Both functions do nothing without `lr_find`.
  *
  * Threads: caller locks.
  */

@@ -9,7 +9,7 @@
 static void begin(sh_train_options *options)
 {
     sh_train_options_init(options);
-    assert_ok(sh_lr_range_begin(options)); /* not requested */
+    assert_ok(sh_lr_range_begin(options));
     assert_string_equal(options->job.schedule, "constant");
     options->lr_find = true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Measures the weights of a session on the validation samples, in one pass on this device.
- * Figures depend only on weights and samples, to the bit.
+ * Measures the weights of a session on the validation samples, in one pass on this device. Figures
+ * depend only on weights and samples, to the bit.
  *
  *     session->on_answers = collect; // calls sh_measure_add; before the session starts
  *     SH_TRY(sh_measure_new(&measure, session, 100));
@@ -30,13 +30,13 @@ typedef struct sh_measured {
 /* `*measure` is owned. `worst`: number of samples with the largest losses to keep. SH_NO_MEMORY. */
 sh_status sh_measure_new(sh_measure **measure, const sh_session *session,
                          uint32_t worst) SHOAL_CHECKED;
-void sh_measure_free(sh_measure *measure); /* NULL is allowed */
+void sh_measure_free(sh_measure *measure);
 
-/* Adds the answers to samples. Any lane. Accepts a NULL measure. */
+/* Any lane. Accepts a NULL measure. */
 void sh_measure_add(sh_measure *measure, const sh_answers *answers);
 
-/* Makes the pass, once per measure. The session has started, and its lanes call sh_measure_add. The
- * replica counts the pass as a validation. Fails as sh_trainer_evaluate. */
+/* Once per measure. The session has started, and its on_answers calls sh_measure_add. The replica
+ * counts the pass as a validation. Fails as sh_trainer_evaluate. */
 sh_status sh_measure_run(sh_measure *measure, sh_session *session,
                          sh_measured *found) SHOAL_CHECKED;
 void sh_measured_release(sh_measured *found);

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The data are not needed, because the checkpoint describes them.
- */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,11 +13,10 @@
 #include "train/schedule.h"
 #include "train/snapshot.h"
 
-/* A replica with the weights of a checkpoint with data `trained`. */
 static sh_status open_replica(sh_replica **replica, const sh_job *job, const char *trained_text,
                               const sh_network *network, const sh_safetensors *file)
 {
-    char unused[SH_MESSAGE_BYTES]; /* the load's note */
+    char unused[SH_MESSAGE_BYTES];
     sh_trained *trained;
     sh_status status = SH_OK;
     SH_TRY(

@@ -21,20 +21,19 @@
 
 #define PROPERTIES_MOST 12
 
-/* A model and the description of its data. */
 typedef struct model_facts {
     const sh_model_source *source;
-    sh_trained *trained;  /* owned */
+    sh_trained *trained;
     sh_dataset_info info; /* of the samples in the model's input form */
     sh_graph *graphs[2];  /* of a built-in network, for one and for two samples; owned */
-    sh_arena arena;       /* for models */
+    sh_arena arena;
 } model_facts;
 
 /* ---- metadata -------------------------------------------------------------------------------- */
 
 /* A model's metadata, with the names and forms of Ultralytics and timm. */
 typedef struct properties {
-    char *texts[PROPERTIES_MOST]; /* owned */
+    char *texts[PROPERTIES_MOST];
     const char *pairs[PROPERTIES_MOST][2];
     size_t count;
 } properties;
@@ -45,7 +44,7 @@ static void free_properties(properties *p)
         free(p->texts[i]);
 }
 
-/* Takes the text over. */
+/* Takes ownership of `text`; NULL: out of memory. */
 static sh_status add(properties *p, const char *key, char *text)
 {
     if (text == NULL)
@@ -56,7 +55,7 @@ static sh_status add(properties *p, const char *key, char *text)
     return SH_OK;
 }
 
-/* {0: "daisy", 1: "roses"}: a dictionary in Python's notation. */
+/* {0: "daisy", 1: "roses"}, in Python's notation. */
 static sh_status add_names(properties *p, const model_facts *m)
 {
     char *text = NULL, number[SH_DESCRIPTION_NUMBER];
@@ -80,7 +79,6 @@ static sh_status add_names(properties *p, const model_facts *m)
     return add(p, "names", text);
 }
 
-/* "[0.485, 0.456, 0.406]" */
 static sh_status add_numbers(properties *p, const char *key, const float *values, size_t count)
 {
     char text[SH_DATASET_CHANNELS_MOST * 24 + 4] = "[", *end = text + 1;

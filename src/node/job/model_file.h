@@ -13,14 +13,14 @@
 #include "shoal/export.h"
 #include "train/replica.h"
 
-/* All pointers are borrowed for the call. */
+/* Borrowed for the call. */
 typedef struct sh_model_source {
     const sh_job *job;
     const sh_replica *replica;
     const char *trained_text; /* a checkpoint's description of the data (data/trained.h) */
     bool bake;                /* ONNX: the graph normalises pixels */
     bool fold;                /* ONNX: folds batch normalisations into the preceding layers */
-    uint32_t int8; /* ONNX: training samples for --int8 (node/job/quantisation.h), or 0 */
+    uint32_t int8;            /* ONNX: the number of training samples for --int8, or 0 */
 } sh_model_source;
 
 /* Replaces `path` atomically. `*quantised` (may be NULL without `int8`): the cost of quantisation.

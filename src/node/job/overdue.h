@@ -3,13 +3,13 @@
  * Decides whether a device that was asked to stop hangs: it is *overdue* if it makes no progress
  * for much longer than ever before. A slow device makes progress.
  *
+ * The process or the machine may be stopped, and the observer with it, so an interval between two
+ * looks counts as at most `look_ns`.
+ *
  *     sh_overdue overdue = {.limits = sh_overdue_limits, .look_ns = 1000000000};
  *     ... every half second ...
  *     if (sh_overdue_look(&overdue, now_ns, (sh_liveness){SH_OCCUPATION_STEPS, progress}, asked))
  *         ... save what is possible, and end ...
- *
- * The process or the machine may be stopped, and the observer with it, so an interval between two
- * looks counts as at most `look_ns`.
  *
  * Threads: caller locks.
  */
@@ -22,9 +22,9 @@
 /* The activity of the step's thread. */
 typedef enum sh_occupation {
     SH_OCCUPATION_START, /* opens data, compiles, connects; may be interrupted without loss */
-    SH_OCCUPATION_STEPS, /* computes, applies, reports */
-    SH_OCCUPATION_WAIT,  /* for other devices */
-    SH_OCCUPATION_FILES, /* writes a checkpoint, or the run's final files */
+    SH_OCCUPATION_STEPS,
+    SH_OCCUPATION_WAIT, /* for other devices */
+    SH_OCCUPATION_FILES,
     SH_OCCUPATION_KINDS
 } sh_occupation;
 
@@ -41,7 +41,7 @@ typedef struct sh_overdue_limit {
     bool at_once;     /* counts from the request, regardless of progress */
 } sh_overdue_limit;
 
-/* The usual limits, by occupation. Static. */
+/* The usual limits, by occupation. */
 extern const sh_overdue_limit sh_overdue_limits[SH_OCCUPATION_KINDS];
 
 /* Initially zero, except the first two members. */
@@ -60,7 +60,6 @@ typedef struct sh_overdue {
 /* `now_ns` never decreases; `asked`: a stop was requested. True: overdue. */
 bool sh_overdue_look(sh_overdue *overdue, uint64_t now_ns, sh_liveness liveness, bool asked);
 
-/* The longest allowed time without progress in this occupation so far. */
 uint64_t sh_overdue_limit_ns(const sh_overdue *overdue, sh_occupation occupation);
 
 #endif

@@ -6,7 +6,6 @@
 #define MS 1000000ull
 #define LOOK_MS 500
 
-/* A device that is checked every half second of a simulated clock. */
 typedef struct watched {
     sh_overdue overdue;
     sh_liveness liveness;
@@ -29,7 +28,7 @@ static bool look(watched *w)
     return sh_overdue_look(&w->overdue, w->now_ms * MS, w->liveness, w->asked);
 }
 
-/* Looks for `for_ms`, with progress every `every_ms` (0: none). Never overdue. */
+/* Makes progress every `every_ms` (0: none); never overdue. */
 static void pass(watched *w, uint64_t for_ms, uint64_t every_ms)
 {
     for (uint64_t at = LOOK_MS; at <= for_ms; at += LOOK_MS) {
@@ -39,7 +38,7 @@ static void pass(watched *w, uint64_t for_ms, uint64_t every_ms)
     }
 }
 
-/* Milliseconds without progress until it is overdue; 0: more than an hour. */
+/* Milliseconds without progress; 0: more than an hour. */
 static uint64_t time_to_overdue(watched *w)
 {
     for (uint64_t ms = LOOK_MS; ms <= 3600000; ms += LOOK_MS)
@@ -53,20 +52,20 @@ static void stillness_has_a_limit_by_what_it_does(void **state)
     (void)state;
     static const struct {
         sh_occupation occupation;
-        uint64_t pause_ms; /* usual pause during work */
+        uint64_t pause_ms;
         uint64_t limit_ms;
     } cases[] = {
         {SH_OCCUPATION_STEPS, 500, 5000},      {SH_OCCUPATION_STEPS, 2000, 16000},
         {SH_OCCUPATION_STEPS, 20000, 160000},  {SH_OCCUPATION_STEPS, 100000, 600000},
         {SH_OCCUPATION_WAIT, 500, 20000},      {SH_OCCUPATION_WAIT, 30000, 60000},
-        {SH_OCCUPATION_WAIT, 900000, 1800000}, /* others take a quarter of an hour per stage */
-        {SH_OCCUPATION_FILES, 500, 60000},     {SH_OCCUPATION_FILES, 30000, 120000},
+        {SH_OCCUPATION_WAIT, 900000, 1800000}, {SH_OCCUPATION_FILES, 500, 60000},
+        {SH_OCCUPATION_FILES, 30000, 120000},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         watched w = begin(cases[i].occupation);
         pass(&w, 4 * cases[i].pause_ms, cases[i].pause_ms);
         w.asked = true;
-        assert_false(look(&w)); /* the request is seen now */
+        assert_false(look(&w));
         assert_int_equal(time_to_overdue(&w), cases[i].limit_ms);
     }
 }
@@ -80,7 +79,7 @@ static void who_moves_is_never_overdue(void **state)
         w.asked = true;
         pass(&w, 3600000, 4500);
     }
-    watched slow = begin(SH_OCCUPATION_STEPS); /* it is known to be slow before the request */
+    watched slow = begin(SH_OCCUPATION_STEPS); /* it is slow before the request */
     pass(&slow, 600000, 30000);
     slow.asked = true;
     pass(&slow, 3600000, 60000);
@@ -91,7 +90,7 @@ static void nothing_happens_without_a_request(void **state)
     (void)state;
     watched w = begin(SH_OCCUPATION_STEPS);
     pass(&w, 3600000, 0);
-    w.asked = true; /* earlier time does not count, and the pause has not ended */
+    w.asked = true;
     assert_false(look(&w));
     assert_int_equal(time_to_overdue(&w), 5000);
 }
@@ -109,7 +108,6 @@ static void another_doing_is_a_sign(void **state)
     assert_int_equal(w.overdue.longest_ns[SH_OCCUPATION_STEPS], 0);
 }
 
-/* Before the first step, nothing is lost, so it ends despite progress. */
 static void the_start_is_broken_off(void **state)
 {
     (void)state;

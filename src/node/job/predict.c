@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Samples of new files are processed like the training's: they become the data set of a session,
- * so a pipeline resizes and normalises them and the model's evaluation graph computes them, with
- * the code of `shoal eval`.
- *
- * Samples are read and computed in rounds of one group per lane, and reported in order after each
- * round.
- */
+/* The samples of new files become the data set of a session, so they are processed like the
+ * training's. They are read and computed in rounds of one group per lane. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,19 +29,18 @@ typedef struct ranked {
 struct sh_predictor {
     sh_predictor_info info;
     char used[SH_PATH_BYTES], note[SH_PREDICT_NOTE_BYTES];
-    sh_trained_file model; /* instead of a run; zero: a run */
-    sh_network *network;   /* of a run's imported model; else NULL */
+    sh_trained_file model; /* zero: a run */
+    sh_network *network;
     sh_trained *trained;
     sh_file_samples *files;
     sh_session *session;
     sh_forward *forward;
-    json_t *description; /* NULL: none */
+    json_t *description;
     char number[SH_DESCRIPTION_NUMBER];
     uint32_t slots;
     sh_target target;
 
-    /* The results of each slot, and space to report one; owned. */
-    float *losses, *given; /* [slots], [slots][info.outputs] */
+    float *losses, *given; /* [slots], [slots][info.outputs]; owned, like the next */
     double *values;
     uint32_t *order;
     ranked *ranking;
@@ -55,7 +48,7 @@ struct sh_predictor {
 
 /* ---- reporting ------------------------------------------------------------------------------- */
 
-/* Called on any lane for its own samples. */
+/* Called on any lane, for its own samples. */
 static void collect(void *context, const sh_answers *answers)
 {
     sh_predictor *p = context;
@@ -74,7 +67,7 @@ static int by_value(const void *a, const void *b)
     return x->index < y->index ? -1 : 1;
 }
 
-/* Sorts the outputs; equal ones by number. */
+/* Equal outputs are in order of their numbers. */
 static void rank(sh_predictor *p, const float *given)
 {
     const uint32_t outputs = p->info.outputs;
@@ -240,7 +233,6 @@ static sh_status open_file(sh_predictor *p, const sh_predict_options *options)
     return sh_pretrained_load_onnx(p->session->replica, p->model.file, SH_PRETRAINED_WHOLE);
 }
 
-/* Reads the error in the run's folder, which belongs to its best weights. */
 static double read_threshold(const char *folder)
 {
     char path[SH_PATH_BYTES];
@@ -328,7 +320,7 @@ void sh_predictor_close(sh_predictor *predictor)
     if (predictor == NULL)
         return;
     sh_forward_free(predictor->forward);
-    sh_session_close(predictor->session); /* and the files' data set */
+    sh_session_close(predictor->session);
     sh_network_unref(predictor->network);
     sh_trained_file_close(&predictor->model);
     sh_file_samples_free(predictor->files);

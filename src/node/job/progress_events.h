@@ -17,18 +17,18 @@
 #define SH_RATE_STEPS 16 /* for the displayed speed */
 
 typedef struct sh_progress_pace {
-    uint64_t start_ns;               /* of the training in this call; 0: not begun */
-    uint64_t step_ns[SH_RATE_STEPS]; /* when the last steps ended */
+    uint64_t start_ns; /* of the training in this call; 0: not begun */
+    uint64_t step_ns[SH_RATE_STEPS];
     uint64_t steps_seen;
 } sh_progress_pace;
 
 void sh_progress_pace_start(sh_progress_pace *pace, uint64_t now_ns);
 
-/* An event of this kind with the report's figures. Borrows nothing. */
+/* Borrows nothing. */
 sh_event sh_progress_event(sh_event_kind kind, const sh_progress_report *report,
                            const sh_progress_pace *pace, uint64_t now_ns);
 
-/* The event of a validation; its speed is 0. */
+/* Its speed is 0. */
 sh_event sh_progress_validated(const sh_progress_report *report, const sh_sum_totals *validation,
                                const sh_progress_pace *pace, uint64_t now_ns);
 

@@ -48,7 +48,7 @@ static void test_the_rate_is_of_the_last_steps(void **state)
         rate = sh_progress_rate(&pace, 8, now += SECOND);
     assert_float_equal(rate, 8, 1e-6);
     sh_progress_pace_start(&pace, now);
-    assert_true(sh_progress_rate(&pace, 8, now) == 0); /* no time passed */
+    assert_true(sh_progress_rate(&pace, 8, now) == 0);
 }
 
 int main(void)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Each model is packed in memory, imported, and opened on its own session, to measure what the
- * file contains.
- */
+/* Each model is packed, imported, and opened on its own session, to measure what the file
+ * contains. */
 #include "node/job/quantisation.h"
 
 #include <stdio.h>
@@ -42,7 +40,7 @@ static sh_status reopen(sh_onnx **file, const Sh__Onnx__ModelProto *model)
     return sh_onnx_open_owned(file, "model.onnx", bytes, count);
 }
 
-/* `*b` is owned, also on failure: release it with close_session. */
+/* `*b` is owned, also on failure: close_session. */
 static sh_status open_session(bench_model *b, const sh_job *from, const Sh__Onnx__ModelProto *model)
 {
     sh_job job;
@@ -75,8 +73,8 @@ static sh_status take(void *context, size_t node, const sh_shape *shape, const f
                               sh_shape_count(shape));
 }
 
-/* Grids of the file's nodes. The nodes of the plain model follow the normalisation, whose result is
- * the plain model's input. */
+/* The nodes of the plain model follow the normalisation, whose result is the plain model's
+ * input. */
 static sh_status find_grids(sh_onnx_grids *grids, const sh_quantisation *asked,
                             const bench_model *b, sh_arena *arena)
 {

@@ -2,11 +2,11 @@
 /*
  * --int8: quantises a model to 8-bit integers and measures the cost.
  *
- *     const sh_quantisation asked = {.job = &job, .file = model, .plain = model, .samples = 200};
- *     SH_TRY(sh_quantise(&made, &found, &asked, &arena));
- *
  * The grids of values come from training samples without augmentation (onnx/value_range). Both
  * models are measured on the validation samples, the quantised one as float32 on its grids.
+ *
+ *     const sh_quantisation asked = {.job = &job, .file = model, .plain = model, .samples = 200};
+ *     SH_TRY(sh_quantise(&made, &found, &asked, &arena));
  *
  * Threads: caller locks.
  */
@@ -16,7 +16,7 @@
 #include "onnx/quantise.h"
 #include "shoal/export.h"
 
-/* All pointers are borrowed until the model is no longer used. */
+/* Borrowed until the model is no longer used. */
 typedef struct sh_quantisation {
     const sh_job *job;                /* the data and how to read them */
     const Sh__Onnx__ModelProto *file; /* the model to quantise; batch norms are folded */

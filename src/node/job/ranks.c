@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The device group of a device started by mpirun or srun: a fixed set of ranks without a
- * coordinator, which all do the same in the same order. Only rank 0 has the run's folder and
- * reports. A rank with a failure that the others do not see *parts*; when its process ends, the
- * launcher ends the others.
+ * The ranks that mpirun or srun started all do the same in the same order, without a coordinator.
+ * Only rank 0 has the run's folder and reports. A rank with a failure that the others do not see
+ * *parts*; when its process ends, the launcher ends the others.
  *
- * Ranks also exchange texts through the engine, which can only add: each rank fills its own place
- * in a block, and the others are zero.
+ * To exchange texts through the engine, which can only add, each rank fills its own place in a
+ * block, and the others are zero.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -21,23 +20,23 @@
 #include "train/job_json.h"
 #include "train/strategy.h"
 
-#define NAMED_MOST 8 /* ranks listed in a message */
-/* A launcher kills a rank soon after it asks it to end: mpirun of Open MPI 4 after 1 s, mpirun of
- * Open MPI 5 (PRTE) after 250 ms, which is fixed, and then it does not answer MPI's farewell. These
- * are the times for the step's end and for the farewell; the rest is for the checkpoint. */
+#define NAMED_MOST 8
+/* A launcher kills a rank soon after it asks it to end: mpirun of Open MPI 4 after 1 s, of Open MPI
+ * 5 (PRTE) after 250 ms, and then it does not answer MPI's farewell. These are the times for the
+ * step's end and for the farewell; the rest is for the checkpoint. */
 #define PATIENCE_MS 300
 #define FAREWELL_MS 200
 #define PRTE_PATIENCE_MS 120
 #define PRTE_FAREWELL_MS 20
-/* The wait of other ranks after a request to end. mpirun ends all ranks when one ends, but rank 0
+/* The wait of other ranks after a request to end: mpirun ends all ranks when one ends, but rank 0
  * must save and report. */
 #define LINGER_MS 5000
 
 typedef struct sh_ranks {
-    sh_device_group group; /* first; its devices and rank are MPI's */
-    bool began;            /* the training loop has begun */
-    sh_status ended;       /* status of the training loop */
-    atomic_bool parted;    /* this rank parted, or the others were lost */
+    sh_device_group group;
+    bool began;
+    sh_status ended;
+    atomic_bool parted; /* this rank parted, or the others were lost */
 } sh_ranks;
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -88,14 +87,14 @@ static sh_status check(const sh_train_options *options)
 
 /* ---- exchange between ranks ------------------------------------------------------------------ */
 
-/* Parts with this failure for the current stage. Any thread. */
+/* Parts with this failure. Any thread. */
 static void part(sh_ranks *ranks, sh_status status, const char *reason)
 {
     atomic_store(&ranks->parted, true);
     sh_engine_abort(ranks->group.engine, status, reason);
 }
 
-/* Collects `bytes` (a multiple of 8) of each rank in a new block, by rank. */
+/* Collects `bytes` (a multiple of 8) of each rank. `*all` is owned, by rank. */
 static sh_status gather(sh_ranks *ranks, void **all, const void *mine, size_t bytes)
 {
     sh_engine *engine = ranks->group.engine;
@@ -151,7 +150,6 @@ static sh_status agree(sh_device_group *group, sh_status status)
     return united;
 }
 
-/* What must be equal, and the messages for differences. */
 enum { PROGRAM, JOB, DATA, FIRST_GRAIN, REPLICA, ASPECTS };
 static const struct {
     const char *other, *remedy;
@@ -169,7 +167,7 @@ typedef struct identity {
     char aspects[ASPECTS][72]; /* digests as text, padded with zeros */
 } identity;
 
-/* Hashes the job without the path of its data, which may differ between machines. */
+/* Omits the path of the data, which may differ between machines. */
 static sh_status hash_job(char hex[SH_DIGEST_TEXT], const sh_job *job)
 {
     sh_job bare = *job;
@@ -202,8 +200,7 @@ static sh_status identify(identity *own, const sh_session *session)
     return SH_OK;
 }
 
-/* "rank 1 has", "ranks 1, 2 and more have": the ranks whose aspect differs from rank 0's; false:
- * none. */
+/* Writes "rank 1 has" or "ranks 1, 2 and more have"; false: none. */
 static bool name_others(char *text, size_t bytes, const identity *all, uint32_t count, int aspect)
 {
     uint32_t others = 0;
@@ -250,7 +247,7 @@ static sh_status open_ranks(sh_device_group *group)
                        "--engine mpi: %s says that this is rank %u of %u, but MPI says rank %u of "
                        "%u; start it with Open MPI's mpirun, or with srun --mpi=pmix",
                        launch.launcher, launch.rank, launch.ranks, rank, group->engine->devices);
-    if (rank != 0) { /* like names of local devices */
+    if (rank != 0) {
         char host[SH_NAME_BYTES];
         memcpy(host, group->name, sizeof host);
         snprintf(group->name, sizeof group->name, "%.*s/%u", SH_NAME_BYTES - 12, host, rank + 1);
@@ -277,8 +274,7 @@ static void close_ranks(sh_device_group *group, bool in_haste)
         sh_engine_close(group->engine); /* waits for the others */
 }
 
-/* A launcher soon kills a rank that it asked to end, and no step ends after another rank is lost:
- * saves the replica after the last complete step. */
+/* No step ends after another rank is lost: saves the replica after the last complete step. */
 static void on_overdue(void *context)
 {
     sh_device_group *group = context;
@@ -302,7 +298,7 @@ static sh_status run(sh_device_group *group, sh_training_loop *training_loop, sh
     if (status == SH_OK)
         status = sh_training_loop_run(training_loop, outcome);
     sh_watchdog_stop(watchdog);
-    /* All ranks see these failures; only this rank sees others. */
+    /* All ranks see SH_NUMERIC and SH_DIVERGED; only this rank sees other failures. */
     if (status != SH_OK && status != SH_NUMERIC && status != SH_DIVERGED)
         part(ranks, status, sh_message());
     ranks->began = true;

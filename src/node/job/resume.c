@@ -16,7 +16,6 @@
 
 #define ADVICE "differs from the checkpoint's; leave it out, or start a new run"
 
-/* Whether `asked` may replace the checkpoint's strategy. */
 static sh_status check_given(const sh_option *option, const sh_job *asked, const sh_job *saved)
 {
     char label[SH_OPTION_LABEL_BYTES], now[SH_OPTION_TEXT_BYTES], before[SH_OPTION_TEXT_BYTES];
@@ -102,7 +101,6 @@ sh_status sh_resume_open(sh_session **session, sh_job *saved, const sh_train_opt
     SH_TRY_DONE(resumed_job(&job, options, &before));
     SH_TRY_DONE(sh_run_network_find(&network, job.model, sh_safetensors_path(file)));
     SH_TRY_DONE(sh_session_open(&fresh, &job, &(sh_session_data){.network = network}));
-    /* The data may have moved, but must be equal. */
     SH_TRY_DONE(sh_snapshot_read_fingerprint(&fingerprint, file));
     if (strcmp(fingerprint, sh_pipeline_about(fresh->pipeline)->fingerprint) != 0)
         SH_TRY_DONE(sh_fail(SH_MISMATCH,
@@ -139,7 +137,7 @@ sh_status sh_weights_open(sh_safetensors **file, const char *path)
     SH_TRY(sh_safetensors_open(&fresh, path));
     if (sh_safetensors_metadata(fresh, SH_CHECKPOINT_FORMAT_KEY) != NULL) {
         sh_safetensors_close(fresh);
-        return sh_checkpoint_open(file, used, path); /* which checks the checkpoint */
+        return sh_checkpoint_open(file, used, path);
     }
     const bool summed = sh_safetensors_metadata(fresh, SH_SAFETENSORS_CHECKSUM) != NULL;
     const sh_status status = summed ? sh_safetensors_verify(fresh) : SH_OK;

@@ -34,7 +34,7 @@ bool sh_resume_is_run(const char *path);
 
 /*
  * Opens the newest checkpoint of a run's folder, or a safetensors file, and verifies its checksum,
- * if any. `*file` is owned: release it with sh_safetensors_close. Fails as sh_checkpoint_open and
+ * if any. `*file` is owned: sh_safetensors_close. Fails as sh_checkpoint_open and
  * sh_safetensors_open. Any thread.
  */
 sh_status sh_weights_open(sh_safetensors **file, const char *path) SHOAL_CHECKED;

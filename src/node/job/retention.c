@@ -11,7 +11,7 @@ void sh_retention_open(sh_retention *retention, const char *folder, uint32_t mos
     *retention = (sh_retention){.folder = folder, .most = most};
     if (sh_path_join(path, folder, SH_CHECKPOINT_BEST) != SH_OK ||
         sh_safetensors_open_own(&file, path) != SH_OK)
-        return; /* an unreadable one counts as missing and is written again */
+        return; /* an unreadable checkpoint counts as missing */
     if (sh_snapshot_read_steps(&retention->best_steps, file) != SH_OK)
         retention->best_steps = 0;
     sh_safetensors_close(file);

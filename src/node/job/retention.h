@@ -15,22 +15,23 @@
 #include "train/best.h"
 
 typedef struct sh_retention {
-    const char *folder;  /* of the checkpoints; borrowed */
+    const char *folder;  /* borrowed */
     uint32_t most;       /* newest epochs to keep */
     uint64_t best_steps; /* of the best one kept; 0: none */
 } sh_retention;
 
-/* Scans the folder, which may be missing. `most` is --keep. */
+/* The folder may be missing. `most` is --keep. */
 void sh_retention_open(sh_retention *retention, const char *folder, uint32_t most);
 
 /* Whether the last checkpoint, at `steps`, is the best and not yet kept. */
 bool sh_retention_lacks(const sh_retention *retention, const sh_best *now, uint64_t steps);
 
-/* The last checkpoint was written at `steps`, after a validation; `now` is sh_best_now. */
+/* The last checkpoint, at `steps`, follows a validation: keeps it if it is the best. `now` is
+ * sh_best_now. */
 sh_status sh_retention_validated(sh_retention *retention, const sh_best *now,
                                  uint64_t steps) SHOAL_CHECKED;
 
-/* The last checkpoint is that of an epoch, from 1. */
+/* Keeps the last checkpoint, which is that of an epoch, from 1. */
 sh_status sh_retention_epoch(const sh_retention *retention, uint32_t epoch) SHOAL_CHECKED;
 
 #endif

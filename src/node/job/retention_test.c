@@ -37,7 +37,6 @@ static sh_replica *new_replica(sh_job *job)
     return replica;
 }
 
-/* What a training does after a validation with this figure. */
 static void validate(sh_retention *retention, sh_replica *replica, const sh_job *job, double figure)
 {
     replica->steps += 10;
@@ -49,7 +48,6 @@ static void validate(sh_retention *retention, sh_replica *replica, const sh_job 
     assert_ok(sh_retention_epoch(retention, (uint32_t)replica->steps / 10));
 }
 
-/* 0: no checkpoint. */
 static uint64_t steps_of(const char *name)
 {
     char path[SH_PATH_BYTES], used[SH_PATH_BYTES];
@@ -79,8 +77,8 @@ static void the_best_stays(void **state)
         assert_int_equal(steps_of(SH_CHECKPOINT_BEST), best[i]);
         assert_int_equal(steps_of(SH_CHECKPOINT_LAST), replica->steps);
         assert_int_equal(scratch_count(folder),
-                         i == 0 ? 3 : 5);     /* last, previous, best, two epochs */
-        sh_retention_open(&again, folder, 2); /* a resumed training finds it */
+                         i == 0 ? 3 : 5); /* last, previous, best, two epochs */
+        sh_retention_open(&again, folder, 2);
         assert_int_equal(again.best_steps, best[i]);
     }
     assert_int_equal(steps_of("epoch-6.safetensors"), 60);

@@ -25,8 +25,7 @@ static sh_status write_text(const sh_run *run, const char *name, const char *tex
     return sh_file_replace(path, text, strlen(text));
 }
 
-/* An upper bound of the evaluation's time; 0: unknown. Per sample, a training step computes
- * more. */
+/* An upper bound; 0: unknown. Per sample, a training step computes more. */
 static double seconds_of(const sh_session *session)
 {
     const sh_dataset_info *info = sh_pipeline_about(session->pipeline);

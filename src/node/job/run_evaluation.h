@@ -15,24 +15,23 @@
 #include "node/job/measure.h"
 #include "store/run.h"
 
-#define SH_RUN_EVALUATION_WORST 100 /* samples */
+#define SH_RUN_EVALUATION_WORST 100
 
-/* All pointers are borrowed for the call. */
+/* Borrowed for the call. */
 typedef struct sh_run_evaluation {
     sh_session *session;  /* without other devices; afterwards its trainer can only measure */
     sh_measure **measure; /* receives the lanes' answers */
     const sh_run *run;
-    double limit_s; /* time limit, predicted from earlier steps; 0: none */
+    double limit_s; /* limit for the predicted time; 0: none */
 } sh_run_evaluation;
 
-/* Loads the weights of a checkpoint into the replica, to be measured and exported. */
 sh_status sh_run_evaluation_load(sh_replica *replica, const char *path) SHOAL_CHECKED;
 
 /* `*metrics`: the JSON of metrics.json, owned. SH_LIMIT: it would take too long. After a failure, a
  * file of an earlier call may remain. */
 sh_status sh_run_evaluation_write(char **metrics, const sh_run_evaluation *asked) SHOAL_CHECKED;
 
-/* Deletes the files, because the weights change. */
+/* Deletes the files. */
 void sh_run_evaluation_forget(const sh_run *run);
 
 #endif

@@ -46,7 +46,6 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Owned; NULL: missing. */
 static char *file_of(const char *name)
 {
     char path[SH_PATH_BYTES], *text = NULL;
@@ -104,7 +103,7 @@ static void weights_come_from_the_checkpoint_that_is_named(void **state)
                  SH_NOT_FOUND, "/nowhere/best.safetensors");
 }
 
-/* With an unknown speed it is tried; with a known one it may be too long. */
+/* It is tried if the speed is unknown. */
 static void a_pass_may_be_too_long(void **state)
 {
     (void)state;

@@ -17,14 +17,14 @@
 #include "onnx/network.h"
 #include "store/run.h"
 
-/* Writes it to the run's folder (SH_RUN_NETWORK) atomically. Accepts NULL, for a built-in model. */
+/* Writes SH_RUN_NETWORK atomically. Accepts NULL, for a built-in model. */
 sh_status sh_run_network_keep(const sh_run *run, const sh_network *network) SHOAL_CHECKED;
 
 /*
  * The network of a job's `model` for a checkpoint: from the run's folder (the parent of the
- * checkpoint's folder), from beside the checkpoint, or from the cache. `*network` is owned: release
- * it with sh_network_unref; NULL for a built-in model. SH_INVALID: not found; the message has the
- * searched places and the remedy. SH_CORRUPT: damaged.
+ * checkpoint's folder), from beside the checkpoint, or from the cache. `*network` is owned:
+ * sh_network_unref; NULL for a built-in model. SH_INVALID: not found; the message has the searched
+ * places and the remedy. SH_CORRUPT: damaged.
  */
 sh_status sh_run_network_find(sh_network **network, const char *model,
                               const char *checkpoint) SHOAL_CHECKED;

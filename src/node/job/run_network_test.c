@@ -64,7 +64,7 @@ static void test_the_folder_is_enough(void **state)
     sh_run_close(run);
     move("run", "moved");
     finds(network->spec, "moved/checkpoints/best.safetensors");
-    finds(network->spec, "moved/copy.safetensors"); /* beside it */
+    finds(network->spec, "moved/copy.safetensors");
     assert_ok(sh_run_network_find(&none, "lenet", "moved/copy.safetensors"));
     assert_null(none);
 
@@ -80,7 +80,7 @@ static void test_the_folder_is_enough(void **state)
                   "copy the run's file model.skeleton.onnx here again");
     assert_int_equal(setenv("XDG_CACHE_HOME", scratch_folder, 1), 0);
     assert_ok(sh_model_cache_put(network));
-    finds(network->spec, "moved/checkpoints/last.safetensors"); /* in the cache */
+    finds(network->spec, "moved/checkpoints/last.safetensors");
     sh_network_unref(network);
 }
 

@@ -16,7 +16,7 @@
 sh_status sh_summary_file_write(const sh_run *run, const sh_summary *summary,
                                 const char *ending) SHOAL_CHECKED;
 
-/* The line of an epoch for metrics.jsonl; `*line` is owned: free it. */
+/* A line for metrics.jsonl; `*line` is owned: free it. */
 sh_status sh_summary_epoch(char **line, const sh_event *event) SHOAL_CHECKED;
 
 #endif

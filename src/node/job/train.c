@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A training from start to summary; `sh_train` at the end shows the order. The device group
- * (node/job/device_group.h) handles other devices. Only rank 0 has a run folder and an observer.
+ * A training from start to summary; `sh_train` at the end shows the order.
  *
- * Writes job.json at the start, events as they happen, a checkpoint and a line of metrics after
- * each validation, checkpoints within an epoch (node/job/checkpoint_interval), and one when the
- * training is stopped or a device is lost. A failed step leaves the weights unchanged, so a
- * checkpoint is always a state between two steps. A temporarily full disk ends nothing
- * (node/job/write_failures); only unsaved weights at the end are a failure.
+ * A failed step leaves the weights unchanged, so a checkpoint is always a state between two steps.
+ * A temporarily full disk ends nothing; only unsaved weights at the end are a failure.
  */
 #include "node/job/train_impl.h"
 
@@ -33,7 +29,7 @@
 #include "train/strategy.h"
 
 #define JOB_FILE_MAX ((size_t)1 << 20)
-#define RECONNECT_S 60 /* time in which a former leader looks for the current one */
+#define RECONNECT_S 60 /* for a former leader to look for the current one */
 
 void sh_train_options_init(sh_train_options *options)
 {
@@ -90,7 +86,7 @@ static sh_status on_step(void *context, const sh_progress_report *report)
     sh_run_journal_step(t->journal, report);
     sh_training_note_trouble(t);
     sh_training_observe(t, &event);
-    const bool validates = t->session->replica->phase == SH_PHASE_VALIDATION; /* saves it too */
+    const bool validates = t->session->replica->phase == SH_PHASE_VALIDATION;
     const bool due =
         t->write_failures.kind[SH_WRITE_FAILURE_CHECKPOINT].lasts
             ? sh_write_failures_is_due(&t->write_failures, SH_WRITE_FAILURE_CHECKPOINT, now_ns)
@@ -189,8 +185,7 @@ static void on_answers(void *context, const sh_answers *answers)
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
-/* Balanced weights become numbers in the job, which other devices and resumed runs use
- * unchanged. */
+/* Balanced weights become numbers, which other devices and resumed runs use unchanged. */
 static sh_status weigh_classes(sh_session *session)
 {
     char *text = session->job.class_weights;
@@ -214,7 +209,7 @@ static sh_status open_new(training *t, char note[SH_MESSAGE_BYTES])
     return weigh_classes(t->session);
 }
 
-/* Compiles for this device's lanes: those of --lanes, or its part of the cores. */
+/* The lanes of --lanes, or this device's part of the cores. */
 static sh_status start_lanes(training *t)
 {
     sh_device_group *group = t->group;
@@ -267,7 +262,6 @@ static sh_status prepare(training *t)
     return start_lanes(t);
 }
 
-/* A former follower already has what a training needs. */
 static sh_status adopt(training *t)
 {
     sh_session *session = t->lead->session;
@@ -357,13 +351,13 @@ static sh_status train(training *t)
     SH_TRY(sh_device_group_agree(group, t->lead != NULL ? adopt(t) : prepare(t)));
     SH_TRY(sh_device_group_compare(group));
     SH_TRY(sh_device_group_agree(group, first ? open_run(t) : SH_OK));
-    if (t->options->memory != 0) { /* the effects of the limit */
+    if (t->options->memory != 0) {
         char text[SH_FOOTPRINT_TEXT];
         sh_footprint_print(text, sh_trainer_footprint(t->session->trainer), t->options->memory);
         sh_training_observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
     }
     SH_TRY(sh_device_group_assemble(group));
-    sh_memory_trim(); /* used only by the start */
+    sh_memory_trim();
     sh_training_loop training_loop = {
         .session = t->session,
         .agent = group->agent,
@@ -392,7 +386,7 @@ static sh_status train(training *t)
 static sh_status tell_story(training *t, sh_endpoint *moved)
 {
     char message[SH_MESSAGE_BYTES], last[SH_MESSAGE_BYTES];
-    char failed[SH_MESSAGE_BYTES + 16]; /* for the journal */
+    char failed[SH_MESSAGE_BYTES + 16];
     const sh_train_options *options = t->options;
     sh_summary *summary = t->summary;
     *moved = (sh_endpoint){0};
@@ -489,7 +483,6 @@ sh_status sh_lead(sh_summary *summary, sh_endpoint *moved, bool *whole,
     return status;
 }
 
-/* Another device continues the job: takes its result. */
 static sh_status follow(training *t, const sh_endpoint *endpoint)
 {
     sh_summary *summary = t->summary;
@@ -513,7 +506,7 @@ static sh_status follow(training *t, const sh_endpoint *endpoint)
                                                                      .session = t->session,
                                                                      .whole = t->moved_whole,
                                                                      .endpoint = *endpoint});
-    t->session = NULL; /* handed over */
+    t->session = NULL;
     if (!result.took_part)
         return status != SH_OK
                    ? status

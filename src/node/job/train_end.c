@@ -19,7 +19,7 @@ static double seconds_since(uint64_t start_ns)
     return (double)(sh_clock_now_ns(sh_clock_system()) - start_ns) * 1e-9;
 }
 
-/* Reports each device's work for the summary; a collective call of all ranks. */
+/* A collective call of all ranks. */
 static sh_status report_devices(training *t)
 {
     sh_summary *summary = t->summary;
@@ -98,7 +98,7 @@ static sh_status summarise(training *t, const sh_training_loop *training_loop, c
     return sh_write_failures_may_pass(status) ? SH_OK : status;
 }
 
-/* After a failure with valid weights: saves them and says how to continue. */
+/* The weights are valid: saves them and says how to continue. */
 static sh_status save_after(training *t, const sh_training_loop *training_loop, sh_status status,
                             const char *outcome)
 {
@@ -110,7 +110,6 @@ static sh_status save_after(training *t, const sh_training_loop *training_loop, 
                    (unsigned long long)t->session->replica->steps);
 }
 
-/* After a failure with nothing to save: tells the other devices why. */
 static sh_status give_up(const training *t, sh_status status)
 {
     char message[SH_MESSAGE_BYTES];
@@ -141,8 +140,7 @@ static void note_early_end(training *t)
     t->summary->stopped_early = true;
 }
 
-/* Writes files that a full disk prevented: the last checkpoint is required, the rest is
- * reported. */
+/* After a full disk: the last checkpoint is required, the rest is reported. */
 static sh_status write_rest(training *t)
 {
     char text[SH_MESSAGE_BYTES];
@@ -196,7 +194,6 @@ sh_status sh_training_finish(training *t, const sh_training_loop *training_loop,
     return give_up(t, status);
 }
 
-/* All else is written, so failures are only reported. */
 static void note_missing(const training *t, const char *event)
 {
     char text[SH_MESSAGE_BYTES];

@@ -56,13 +56,11 @@ sh_status sh_training_complete_retention(training *t)
                : SH_OK;
 }
 
-/* On another thread: the step and this process may never end. */
 void sh_training_save_now(void *context)
 {
     sh_checkpoint_writer_write_now(&((training *)context)->writer);
 }
 
-/* Likewise, if the step's thread hangs. */
 void sh_training_rescue(void *context, sh_rescue *rescue)
 {
     training *t = context;
@@ -98,7 +96,6 @@ double sh_training_date(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* A failing disk does not end a training because of an additional file. */
 void sh_training_note_failure(const training *t, sh_status status)
 {
     if (status != SH_OK)

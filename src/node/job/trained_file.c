@@ -26,7 +26,7 @@ static const char *property(const sh_onnx *file, const char *key)
     return NULL;
 }
 
-/* How to read samples: from the file, or the defaults, but pixels are only divided. */
+/* Takes the options from the file, or the defaults with pixels that are only divided by 255. */
 static sh_status read_job(sh_job *job, const sh_onnx *file)
 {
     sh_job said;
@@ -75,7 +75,7 @@ done:
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-/* The dimensions of an input or output; 0 for open ones. */
+/* Open dimensions are 0. */
 static size_t read_dims(size_t dims[SH_ONNX_RANK_MOST], const Sh__Onnx__ValueInfoProto *value)
 {
     const Sh__Onnx__TypeProto *type = value->type;
@@ -105,7 +105,7 @@ static const Sh__Onnx__ValueInfoProto *only_input(const sh_onnx *file)
     return found;
 }
 
-/* Assumes photos of the input's size, and a class per output. */
+/* Assumes a class per output. */
 static json_t *assume(const sh_onnx *file)
 {
     const Sh__Onnx__GraphProto *graph = sh_onnx_graph(file);
@@ -113,7 +113,7 @@ static json_t *assume(const sh_onnx *file)
     size_t in[SH_ONNX_RANK_MOST], out[SH_ONNX_RANK_MOST];
     if (input == NULL || graph->n_output == 0 || read_dims(in, input) != 4)
         return NULL;
-    const bool last = in[1] != 1 && in[1] != 3; /* channels */
+    const bool last = in[1] != 1 && in[1] != 3; /* channels last */
     const size_t channels = in[last ? 3 : 1], side = in[2];
     const size_t rank = read_dims(out, graph->output[0]);
     if ((channels != 1 && channels != 3) || side == 0 || in[last ? 1 : 3] != side || rank < 2 ||

@@ -3,15 +3,15 @@
  * A trained model in an ONNX file instead of a run: its network, its weights, and the form of its
  * samples.
  *
+ * A file of `shoal export` has all of this (metadata_props: shoal.trained, shoal.job). For other
+ * files it assumes photos of the input's size, with bytes divided by 255 and not normalised, and
+ * unnamed classes.
+ *
  *     if (sh_trained_file_is(path))
  *         SH_TRY(sh_trained_file_open(&model, path));
  *     ... a session for model.job, with model.network and model.trained ...
  *     SH_TRY_DONE(sh_pretrained_load_onnx(replica, model.file, SH_PRETRAINED_WHOLE));
  *     sh_trained_file_close(&model);
- *
- * A file of `shoal export` has all of this (metadata_props: shoal.trained, shoal.job). For other
- * files it assumes photos of the input's size, with bytes divided by 255 and not normalised, and
- * unnamed classes.
  *
  * Threads: caller locks.
  */
@@ -31,22 +31,19 @@ typedef struct sh_trained_file {
     sh_onnx *file;       /* owned */
     sh_network *network; /* likewise */
     sh_job job;          /* the model, and how samples are read; no data */
-    const char *trained; /* data/trained.h; NULL: not in the file. Borrowed from it */
+    const char *trained; /* data/trained.h; NULL: none; borrowed from the file */
     bool baked;          /* takes pixels from 0 to 255 and normalises them */
 } sh_trained_file;
 
-/* Whether a path is a file whose name ends in ".onnx". */
+/* Whether the file's name ends in ".onnx". */
 bool sh_trained_file_is(const char *path);
 
-/* `*model` is owned: release it with sh_trained_file_close. Fails as sh_onnx_open; SH_FORMAT:
- * malformed metadata. */
+/* `*model` is owned: sh_trained_file_close. Fails as sh_onnx_open; SH_FORMAT: malformed
+ * metadata. */
 sh_status sh_trained_file_open(sh_trained_file *model, const char *path) SHOAL_CHECKED;
 
-/*
- * The description of the model's samples, from the file or assumed. `*trained` is owned: release it
- * with sh_trained_free. SH_FORMAT: malformed. SH_UNSUPPORTED: the message says what the file lacks
- * to take photos.
- */
+/* From the file or assumed. `*trained` is owned: sh_trained_free. SH_FORMAT: malformed.
+ * SH_UNSUPPORTED: the message says what the file lacks to take photos. */
 sh_status sh_trained_file_trained(sh_trained **trained, const sh_trained_file *model) SHOAL_CHECKED;
 
 /* Zero is allowed. */

@@ -46,7 +46,7 @@ static void what_a_file_says_is_taken(void **state)
     assert_ok(open_with(&model, "mlp.onnx",
                         (const char *const[][2]){{"author", "x"}, {"shoal.trained", TRAINED}}, 2));
     assert_false(model.baked);
-    assert_string_equal(model.job.normalize, "none"); /* not in the file */
+    assert_string_equal(model.job.normalize, "none");
     assert_true(sh_model_spec_is(model.job.model, NULL));
     assert_ok(sh_trained_file_trained(&trained, &model));
     assert_int_equal(trained->info.outputs, 3);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Without an agent (alone, or as a rank), a device stays in one view, and an aborted stage ends the
- * training loop. An agent repairs the cause of an aborted stage; only this device's own fault ends
- * the training loop.
- */
+/* Without an agent (alone, or as a rank), an aborted stage ends the training loop. An agent repairs
+ * the cause of an aborted stage; only this device's own fault ends the training loop. */
 #include "node/job/training_loop.h"
 
 #include <stdio.h>
@@ -41,7 +38,7 @@ static bool is_over(const sh_training_loop *training_loop)
     return !due && (training_loop->stopped || sh_trainer_is_over(training_loop->session->trainer));
 }
 
-/* Runs one stage; *next_view comes from the trailer. *audit: the step waits for it, or 0. */
+/* *next_view comes from the trailer. *audit: the audit that the step waits for, or 0. */
 static sh_status run_stage(sh_training_loop *training_loop, const sh_task *task, sh_engine *engine,
                            uint32_t *next_view, uint32_t *audit)
 {
@@ -143,7 +140,6 @@ static void commit(sh_training_loop *training_loop, uint32_t key)
                                                                   .audit = &report});
 }
 
-/* Computes grains of the summed step that another device added. */
 static sh_status do_audit(sh_training_loop *training_loop, const sh_task *task)
 {
     sh_sum_check answer;
@@ -224,7 +220,7 @@ sh_status sh_training_loop_run(sh_training_loop *training_loop, sh_outcome *outc
     const bool fixed = training_loop->agent == NULL;
     sh_status status = fixed ? SH_OK : do_tasks(training_loop);
     if (!fixed && status == SH_NUMERIC && training_loop->not_finite[0] != '\0')
-        status = sh_fail(status, "%s", training_loop->not_finite); /* names step and tensor */
+        status = sh_fail(status, "%s", training_loop->not_finite);
     while (fixed && status == SH_OK && !is_over(training_loop)) {
         uint32_t next_view, audit;
         const sh_task task = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The training loop on one device: stages, validation at the end of an epoch and of the job,
- * an end on request. Decisions depend only on what all devices of a view know, or are the agent's.
+ * The training loop on one device: stages, validation at the end of an epoch and of the job, an end
+ * on request. Decisions depend only on what all devices of a view know, or are the agent's.
  *
  *     SH_TRY(sh_training_loop_run(&training_loop, &outcome));
  *
@@ -19,15 +19,15 @@
 typedef enum sh_outcome {
     SH_OUTCOME_COMPLETE,
     SH_OUTCOME_STOPPED,   /* on request; all devices are at the same step */
-    SH_OUTCOME_DISMISSED, /* this device's part is over, the job may continue */
+    SH_OUTCOME_DISMISSED, /* the job may continue */
 } sh_outcome;
 
 typedef struct sh_training_loop {
     sh_session *session;
     sh_agent *agent;     /* gives tasks; NULL: the devices do not change */
-    sh_engine *engine;   /* without an agent: sums over these devices */
+    sh_engine *engine;   /* without an agent: sums over the devices */
     sh_range share;      /* likewise: its grains of a full step */
-    const sh_stop *stop; /* asks all devices to end after the step; NULL: never */
+    const sh_stop *stop; /* asks all devices to end after the step; may be NULL */
 
     /* Required with an agent: reads the mail; with `wait`, waits for SH_MAIL_TASK. Sets *over if
      * the job is over. A failure ends the training loop. */
@@ -36,30 +36,28 @@ typedef struct sh_training_loop {
     /* The view to announce (sh_part.announce); optional, like all below. Called until the agent is
      * closed. */
     bool (*announce)(void *context, bool last, uint64_t *view);
-    bool (*end_early)(void *context); /* see sh_part.end_early; likewise */
+    bool (*end_early)(void *context); /* sh_part.end_early; likewise */
 
-    /* This device enters a view. */
     void (*on_view)(void *context, uint32_t view, uint32_t devices);
 
-    /* A step was applied; a validation ended. Only on this device, so they may be slow. */
+    /* Only on this device, so they may be slow. */
     sh_status (*on_step)(void *context, const sh_progress_report *report);
     sh_status (*on_validated)(void *context, const sh_progress_report *report,
                               const sh_sum_totals *validation);
     void *context;
 
-    uint64_t redone_steps; /* out: since the start of the training loop */
-    uint32_t views;        /* out: number of views with this device */
-    bool whole;            /* out: the replica is complete; false: it was being received */
+    uint64_t redone_steps; /* out */
+    uint32_t views;        /* out: the number of views with this device */
+    bool whole;            /* out: the replica is complete */
 
     /* For the training loop; initially zero. */
     uint32_t view, devices;
     bool stopped;
-    char not_finite[SH_MESSAGE_BYTES]; /* message of the last stage with numbers that are not finite
-                                        */
+    char not_finite[SH_MESSAGE_BYTES]; /* of the last stage that was not finite */
 } sh_training_loop;
 
-/* Runs from the replica's position to the job's end. Afterwards the replica belongs to the caller;
- * if it is whole, it is in the state after its last step, also after a failure. */
+/* Runs until the job's end. Afterwards the replica belongs to the caller; if it is whole, it is in
+ * the state after its last step, also after a failure. */
 sh_status sh_training_loop_run(sh_training_loop *training_loop, sh_outcome *outcome) SHOAL_CHECKED;
 
 #endif

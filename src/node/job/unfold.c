@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Computes the original network on training samples (node/job/calibration). Sums are doubles in a
- * fixed order of values with the same bits on every processor, so the batch norms have the same
- * bits too.
- */
+/* Sums are doubles in a fixed order of values with the same bits on every processor, so the batch
+ * norms have the same bits too. */
 #include "node/job/unfold.h"
 
 #include <math.h>
@@ -21,18 +18,17 @@ typedef struct measured {
     const Sh__Onnx__NodeProto *node;
     size_t channels;
     double *sums, *squares; /* by channel; NULL: not computed; owned */
-    double count;           /* numbers of a channel */
+    double count;
 } measured;
 
 typedef struct unfolding {
     sh_session *session;
     const sh_onnx *model;
-    bool *chosen; /* by node */
+    bool *chosen;
     measured *all;
     size_t count;
 } unfolding;
 
-/* Adds a convolution's results for a group: [N, C, ...]. */
 static sh_status add(void *context, size_t node, const sh_shape *shape, const float *values)
 {
     const unfolding *u = context;
@@ -60,7 +56,7 @@ static sh_status add(void *context, size_t node, const sh_shape *shape, const fl
     return SH_OK;
 }
 
-/* Fills a tensor of a batch norm; false: another tensor. */
+/* False: the tensor is not a batch norm's. */
 static bool fill_norm(const unfolding *u, const char *name, float *values)
 {
     static const char *const parts[] = {"weight", "bias", "mean", "var"};
@@ -84,7 +80,6 @@ static bool fill_norm(const unfolding *u, const char *name, float *values)
     return false;
 }
 
-/* Fills the weights of the original network and the batch norms. */
 static sh_status fill(const unfolding *u, sh_replica *to, const sh_replica *from)
 {
     for (uint32_t t = 0; t < to->tensors; t++) {
@@ -117,7 +112,7 @@ static sh_status replace(unfolding *u)
         sh_network_unref(network);
         return status;
     }
-    /* Only a checkpoint copied out of its run needs the cache. */
+    /* Only a checkpoint outside its run's folder needs the cache. */
     if (sh_model_cache_put(network) != SH_OK)
         sh_log(SH_LOG_WARN, "network.uncached", "reason=\"%s\"", sh_message());
     sh_replica_free(session->replica);

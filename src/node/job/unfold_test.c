@@ -45,7 +45,6 @@ static sh_status begin(sh_session **session, const char *model, bool unfold)
     return status;
 }
 
-/* The outputs for the validation samples. */
 static void compute(float *given, char model[SH_MODEL_BYTES], char hash[SH_DIGEST_TEXT],
                     bool unfold)
 {
@@ -66,7 +65,6 @@ static void compute(float *given, char model[SH_MODEL_BYTES], char hash[SH_DIGES
     sh_session_close(session);
 }
 
-/* Another network with the same function. */
 static void test_the_function_stays(void **state)
 {
     (void)state;

@@ -14,7 +14,7 @@
 struct sh_watchdog {
     sh_watchdog_options options;
     pthread_t thread;
-    int over; /* an eventfd: the training loop ended */
+    int over; /* an eventfd */
 };
 
 static int wait_for(struct pollfd *ways, nfds_t count, int timeout_ms)

@@ -21,13 +21,13 @@ typedef struct sh_watchdog sh_watchdog;
 
 typedef struct sh_watchdog_options {
     const sh_stop *stop; /* borrowed until sh_watchdog_stop; NULL: never requested */
-    int patience_ms;     /* from the request to the action; with `look`, between looks */
+    int patience_ms;     /* after the request; with `look`, between looks */
 
-    /* Whether the training loop will not end. Called from the start; `asked`: a stop was requested.
+    /* True: the training loop will not end. Called from the start; `asked`: a stop was requested.
      * NULL: true after `patience_ms`. On the watchdog's thread, like the next. */
     bool (*look)(void *context, bool asked);
-    void (*on_overdue)(void *context); /* required; once, or each time that `look` returns true */
-    void *context;                     /* borrowed likewise */
+    void (*on_overdue)(void *context); /* required; once, or each time that `look` is true */
+    void *context;                     /* borrowed like `stop` */
 } sh_watchdog_options;
 
 /* The options are copied; *watchdog is owned: stop it. */

@@ -7,7 +7,7 @@
 
 #include "base/test.h"
 
-#define LONG_MS 60000 /* the test fails after this time */
+#define LONG_MS 60000
 
 typedef struct watched {
     atomic_int calls;
@@ -37,7 +37,7 @@ static void acts_where_the_course_does_not_end(void **state)
     sh_stop *stop;
     (void)state;
     assert_ok(sh_stop_new(&stop));
-    for (int round = 0; round < 2; round++) { /* the request comes after the start, then before */
+    for (int round = 0; round < 2; round++) {
         sh_watchdog *watchdog = start(&w, stop, 1);
         sh_stop_request(stop);
         sem_wait(&w.called);
@@ -63,16 +63,15 @@ static void does_nothing_where_it_ends(void **state)
         sem_destroy(&w.called);
     }
     sh_stop_free(stop);
-    sh_watchdog_stop(start(&w, NULL, 0)); /* no requests */
+    sh_watchdog_stop(start(&w, NULL, 0));
     assert_int_equal(w.calls, 0);
     sem_destroy(&w.called);
     sh_watchdog_stop(NULL);
 }
 
-/* The counts of its looks. */
 typedef struct looked {
-    watched w;                 /* first, for note */
-    atomic_int before, behind; /* looks without a request, and with one */
+    watched w; /* first, for note */
+    atomic_int before, behind;
 } looked;
 
 static bool look(void *context, bool asked)
@@ -82,7 +81,7 @@ static bool look(void *context, bool asked)
     return asked && atomic_load(&l->behind) >= 3;
 }
 
-/* Looks from the start, and continues after it acted, because the training loop may continue. */
+/* It continues after it acted, because the training loop may continue. */
 static void looks_until_the_course_ends(void **state)
 {
     looked l = {0};

@@ -4,10 +4,6 @@
  * continues, reports it once, retries, and reports the recovery.
  *
  *     SH_TRY(sh_write_failures_note(&write_failures, SH_WRITE_FAILURE_CHECKPOINT, save(t), now_ns,
- * text)); if (text[0] != '\0')
- *         ... tell the user ...
- *     if (sh_write_failures_is_due(&write_failures, SH_WRITE_FAILURE_CHECKPOINT, now_ns))
- *         ... try again ...
  *
  * Threads: caller locks.
  */
@@ -25,7 +21,7 @@
 typedef enum sh_write_failure {
     SH_WRITE_FAILURE_CHECKPOINT,
     SH_WRITE_FAILURE_METRICS,
-    SH_WRITE_FAILURE_BOARD, /* TensorBoard's file */
+    SH_WRITE_FAILURE_BOARD,
     SH_WRITE_FAILURE_KINDS
 } sh_write_failure;
 
@@ -34,20 +30,17 @@ typedef struct sh_write_failures {
     struct {
         bool lasts;
         uint64_t retry_ns;
-        char reason[SH_MESSAGE_BYTES]; /* of the last failure */
+        char reason[SH_MESSAGE_BYTES];
     } kind[SH_WRITE_FAILURE_KINDS];
     char *lines[SH_WRITE_FAILURES_LINES]; /* owned, oldest first */
     uint32_t line_count, lost_lines;
 } sh_write_failures;
 
-/* Whether the disk may be the cause, so that a later attempt may succeed. */
+/* Whether a later attempt may succeed. */
 bool sh_write_failures_may_pass(sh_status status);
 
-/*
- * Notes the result of a write. Returns SH_OK if it succeeded or may succeed later, otherwise
- * `status` with its message. `text`: a message for the user when a write failure begins or ends;
- * else "".
- */
+/* SH_OK: the write succeeded or may succeed later; else `status` with its message. `text`: for the
+ * user when a write failure begins or ends; else "". */
 sh_status sh_write_failures_note(sh_write_failures *all, sh_write_failure kind, sh_status status,
                                  uint64_t now_ns, char text[SH_MESSAGE_BYTES]) SHOAL_CHECKED;
 
@@ -62,7 +55,6 @@ sh_status sh_write_failures_append(sh_write_failures *all, const sh_run *run,
 /* Names what was never completely written, except checkpoints; false: nothing. */
 bool sh_write_failures_left(const sh_write_failures *all, char text[SH_MESSAGE_BYTES]);
 
-/* Frees the lines. */
 void sh_write_failures_release(sh_write_failures *all);
 
 #endif

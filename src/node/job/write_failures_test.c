@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tolerated failures, their messages, and lines that wait for a full disk. */
 #include "node/job/write_failures.h"
 
 #include <fcntl.h>
@@ -18,8 +17,8 @@ static sh_status fails_as(sh_status status)
 static const struct turn {
     uint64_t at_s;
     sh_status status, expected;
-    const char *says; /* "": nothing */
-    bool due;         /* before this turn */
+    const char *says;
+    bool due;
 } turns[] = {
     {0, SH_OK, SH_OK, "", false},
     {1, SH_NO_SPACE, SH_OK, "last: cannot write: training continues and retries every 5 s", false},
@@ -82,7 +81,7 @@ static void lines_wait_for_the_disk(void **state)
     scratch_unmount(folder);
 }
 
-/* At most SH_WRITE_FAILURES_LINES wait; the number of lost ones is reported. */
+/* The number of lost lines is reported. */
 static void too_many_lines_are_counted(void **state)
 {
     (void)state;
@@ -91,7 +90,7 @@ static void too_many_lines_are_counted(void **state)
     char path[SH_PATH_BYTES], text[SH_MESSAGE_BYTES];
     assert_ok(sh_run_open(&run, &(sh_run_options){.path = scratch_folder}));
     assert_ok(sh_run_path(run, SH_RUN_METRICS, path));
-    assert_int_equal(mkdir(path, 0700), 0); /* a folder instead of the file */
+    assert_int_equal(mkdir(path, 0700), 0);
     for (unsigned i = 0; i < SH_WRITE_FAILURES_LINES + 3; i++)
         assert_int_not_equal(sh_write_failures_append(&all, run, "line"), SH_OK);
     assert_int_equal(all.line_count, SH_WRITE_FAILURES_LINES);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two threads share the participant, under `lock`. A thread that brings an event posts `look` to
- * the loop if work may be due there: links to make, rings to end, a transfer, a notice. Mail
- * notifies the step's thread, once for any number of events. Most stages change only the position,
- * which the next heartbeat carries.
+ * the loop if work may be due there. Mail notifies the step's thread, once for any number of
+ * events.
  */
 #include "node/member/agent.h"
 
@@ -23,32 +22,31 @@ struct sh_agent {
     sh_session *session; /* NULL before it is prepared */
     sh_rings *rings;
 
-    /* Of the loop. */
+    /* For the loop's thread only. */
     sh_timer *heartbeat;
     sh_donations *donations;
     sh_replica_fetch *fetch;
-    uint64_t taken; /* the transfer of the replica fetch */
+    uint64_t taken; /* the transfer of the fetch */
     sh_orders orders;
-    uint32_t opened;         /* the newest ring that accepts links */
-    uint64_t sent;           /* serial of the last notice sent */
-    uint64_t beats;          /* number of heartbeats */
-    sh_channel_stats closed; /* of replica fetchs that are gone */
-    bool settled;            /* no more replica fetchs */
+    uint32_t opened; /* the newest ring that accepts links */
+    uint64_t sent;   /* serial of the last notice sent */
+    uint64_t beats;
+    sh_channel_stats closed;
+    bool settled; /* no more fetches */
 
     pthread_mutex_t lock; /* guards all below */
     sh_participant participant;
     sh_trainer_work work, before; /* since this agent began; the trainer's figures then */
     sh_speed told;                /* in the last notice sent */
-    const sh_lanes *lanes;        /* the watched lanes, or NULL */
-    bool waiting;                 /* the step's thread waits and was not notified */
-    bool called;                  /* it was called and has not answered */
-    bool looking;                 /* `look` is posted */
-    bool closing;                 /* no more looks */
+    const sh_lanes *lanes;
+    bool waiting; /* the step's thread waits and was not notified */
+    bool called;  /* it was called and has not answered */
+    bool looking; /* `look` is posted */
+    bool closing;
 };
 
 static void look_soon(sh_agent *agent);
 
-/* Processes an event from the loop's thread. */
 static void handle(sh_agent *agent, const sh_participant_event *event)
 {
     pthread_mutex_lock(&agent->lock);
@@ -74,7 +72,7 @@ static void on_broken(void *context, uint32_t ring, uint32_t peer)
            &(sh_participant_event){SH_PARTICIPANT_LINK_BROKEN, .view = ring, .peer = peer});
 }
 
-/* Grains of the stage at a position, if that is a training stage. */
+/* Returns 0 unless the position is a training stage. */
 static uint32_t grains_at(const sh_agent *agent, sh_position position)
 {
     const sh_schedule *schedule = sh_trainer_schedule(agent->session->trainer);
@@ -139,10 +137,10 @@ static void take_from_others(sh_agent *agent, uint64_t number)
             on_failed(agent, number);
         return;
     }
-    on_failed(agent, number); /* the transfer is over */
+    on_failed(agent, number);
 }
 
-#define CHUNK_BITS 14 /* progress of a replica counts per this many bytes */
+#define CHUNK_BITS 14 /* log2 of the bytes that count as progress */
 
 /* Under the lock. */
 static sh_doing doing_now(const sh_agent *agent, uint64_t taken_bytes)
@@ -160,10 +158,10 @@ static sh_doing doing_now(const sh_agent *agent, uint64_t taken_bytes)
     return doing;
 }
 
-/* Reads the figures of the process from files before it takes the lock, which each stage needs. */
+/* Reads the process's figures from files before it takes the lock, which each stage needs. */
 void sh_agent_report(sh_agent *agent)
 {
-    sh_channel_stats stats = agent->closed; /* of all rings and transfers */
+    sh_channel_stats stats = agent->closed;
     sh_channel_stats_add(&stats, sh_donations_stats(agent->donations));
     sh_channel_stats_add(&stats, sh_rings_stats(agent->rings));
     uint64_t taken_bytes = agent->closed.received_bytes;
@@ -195,7 +193,6 @@ void sh_agent_report(sh_agent *agent)
     agent->options.on_heartbeat(agent->options.context, &heartbeat);
 }
 
-/* Does what the participant wants from the loop. */
 static void look(void *context)
 {
     sh_agent *agent = context;
@@ -243,7 +240,7 @@ static void look_soon(sh_agent *agent)
 
 #define CALL_BEATS 10 /* heartbeats between two calls */
 
-/* Wakes the step's thread, if it waits, to show that it is alive. It waits again before the next
+/* Wakes the waiting step's thread to show that it is alive. It waits again before the next
  * heartbeat unless it hangs; so the coordinator notices before others wait for it. */
 static void call_waiter(sh_agent *agent)
 {
@@ -294,7 +291,7 @@ void sh_agent_follow(sh_agent *agent, const sh_orders *orders)
 
 /* ---- the step's side ------------------------------------------------------------------------- */
 
-/* The ring completed a bucket's sum. Runs on the loop's thread. */
+/* Called on the loop's thread. */
 static void on_span(void *context, uint32_t index, const sh_span *span)
 {
     const sh_agent *agent = context;
@@ -385,7 +382,6 @@ void sh_agent_passed(sh_agent *agent, const sh_stage_outcome *outcome)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* A call from the step's thread that runs on the loop's thread. */
 typedef struct request {
     sh_agent *agent;
     uint32_t device;
@@ -438,7 +434,7 @@ static void do_begin(void *context)
     sh_donations_begin(agent->donations, asked->session);
     pthread_mutex_lock(&agent->lock);
     agent->before = sh_trainer_work_done(asked->session->trainer);
-    const uint64_t said = agent->participant.notice.serial; /* while it was being prepared */
+    const uint64_t said = agent->participant.notice.serial;
     sh_participant_init(&agent->participant, asked->device);
     agent->participant.notice.serial += said;
     if (agent->orders.directive.serial > 0)

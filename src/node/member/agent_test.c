@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An agent without orders on a real loop: what its heartbeat reports about a waiting thread. */
+/* An agent without orders on a real loop. */
 #include "node/member/agent.h"
 
 #include <pthread.h>
@@ -30,7 +30,6 @@ static void on_heartbeat(void *context, const sh_heartbeat *heartbeat)
     pthread_mutex_unlock(&scene.lock);
 }
 
-/* Waits for a number of consecutive heartbeats with this activity. */
 static void hear(sh_activity activity, uint32_t times)
 {
     pthread_mutex_lock(&scene.lock);
@@ -74,7 +73,7 @@ static int close_scene(void **state)
     return 0;
 }
 
-/* The thread has no task and never checks for a new one. */
+/* The thread never checks for a new task. */
 static void a_thread_that_hangs_while_it_waits_does_not_count_as_waiting(void **state)
 {
     (void)state;
@@ -90,14 +89,13 @@ static void *wait_for_a_task(void *argument)
                                                                                          : NULL;
 }
 
-/* Waits longer than a call takes to arrive. An order ends the wait. */
 static void a_thread_that_waits_answers_calls_until_there_is_a_task(void **state)
 {
     (void)state;
     pthread_t thread;
     void *found;
     assert_int_equal(sh_agent_take(scene.agent).kind, SH_TASK_WAIT);
-    hear(SH_ACTIVITY_COMPUTES, 1); /* it was called */
+    hear(SH_ACTIVITY_COMPUTES, 1);
     assert_int_equal(pthread_create(&thread, NULL, wait_for_a_task, NULL), 0);
     hear(SH_ACTIVITY_WAITS, 20);
     sh_mailbox_post_text(scene.mailbox, SH_MAIL_TASK, SH_OK, "");

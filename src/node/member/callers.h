@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Devices that connect to this one with the token because they look for the coordinator. Each gets
- * an answer. If the caller is a coordinator itself, it says so (node/member/discovery.h): it may
- * be back at another address.
+ * an answer. A caller that is a coordinator says so (node/member/discovery.h): it may be back at
+ * another address.
  *
  *     sh_callers_answer(&callers, channel, &whereabouts);
  *     ... callers.coordinator.port != 0: a coordinator called from there ...
  *     sh_callers_close(&callers);
  *
- * Zero-initialised. Threads: loop only.
+ * Zero-initialised.
+ *
+ * Threads: loop only.
  */
 #ifndef SHOAL_NODE_CALLERS_H
 #define SHOAL_NODE_CALLERS_H
@@ -17,7 +19,7 @@
 #include "net/message.h"
 #include "node/member/endpoints.h"
 
-#define SH_CALLERS_MAX 8 /* open channels; the oldest is closed for a new one */
+#define SH_CALLERS_MAX 8 /* the oldest is closed for a new one */
 
 typedef struct sh_callers {
     sh_channel *channels[SH_CALLERS_MAX]; /* NULL: none */
@@ -28,7 +30,6 @@ typedef struct sh_callers {
 /* Sends the answer and takes over the channel. The caller closes it. */
 void sh_callers_answer(sh_callers *callers, sh_channel *channel, Shoal__Whereabouts *answer);
 
-/* Closes all channels. */
 void sh_callers_close(sh_callers *callers);
 
 #endif

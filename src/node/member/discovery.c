@@ -17,8 +17,8 @@ struct sh_discovery {
     sh_discovery_options options;
     unsigned char leader[SH_LEADER_FINGERPRINT_BYTES];
     sh_timer *limit;
-    uint32_t open; /* visits that are not over */
-    bool hurried;  /* those that count have answered */
+    uint32_t open;
+    bool hurried; /* the awaited ones have answered */
     bool done;
     sh_discovery_answers answers;
     visit visits[SH_DISCOVERY_ENDPOINTS_MAX];
@@ -33,8 +33,7 @@ static void end_visit(visit *one)
     one->of->open--;
 }
 
-/* Runs from the timer right after the last answer, so that on_done is never called from inside
- * sh_discovery_start. */
+/* Runs from the timer after the last answer, because sh_discovery_start must not call on_done. */
 static void finish(void *context)
 {
     sh_discovery *discovery = context;
@@ -56,7 +55,6 @@ static bool is_enough(const sh_discovery *discovery)
     return false;
 }
 
-/* Whether those that count have answered, for the first time. */
 static bool sees_awaited(sh_discovery *discovery)
 {
     const uint32_t awaited = discovery->options.awaited;
@@ -102,7 +100,6 @@ static void take_whereabouts(visit *one, const Shoal__Whereabouts *body)
     };
 }
 
-/* A coordinator says where it listens. */
 static void on_open(void *context, sh_channel *channel)
 {
     sh_discovery_options *options = &((visit *)context)->of->options;

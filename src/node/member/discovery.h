@@ -33,39 +33,39 @@ typedef struct sh_discovery_answers {
 
 typedef struct sh_discovery_options {
     sh_loop *loop;
-    const sh_token *token; /* its secret admits to the endpoints; borrowed for sh_discovery_start */
+    const sh_token *token;        /* admits to the endpoints; borrowed for sh_discovery_start */
     const sh_endpoint *endpoints; /* copied; an endpoint without a port counts as silent */
     uint32_t count;               /* at most SH_DISCOVERY_ENDPOINTS_MAX */
-    uint32_t patience_ms;         /* for the answers; 0: SH_DISCOVERY_PATIENCE_MS */
+    uint32_t patience_ms;         /* 0: SH_DISCOVERY_PATIENCE_MS */
     bool first;                   /* done as soon as one leads */
-    uint32_t awaited; /* only these first ones have all the time. Once they have answered,
-                       * the others have SH_DISCOVERY_OTHERS_MS. 0: all have it */
-    /* If the caller coordinates the job: where it listens (host "": at all its addresses) and its
-     * term. Port 0: it does not. */
+    uint32_t awaited; /* only these first ones have all the time; once they have answered, the
+                       * others have SH_DISCOVERY_OTHERS_MS. 0: all have it */
+    /* Where the caller listens, if it coordinates the job (host "": at all its addresses), and its
+     * term. Port 0: it does not coordinate. */
     sh_endpoint leads_at;
     uint32_t term;
-    /* All have answered or time is up. `answers` is borrowed until on_done returns. */
+    /* All have answered or time is up. Called once; `answers` is borrowed until on_done returns. */
     void (*on_done)(void *context, const sh_discovery_answers *answers);
     void *context;
 } sh_discovery_options;
 
-/* Reads the coordinator's address. False: the sender does not know it; `*address` is unchanged. */
+/* False: the sender does not know it; `*address` is unchanged. */
 bool sh_discovery_read_address(sh_endpoint *address, const Shoal__Whereabouts *body);
 
 /* `*discovery` is owned: sh_discovery_stop, also after on_done but not inside it. */
 sh_status sh_discovery_start(sh_discovery **discovery,
                              const sh_discovery_options *options) SHOAL_CHECKED;
 
-/* Frees the discovery and ends calls of on_done. NULL is allowed. */
+/* Ends calls of on_done. NULL is allowed. */
 void sh_discovery_stop(sh_discovery *discovery);
 
-/* Asks and waits for the answers. After a failure, all endpoints count as silent. Any thread except
- * the loop's. */
+/* Waits for the answers. After a failure, all endpoints count as silent. Any thread except the
+ * loop's. */
 void sh_discovery_ask(sh_discovery_answers *answers, const sh_discovery_options *options);
 
-/* Chooses among the addresses of a token by asking all at once: *endpoint is one at which the
- * coordinator answers, else one at which another device does, else the first. Takes at most
- * seconds. Any thread except the loop's. */
+/* Chooses among the addresses of a token by asking all at once: one at which the coordinator
+ * answers, else one at which another device does, else the first. Takes seconds. Any thread except
+ * the loop's. */
 void sh_discovery_find(sh_endpoint *endpoint, sh_loop *loop, const sh_token *token);
 
 #endif

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The list changes only on the loop's thread and under the replica's lock; either suffices to read
- * it. The step's thread appends frames to a sender; the posted task `send_due` sends them on the
- * loop's thread.
- */
+/* The list changes only on the loop's thread and under the replica's lock; either suffices to read
+ * it. The step's thread appends frames, which the loop's thread sends in `send_due`. */
 #include "node/member/donations.h"
 
 #include <assert.h>
@@ -13,12 +10,12 @@
 
 #include "base/log.h"
 
-#define FRAMES_AT_A_TIME 8 /* queued in a channel: enough to keep it busy */
+#define FRAMES_AT_A_TIME 8 /* enough to keep a channel busy */
 
 typedef struct donation {
     struct donation *next;
     sh_donations *of;
-    uint64_t number; /* of the transfer */
+    uint64_t number;
     uint32_t stripe, stripes;
     char identity[SH_LINK_IDENTITY];
     sh_channel *channel;       /* NULL before the receiver connects and after its end */
@@ -33,8 +30,8 @@ struct sh_donations {
     sh_replica *replica;
     bool spoils; /* for tests: flips a bit of what is sent */
     donation *first;
-    atomic_bool send_posted; /* `send_due` is posted */
-    sh_channel_stats stats;  /* of closed channels */
+    atomic_bool send_posted;
+    sh_channel_stats stats;
 };
 
 sh_status sh_donations_new(sh_donations **donations, sh_loop *loop)
@@ -58,7 +55,6 @@ void sh_donations_begin(sh_donations *donations, const sh_session *session)
     donations->spoils = session->flip.in_transfers;
 }
 
-/* Closes the channel and releases the frames that it held. */
 static void hang_up(donation *one)
 {
     if (one->channel == NULL)
@@ -221,7 +217,7 @@ static void send_soon(sh_donations *donations)
     if (donations->first == NULL || atomic_exchange(&donations->send_posted, true))
         return;
     if (sh_loop_post(donations->loop, send_due, donations) != SH_OK)
-        atomic_store(&donations->send_posted, false); /* the next stage will */
+        atomic_store(&donations->send_posted, false); /* the next stage posts it */
 }
 
 void sh_donations_span(sh_donations *donations, uint32_t index, const sh_span *span)

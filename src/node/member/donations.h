@@ -44,13 +44,13 @@ void sh_donations_passed(sh_donations *donations, const sh_stage_outcome *outcom
 /* A stage was aborted, or the replica's phase was set. Any thread, under the replica's lock. */
 void sh_donations_restarted(sh_donations *donations);
 
-/* Bytes sent and received so far. Loop only. */
+/* Loop only. */
 sh_channel_stats sh_donations_stats(const sh_donations *donations);
 
 /* Ends all transfers. Loop only. */
 void sh_donations_close(sh_donations *donations);
 
-/* After sh_donations_close. NULL is allowed. Any thread. */
+/* After sh_donations_close. Any thread. */
 void sh_donations_free(sh_donations *donations);
 
 #endif

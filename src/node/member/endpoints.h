@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The addresses at which the devices of a job listen or listened. All devices know them. A device
- * that lost the coordinator asks them who coordinates the job now. A coordinator asks them whether
- * another device has continued its job: when it starts again (it has them in a file beside the
- * run's token), and repeatedly later, because a device may be silent for a while.
+ * The addresses at which the devices of a job listen or listened. A device that lost the
+ * coordinator asks them who coordinates the job now. A coordinator asks them whether another device
+ * has continued its job, when it starts again and repeatedly later.
  *
  *     sh_endpoints_add(&endpoints, &endpoint);
  *     SH_TRY(sh_endpoints_write(&endpoints, path));
  *     ... after a restart ...
  *     sh_endpoints_read(&endpoints, path);
  *
- * One line per endpoint: host, space, port. Threads: any; values.
+ * Format of the file: a line per endpoint: host, space, port.
+ *
+ * Threads: any; values.
  */
 #ifndef SHOAL_NODE_ENDPOINTS_H
 #define SHOAL_NODE_ENDPOINTS_H
@@ -23,22 +24,21 @@
 
 #define SH_ENDPOINTS_MAX 17
 
-/* Where a device listens. */
 typedef struct sh_endpoint {
-    uint32_t device; /* its number, where that matters */
+    uint32_t device;
     char host[SH_TOKEN_HOST];
     uint16_t port; /* 0: it cannot be reached */
 } sh_endpoint;
 
 typedef struct sh_endpoints {
     uint32_t count;
-    sh_endpoint items[SH_ENDPOINTS_MAX]; /* the newest last */
+    sh_endpoint items[SH_ENDPOINTS_MAX]; /* newest last */
 } sh_endpoints;
 
 /* The endpoint at an address of a token, of no device in particular. */
 sh_endpoint sh_endpoint_of(const sh_token_address *address);
 
-/* Whether both are the same address, of any device. */
+/* Whether the addresses are equal, of any device. */
 bool sh_endpoint_equals(const sh_endpoint *a, const sh_endpoint *b);
 
 /* Adds an endpoint, or makes it the newest. Drops the oldest if there are too many. */
@@ -47,7 +47,7 @@ void sh_endpoints_add(sh_endpoints *endpoints, const sh_endpoint *endpoint);
 /* Only the owner can read the file. Fails as sh_file_replace_private does. */
 sh_status sh_endpoints_write(const sh_endpoints *endpoints, const char *path) SHOAL_CHECKED;
 
-/* Reads the valid lines of the file; no endpoints if there is no file. */
+/* Ignores invalid lines. No endpoints if there is no file. */
 void sh_endpoints_read(sh_endpoints *endpoints, const char *path);
 
 #endif

@@ -15,7 +15,7 @@
 #include "shoal/about.h"
 #include "train/job_json.h"
 
-#define BLOCK_BITS 14 /* progress of received data counts per this many bytes */
+#define BLOCK_BITS 14 /* log2 of the received bytes that count as progress */
 #define GOODBYE_MS (SH_CHANNEL_GOODBYE_MS + 1000)
 
 struct sh_member {
@@ -24,8 +24,8 @@ struct sh_member {
     sh_agent *agent;
     sh_listener *listener;
     sh_callers callers;
-    sh_supply *supply;     /* serves the data, or NULL */
-    sh_delivery *delivery; /* fetches the data; NULL: not needed */
+    sh_supply *supply;
+    sh_delivery *delivery;
     unsigned char data_key[SH_KEY_BYTES];
     unsigned char token_key[SH_KEY_BYTES]; /* for devices that look for the coordinator */
     bool closing, connected, proved /* that it is the coordinator */, welcomed;
@@ -70,10 +70,9 @@ static void lose_coordinator(sh_member *member, sh_status why, const char *reaso
     sh_mailbox_post_text(member->options.mailbox, SH_MAIL_LOST, why, reason);
 }
 
-#define TICK_MS 200 /* limit of the time counted between two ticks */
+#define TICK_MS 200 /* most time counted between two ticks */
 
-/* A coordinator that is silent for too long is lost. Time in which this device was suspended does
- * not count. */
+/* Time in which this device was suspended does not count as the coordinator's silence. */
 static void watch_coordinator(sh_member *member)
 {
     const uint64_t now_ms = sh_clock_now_ns(sh_clock_system()) / 1000000;
@@ -82,8 +81,8 @@ static void watch_coordinator(sh_member *member)
     member->ticks_ms = now_ms;
     member->clock_ms += passed_ms < TICK_MS ? passed_ms : TICK_MS;
     const uint64_t silent_ms = sh_silence_ms(&member->silence, member->clock_ms);
-    const uint64_t limit_ms = member->welcomed ? sh_silence_limit_ms(&member->silence, false)
-                                               : SH_CHANNEL_PATIENCE_MS; /* until the welcome */
+    const uint64_t limit_ms =
+        member->welcomed ? sh_silence_limit_ms(&member->silence, false) : SH_CHANNEL_PATIENCE_MS;
     if (member->channel == NULL || !member->connected || silent_ms < limit_ms)
         return;
     snprintf(reason, sizeof reason, "nothing was heard from the coordinator for %.1f s",
@@ -103,7 +102,6 @@ static bool is_able(const sh_member *member)
            sh_agent_is_whole(member->agent);
 }
 
-/* A device looks for the coordinator: it has an old token, or lost its connection. */
 static void tell_whereabouts(sh_member *member, sh_channel *channel)
 {
     char host[SH_ADDRESS_TEXT] = "";
@@ -120,7 +118,6 @@ static void tell_whereabouts(sh_member *member, sh_channel *channel)
     sh_callers_answer(&member->callers, channel, &body);
 }
 
-/* Accepts a ring link, a receiver of the replica or of data, or a device with the token. */
 static void on_accept(void *context, sh_channel *channel, const char *identity)
 {
     sh_member *member = context;
@@ -150,7 +147,7 @@ static void on_heartbeat(void *context, const sh_heartbeat *heartbeat)
     const sh_channel_stats fetched = sh_delivery_stats(member->delivery);
     sh_channel_stats_add(&all, fetched);
     whole.notice.doing.progress += fetched.received_bytes >> BLOCK_BITS;
-    all.traffic.busy_ns = heartbeat->traffic.busy_ns; /* links only */
+    all.traffic.busy_ns = heartbeat->traffic.busy_ns; /* of links and transfers only */
     whole.done.bytes_sent = all.sent_bytes;
     whole.done.bytes_received = all.received_bytes;
     sh_telemetry_network(member->telemetry, &all);
@@ -160,7 +157,6 @@ static void on_heartbeat(void *context, const sh_heartbeat *heartbeat)
 
 /* ---- messages from the coordinator ----------------------------------------------------------- */
 
-/* Reuses the previous port if it is free. */
 static sh_status open_door(sh_member *member, const char *host)
 {
     const sh_listener_options options = {.host = host,
@@ -176,7 +172,6 @@ static sh_status open_door(sh_member *member, const char *host)
     return sh_listener_allow(member->listener, SH_TOKEN_IDENTITY, member->token_key);
 }
 
-/* Connected: listens on the address that the coordinator sees, and sends hello. */
 static void on_open(void *context, sh_channel *channel)
 {
     sh_member *member = context;
@@ -217,7 +212,6 @@ static void tell_moved(const sh_member *member, const sh_endpoint *endpoint)
                                                         .text = "another device coordinates"});
 }
 
-/* Reports the coordinator's new address. */
 static sh_status move(sh_member *member, uint32_t device, const char *host, uint32_t port)
 {
     sh_endpoint endpoint = {.device = device, .port = (uint16_t)port};
@@ -250,7 +244,7 @@ static sh_status take_proof(sh_member *member, const Shoal__Message *message)
     return SH_OK;
 }
 
-/* Stores the warrants from the token's key to this device's key. Without them, it cannot lead. */
+/* Without warrants from the token's key to its own, this device cannot lead. */
 static void take_warrants(sh_member *member, const Shoal__Welcome *body)
 {
     unsigned char own[SH_KEY_BYTES];
@@ -298,7 +292,7 @@ static sh_status take_successors(sh_member *member, const Shoal__Successors *bod
 
 static sh_status take_probe(sh_member *member, const Shoal__Probe *body)
 {
-    static uint8_t padding[SH_MESSAGE_PADDING_MAX]; /* zeros use no space in the program file */
+    static uint8_t padding[SH_MESSAGE_PADDING_MAX];
     Shoal__Echo echo = SHOAL__ECHO__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(ECHO, echo, &echo);
     if (body->wanted > SH_MESSAGE_PADDING_MAX)
@@ -427,7 +421,6 @@ static const sh_channel_events coordinator_events = {
     .on_close = on_close,
 };
 
-/* A batch in transit from the monitor's thread to the loop's thread. */
 typedef struct parcel {
     sh_member *member;
     sh_telemetry_batch batch;
@@ -462,7 +455,6 @@ void sh_member_step(sh_member *member, const sh_step_times *times)
     sh_telemetry_step(member->telemetry, times);
 }
 
-/* A call from the device's thread that runs on the loop's thread. */
 typedef struct request {
     sh_member *member;
     const char *fingerprint, *first_grain, *reason;
@@ -549,7 +541,7 @@ void sh_member_ready(sh_member *member, sh_session *session, const char *first_g
         sh_log(SH_LOG_WARN, "monitor.failed", "reason=\"%s\"", sh_message());
     const sh_contents *contents;
     const sh_dataset *dataset = sh_pipeline_dataset(session->pipeline);
-    sh_supply *supply = NULL; /* serves the data; NULL if this device has none */
+    sh_supply *supply = NULL;
     if ((delivery == NULL || sh_delivery_is_whole(delivery)) &&
         sh_contents_of(&contents, dataset) == SH_OK &&
         sh_supply_new(&supply, &(sh_supply_options){.loop = member->options.loop,
@@ -616,7 +608,6 @@ void sh_member_failover_state(sh_member *member, sh_failover_state *failover)
     sh_loop_call(member->options.loop, do_copy, &(request){.member = member, .failover = failover});
 }
 
-/* Afterwards, the loop does not use the telemetry. */
 static void do_detach(void *context)
 {
     sh_member *member = context;

@@ -27,12 +27,11 @@ typedef struct sh_member_options {
     const char *name;
     const unsigned char
         *origin; /* SH_MESSAGE_ORIGIN_BYTES: identifies this process; borrowed until close */
-    const unsigned char
-        *key;      /* SH_KEY_BYTES: secret key with which it could lead; borrowed until close */
-    uint32_t term; /* the lowest accepted term of the coordinator */
-    uint16_t port; /* of its own door; 0: any free port */
-    uint16_t last_port; /* its previous port, reused if free; 0: none */
-    bool may_lead;      /* it may replace a lost coordinator */
+    const unsigned char *key; /* SH_KEY_BYTES: secret, to lead with; borrowed until close */
+    uint32_t term;            /* the lowest accepted term of the coordinator */
+    uint16_t port;            /* of its own door; 0: any free port */
+    uint16_t last_port;       /* its previous port, reused if free; 0: none */
+    bool may_lead;
     bool local;
 } sh_member_options;
 
@@ -50,18 +49,18 @@ typedef struct sh_member sh_member;
 sh_status sh_member_connect(sh_member **member, const sh_member_options *options) SHOAL_CHECKED;
 
 /* This device is ready for the job of the welcome. `whole`: its replica is complete and stands
- * after its last step; else it will be received from others. Serves its data to others unless they
- * are still being fetched (`delivery`, else NULL). Pointers are borrowed until sh_member_close. */
+ * after its last step; else others send it. Serves its data to others unless `delivery` still
+ * fetches them; NULL: the data are local. Pointers are borrowed until sh_member_close. */
 void sh_member_ready(sh_member *member, sh_session *session, const char *first_grain,
                      sh_delivery *delivery, bool whole);
 
-/* Reports an applied step to the coordinator; ignored before sh_member_ready. */
+/* Ignored before sh_member_ready. */
 void sh_member_step(sh_member *member, const sh_step_times *times);
 
-/* Tells the coordinator that this device cannot continue, and why. */
+/* Tells the coordinator that this device cannot continue. */
 void sh_member_fail(sh_member *member, const char *reason);
 
-/* The agent of this device; borrowed until close. */
+/* Borrowed until close. */
 sh_agent *sh_member_agent(const sh_member *member);
 
 /* What this device needs if the coordinator is lost; the caller wipes it. */
@@ -71,7 +70,7 @@ void sh_member_failover_state(sh_member *member, sh_failover_state *failover);
  * False: none did; `*endpoint` is unchanged. */
 bool sh_member_caller(sh_member *member, sh_endpoint *endpoint);
 
-/* Sends what is queued, closes all connections and frees the member. NULL is allowed. */
+/* Sends what is queued and closes all connections. NULL is allowed. */
 void sh_member_close(sh_member *member);
 
 #endif

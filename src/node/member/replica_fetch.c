@@ -11,7 +11,7 @@
 #define EARLY_MS 2000
 #define EARLY_PART 8 /* of its bytes; the rate is unknown before */
 #define LEFT_MS_MAX 1000000
-#define REACH_MS 2000 /* limit to reach a donor: others may wait, and can send too */
+#define REACH_MS 2000 /* to reach a donor: others can send too */
 
 typedef struct stream {
     sh_replica_fetch *of;
@@ -28,11 +28,11 @@ struct sh_replica_fetch {
     uint64_t number;
     sh_replica_receiver *receiver;
     bool live;
-    bool once, kept;   /* stops once the replica is complete; has stopped */
+    bool once, kept;   /* `once`: stops when the replica is complete; `kept`: has stopped */
     bool told, failed; /* `told`: `position` was reported */
     sh_position position;
-    uint64_t first_ns; /* the first frame came */
-    size_t first_left; /* bytes missing then */
+    uint64_t first_ns;
+    size_t first_left; /* bytes missing at the first frame */
     uint32_t left_ms;  /* as reported; 0: not yet */
     sh_channel_stats closed;
     uint32_t stream_count;
@@ -61,8 +61,8 @@ static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head
     return SH_FLOW_REFUSE;
 }
 
-/* Estimates when the replica will be complete, and reports it first, after a quarter of the
- * reported time, and when the estimate was far off. */
+/* Estimates when the replica will be complete. Reports the first estimate, and each later one that
+ * is a quarter less or twice as long. */
 static void tell_left(sh_replica_fetch *fetch)
 {
     const size_t left = sh_replica_receiver_left_bytes(fetch->receiver);
@@ -113,8 +113,8 @@ static void on_open(void *context, sh_channel *channel)
     to->open = true;
 }
 
-/* The donor may not know the transfer yet: asks it again. If it had stopped and everything arrived,
- * it learned of the transfer's end before this device. */
+/* The donor may not know the transfer yet: asks it again. If everything has arrived, the
+ * donor only learned of the transfer's end before this device. */
 static void on_close(void *context, sh_channel *channel, sh_status why, const char *reason)
 {
     stream *from = context;

@@ -24,9 +24,9 @@ typedef struct sh_replica_fetch_options {
     const sh_transfer *transfer; /* copied, like the routes */
     const sh_route *routes;      /* to each donor */
     void (*on_position)(void *context, uint64_t transfer, sh_position position);
-    /* From time to time: the estimated time until the replica is first complete. */
+    /* Repeated: the estimated time until the replica is first complete. */
     void (*on_left)(void *context, uint64_t transfer, uint32_t left_ms);
-    /* The transfer failed: call sh_replica_fetch_stop later, not from inside. */
+    /* Call sh_replica_fetch_stop later, not from inside. */
     void (*on_failed)(void *context, uint64_t transfer);
     void *context;
 } sh_replica_fetch_options;
@@ -34,10 +34,9 @@ typedef struct sh_replica_fetch_options {
 sh_status sh_replica_fetch_start(sh_replica_fetch **fetch,
                                  const sh_replica_fetch_options *options) SHOAL_CHECKED;
 
-/* Bytes sent and received so far. */
 sh_channel_stats sh_replica_fetch_stats(const sh_replica_fetch *fetch);
 
-/* Closes the channels and frees the replica fetch; the replica is unchanged. NULL is allowed. */
+/* The replica is unchanged. NULL is allowed. */
 void sh_replica_fetch_stop(sh_replica_fetch *fetch);
 
 #endif

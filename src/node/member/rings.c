@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The loop's thread opens a ring. The step's thread closes it, because it may wait in the ring's
- * engine. `lock` guards the list and the fields that both read.
- */
+/* The loop's thread opens a ring. The step's thread closes it, because it may wait in the ring's
+ * engine. `lock` guards the list and the fields that both read. */
 #include "node/member/rings.h"
 
 #include <pthread.h>
@@ -11,7 +9,7 @@
 
 #include "reduce/engines.h"
 
-#define LINK_PATIENCE_MS 3000 /* others may wait meanwhile; suffices for three attempts */
+#define LINK_PATIENCE_MS 3000 /* enough for three attempts */
 
 typedef struct link {
     uint32_t seat; /* at the other end */
@@ -37,7 +35,7 @@ struct sh_rings {
     sh_listener *listener; /* loop only */
     pthread_mutex_t lock;
     place *first;
-    sh_channel_stats closed; /* of closed rings */
+    sh_channel_stats closed;
 };
 
 sh_status sh_rings_new(sh_rings **rings, sh_loop *loop, const sh_rings_events *events)
@@ -163,7 +161,6 @@ void sh_rings_connect(sh_rings *rings, const sh_orders *orders)
     }
 }
 
-/* The link with this incoming identity, or NULL. */
 static const link *find_link(const place *here, const char *identity)
 {
     char name[SH_LINK_IDENTITY];
@@ -209,7 +206,7 @@ sh_engine *sh_rings_engine(sh_rings *rings, uint32_t number)
     return engine;
 }
 
-/* Runs on the loop's thread. */
+/* Loop only. */
 static void forget_keys(void *context)
 {
     const place *gone = context;

@@ -24,7 +24,7 @@ typedef struct sh_rings sh_rings;
 /* Loop only. */
 typedef struct sh_rings_events {
     void (*on_linked)(void *context, uint32_t ring);
-    /* The link with the device `peer` broke or could not be made. */
+    /* The link with `peer` broke or could not be made. */
     void (*on_broken)(void *context, uint32_t ring, uint32_t peer);
     void *context;
 } sh_rings_events;
@@ -48,10 +48,10 @@ bool sh_rings_accept(sh_rings *rings, sh_channel *channel, const char *identity)
  * SH_ABORTED. Returns whether any was aborted. Any thread, under the participant's lock. */
 bool sh_rings_abort_idle(sh_rings *rings, const sh_participant *participant);
 
-/* The engine of a ring; NULL: none, or aborted. */
+/* NULL: none, or aborted. */
 sh_engine *sh_rings_engine(sh_rings *rings, uint32_t number);
 
-/* Closes aborted rings; none of their engines may be in use. */
+/* Closes aborted rings, whose engines must not be in use. */
 void sh_rings_sweep(sh_rings *rings);
 
 /* Whether the step's thread legitimately waits for other devices in a ring. Any thread. */
@@ -64,10 +64,9 @@ void sh_rings_call(sh_rings *rings);
  * end. Loop only. */
 uint32_t sh_rings_stuck_ms(sh_rings *rings, uint32_t *device);
 
-/* Bytes sent and received by all rings so far. Loop only. */
+/* Loop only. */
 sh_channel_stats sh_rings_stats(sh_rings *rings);
 
-/* Closes all rings. NULL is allowed. */
 void sh_rings_free(sh_rings *rings);
 
 #endif

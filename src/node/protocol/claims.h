@@ -16,9 +16,9 @@
 #include "net/leader.h"
 #include "net/message.h"
 
-/* What the coordinator signs, and its keys. Pointers are borrowed for the call. */
+/* Pointers are borrowed for the call. */
 typedef struct sh_claim {
-    const unsigned char *secret; /* SH_KEY_BYTES: its secret key */
+    const unsigned char *secret; /* SH_KEY_BYTES */
     const sh_leader_chain *chain;
     uint32_t term;
     uint64_t steps;
@@ -26,7 +26,7 @@ typedef struct sh_claim {
 
 /* What was proved. */
 typedef struct sh_claimed {
-    unsigned char key[SH_KEY_BYTES]; /* the coordinator's public key */
+    unsigned char key[SH_KEY_BYTES]; /* public */
     uint32_t term;
     uint64_t steps;
 } sh_claimed;
@@ -35,12 +35,12 @@ typedef struct sh_claimed {
 sh_status sh_claim_send(const sh_claim *claim, sh_channel *channel) SHOAL_CHECKED;
 
 /* Verifies the first message of a coordinator. SH_REFUSED: not a proof, or not for the job of
- * `fingerprint` and this connection. */
+ * `fingerprint` and this connection. The caller checks the term. */
 sh_status sh_claim_read(sh_claimed *claimed, const Shoal__Message *message,
                         const sh_channel *channel,
                         const unsigned char fingerprint[SH_LEADER_FINGERPRINT_BYTES]) SHOAL_CHECKED;
 
-/* A chain as a message's members: `list` points to `items`, which point into the chain. */
+/* `list` points to `items`, which point into the chain. */
 typedef struct sh_chain_message {
     Shoal__Signature items[SH_LEADER_WARRANTS_MAX], *list[SH_LEADER_WARRANTS_MAX];
 } sh_chain_message;

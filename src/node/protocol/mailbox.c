@@ -21,7 +21,7 @@ struct sh_mailbox {
     pthread_mutex_t lock;
     entry *first, **last; /* guarded by lock, like all below */
     uint32_t count;
-    bool lost; /* an entry found no space */
+    bool lost;
 };
 
 sh_status sh_mailbox_new(sh_mailbox **mailbox)

@@ -22,16 +22,15 @@ typedef enum sh_mail_kind {
     SH_MAIL_JOINED,  /* another device is ready: `text` is its name */
     SH_MAIL_NOTE,    /* a message for the user: `text` */
     SH_MAIL_STANDBY, /* this device is on standby: `text` says why */
-    SH_MAIL_TASK,    /* there may be a task for sh_agent_take */
+    SH_MAIL_TASK,    /* there may be a task */
     SH_MAIL_CALL,    /* the waiter must show that it is alive: sh_agent_wait does */
     SH_MAIL_END,     /* the job ended, with `status` and `text` */
     SH_MAIL_LOST,    /* the connection to the coordinator ended early; likewise */
-    SH_MAIL_MOVED,   /* another device coordinates: `data` is an sh_endpoint
-                        (node/member/failover_state.h) */
-    SH_MAIL_ANSWERS, /* a discovery is done (node/member/discovery.h) */
+    SH_MAIL_MOVED,   /* another device coordinates: `data` is an sh_endpoint */
+    SH_MAIL_ANSWERS, /* a discovery is done */
     SH_MAIL_CLOSED,  /* the last connection is closed, as requested */
-    SH_MAIL_DATA,    /* the manifest arrived or failed: as END (node/delivery/delivery.h) */
-    SH_MAIL_NETWORK, /* likewise an imported model's network (node/delivery/network_call.h) */
+    SH_MAIL_DATA,    /* the manifest arrived or failed: as END */
+    SH_MAIL_NETWORK, /* likewise an imported model's network */
     SH_MAIL_CHILD,   /* a child process ended early: `text` */
 } sh_mail_kind;
 
@@ -48,7 +47,7 @@ typedef struct sh_mailbox sh_mailbox;
 
 sh_status sh_mailbox_new(sh_mailbox **mailbox) SHOAL_CHECKED;
 
-/* Frees the mailbox and its unread mail. NULL is allowed. */
+/* Also frees unread mail. */
 void sh_mailbox_free(sh_mailbox *mailbox);
 
 /* Wipes and frees the mail's data. */
@@ -57,7 +56,6 @@ void sh_mail_drop(sh_mail *mail);
 /* Appends a copy. Without memory or space, the waiter is told that instead. */
 void sh_mailbox_post(sh_mailbox *mailbox, const sh_mail *mail);
 
-/* Likewise for mail of a kind, a status and a text. */
 void sh_mailbox_post_text(sh_mailbox *mailbox, sh_mail_kind kind, sh_status status,
                           const char *text);
 
@@ -66,7 +64,7 @@ void sh_mailbox_post_text(sh_mailbox *mailbox, sh_mail_kind kind, sh_status stat
 sh_status sh_mailbox_wait(sh_mailbox *mailbox, sh_mail *mail, const sh_stop *stop,
                           uint32_t timeout_ms) SHOAL_CHECKED;
 
-/* Removes the oldest mail; false if there is none. Never waits. */
+/* Removes the oldest mail; false: none. Never waits. */
 bool sh_mailbox_take(sh_mailbox *mailbox, sh_mail *mail);
 
 #endif

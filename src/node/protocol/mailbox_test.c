@@ -9,7 +9,7 @@
 #include "base/team.h"
 #include "base/test.h"
 
-#define LONG_MS 60000 /* the test fails after this time */
+#define LONG_MS 60000
 
 static sh_mailbox *new_mailbox(void)
 {
@@ -18,7 +18,6 @@ static sh_mailbox *new_mailbox(void)
     return mailbox;
 }
 
-/* A mail with a distinct value and an allocated block. */
 static void post_number(sh_mailbox *mailbox, uint32_t number)
 {
     sh_mail mail = {.kind = SH_MAIL_WELCOME, .devices = number, .data = malloc(1)};
@@ -41,7 +40,7 @@ static void mail_comes_as_it_was_posted(void **state)
     sh_mail sent = {.kind = SH_MAIL_JOINED, .status = SH_REFUSED, .devices = 3}, got;
     snprintf(sent.text, sizeof sent.text, "a text");
     sh_mailbox_post(mailbox, &sent);
-    memset(&sent, 0xff, sizeof sent); /* it was copied */
+    memset(&sent, 0xff, sizeof sent);
     assert_ok(sh_mailbox_wait(mailbox, &got, NULL, LONG_MS));
     assert_int_equal(got.kind, SH_MAIL_JOINED);
     assert_int_equal(got.status, SH_REFUSED);
@@ -56,11 +55,10 @@ static void mail_comes_as_it_was_posted(void **state)
     assert_ok(sh_mailbox_wait(mailbox, &got, NULL, LONG_MS));
     assert_int_equal(got.kind, SH_MAIL_END);
     assert_int_equal(got.status, SH_PEER_LOST);
-    assert_int_equal(strlen(got.text), SH_MESSAGE_BYTES - 1); /* cut */
+    assert_int_equal(strlen(got.text), SH_MESSAGE_BYTES - 1);
     sh_mailbox_free(mailbox);
 }
 
-/* Fills and empties the queue at each length. */
 static void mail_comes_in_order(void **state)
 {
     (void)state;
@@ -72,7 +70,7 @@ static void mail_comes_in_order(void **state)
         for (uint32_t i = 0; i < length; i++)
             assert_int_equal(take_number(mailbox), taken++);
     }
-    post_number(mailbox, 0); /* never read: freed with the mailbox */
+    post_number(mailbox, 0);
     sh_mailbox_free(mailbox);
     sh_mailbox_free(NULL);
 }
@@ -132,8 +130,8 @@ static void waiting_has_an_end(void **state)
     const uint64_t start_ns = sh_clock_now_ns(sh_clock_system());
     assert_fails(sh_mailbox_wait(mailbox, &mail, NULL, 3), SH_LIMIT, "nothing came within 3 ms");
     assert_in_range(sh_clock_now_ns(sh_clock_system()) - start_ns, 3000000, 1000000000);
-    assert_int_equal(mail.devices, 77); /* untouched */
-    post_number(mailbox, 5);            /* late mail is still delivered */
+    assert_int_equal(mail.devices, 77);
+    post_number(mailbox, 5);
     assert_int_equal(take_number(mailbox), 5);
     sh_mailbox_free(mailbox);
 }
@@ -149,7 +147,7 @@ static void a_stop_comes_behind_the_mail(void **state)
     sh_stop_request(stop);
     assert_ok(sh_mailbox_wait(mailbox, &mail, stop, 0));
     free(mail.data);
-    for (int i = 0; i < 2; i++) /* a request remains */
+    for (int i = 0; i < 2; i++)
         assert_fails(sh_mailbox_wait(mailbox, &mail, stop, 0), SH_STOPPED, "stopped on request");
     sh_mailbox_free(mailbox);
     sh_stop_free(stop);
@@ -212,7 +210,7 @@ void __explicit_bzero_chk(void *block, size_t bytes, size_t room)
     wiped += bytes;
 }
 
-/* A welcome has keys, so each dropped copy must be wiped. */
+/* A welcome has keys. */
 static void what_is_not_read_is_wiped(void **state)
 {
     (void)state;

@@ -240,7 +240,7 @@ static sh_status read_links(sh_orders *orders, const Shoal__Order *body, uint32_
     if (!links || seat == NULL)
         return SH_OK;
     const uint32_t rank = (uint32_t)(seat - directive->seats);
-    uint32_t due = 0; /* both directions */
+    uint32_t due = 0;
     for (uint32_t i = 0; i < directive->seat_count; i++)
         due += (uint32_t)sh_directive_links(directive, rank, i) +
                (uint32_t)sh_directive_links(directive, i, rank);

@@ -25,7 +25,6 @@
 #define SH_SOURCES_MAX 4
 #define SH_LINKS_MAX SH_DEVICES_MAX /* one to each other seat; two in a ring of two seats */
 
-/* Address and key of a device. */
 typedef struct sh_route {
     char host[SH_TOKEN_HOST]; /* "": this device does not connect to it */
     uint16_t port;
@@ -35,9 +34,9 @@ typedef struct sh_route {
 /* A link to another seat of the view, as in sh_directive_links. */
 typedef struct sh_link {
     uint32_t seat;  /* at the other end */
-    bool inbound;   /* the other end connects; else this device does */
-    bool opened;    /* if this device connects: the other accepts */
-    sh_route route; /* if this device connects; else only the key */
+    bool inbound;   /* the other end connects */
+    bool opened;    /* the other end accepts, if this device connects */
+    sh_route route; /* only the key if the other end connects */
 } sh_link;
 
 typedef struct sh_orders {
@@ -47,7 +46,6 @@ typedef struct sh_orders {
     sh_route donors[SH_TRANSFERS_MAX][SH_DONORS_MAX]; /* like directive.transfers */
 } sh_orders;
 
-/* A notice, and other reports of a device. */
 typedef struct sh_heartbeat {
     sh_notice notice;
     uint32_t opened;           /* the highest ring whose links it accepts */
@@ -56,7 +54,7 @@ typedef struct sh_heartbeat {
     sh_socket_traffic traffic; /* of all links and transfers; not sent */
 } sh_heartbeat;
 
-/* The body of a message for protobuf-c; borrows from `orders`, which must outlive it. */
+/* Borrows from `orders`, which must outlive it. */
 typedef struct sh_orders_message {
     Shoal__Order body;
     Shoal__Position start, wanted[SH_TRANSFERS_MAX];
@@ -72,11 +70,11 @@ typedef struct sh_orders_message {
 
 void sh_orders_write(sh_orders_message *message, const sh_orders *orders);
 
-/* Reads orders for `device`. SH_FORMAT: inconsistent. */
+/* SH_FORMAT: inconsistent. */
 sh_status sh_orders_read(sh_orders *orders, const Shoal__Order *body,
                          uint32_t device) SHOAL_CHECKED;
 
-/* Likewise: borrows from the heartbeat. */
+/* Borrows from the heartbeat. */
 typedef struct sh_heartbeat_message {
     Shoal__Notice body;
     Shoal__Position position;
@@ -98,7 +96,7 @@ typedef struct sh_sources {
     sh_source items[SH_SOURCES_MAX];
 } sh_sources;
 
-/* Like sh_orders_message. */
+/* Borrows from the sources. */
 typedef struct sh_sources_message {
     Shoal__Donor items[SH_SOURCES_MAX], *list[SH_SOURCES_MAX];
 } sh_sources_message;

@@ -6,7 +6,7 @@
 
 #include "base/test.h"
 
-#define DEVICE 2 /* receives the orders; the middle of the ring in `some_orders` */
+#define DEVICE 2
 
 static void fill(unsigned char key[SH_KEY_BYTES], int value)
 {
@@ -21,7 +21,7 @@ static sh_route route_to(const char *host, uint16_t port, int key)
     return route;
 }
 
-/* Orders with a distinct value in every field: phase GO, three devices. */
+/* Every field has a distinct value: phase GO, three devices. */
 static void some_orders(sh_orders *orders)
 {
     memset(orders, 0, sizeof *orders);
@@ -65,7 +65,6 @@ static void some_orders(sh_orders *orders)
     orders->donors[1][1] = route_to("", 0, 5);
 }
 
-/* Encodes and decodes; the caller frees the result. */
 static Shoal__Message *send_orders(const sh_orders *orders)
 {
     static sh_orders_message body;
@@ -147,7 +146,7 @@ static void orders_come_back(void **state)
     sh_message_free(message);
 }
 
-/* Sets each flag alone: none may be read from another's field. */
+/* No flag may be read from another's field. */
 static void each_truth_comes_back_by_itself(void **state)
 {
     (void)state;
@@ -163,7 +162,7 @@ static void each_truth_comes_back_by_itself(void **state)
         directive->planned = bit == 3;
         directive->ends = bit == 4;
         directive->keep = bit == 5;
-        sent.link_count = bit < 8 ? 2 : 1; /* servers have one */
+        sent.link_count = bit < 8 ? 2 : 1;
         sent.links[0] = (sh_link){.seat = 1, .opened = bit == 6, .route = route_to("h", 7, 1)};
         sent.links[1] = (sh_link){.seat = 1, .inbound = true, .route = route_to("", 0, 1)};
         directive->transfer_count = 1;
@@ -189,12 +188,12 @@ static void every_phase_comes_back_and_links_only_where_they_are_made(void **sta
         assert_same_directive(&back.directive, &sent.directive);
         sent.link_count = phase >= SH_DIRECTIVE_LINK ? 2 : 0;
         assert_same_links(&back, &sent);
-        assert_ok(sh_orders_read(&back, message->order, 77)); /* without a seat */
+        assert_ok(sh_orders_read(&back, message->order, 77));
         assert_int_equal(back.link_count, 0);
         sh_message_free(message);
     }
     some_orders(&sent);
-    sent.directive.seat_count = 1; /* no ring */
+    sent.directive.seat_count = 1;
     sent.directive.seats[0] = (sh_seat){DEVICE, false, {0, 7}, false};
     sent.link_count = 0;
     Shoal__Message *message = send_orders(&sent);
@@ -203,7 +202,6 @@ static void every_phase_comes_back_and_links_only_where_they_are_made(void **sta
     sh_message_free(message);
 }
 
-/* The largest orders fit into a message. */
 static void the_most_of_everything_comes_back(void **state)
 {
     (void)state;
@@ -576,7 +574,7 @@ static void senseless_standings_are_refused(void **state)
     static sh_heartbeat_message body;
     sh_heartbeat back;
     static const struct {
-        uint32_t life, grains; /* of the second range held */
+        uint32_t life, grains;
         float rate;
         const char *message;
     } cases[] = {
@@ -654,7 +652,7 @@ static void senseless_sources_are_refused(void **state)
         bad->host = i == 3 ? (char *)(uintptr_t) "" : i == 4 ? host : bad->host;
         assert_fails(sh_sources_read(&read, message.list, 2), SH_FORMAT, "cannot be reached");
     }
-    assert_int_equal(read.count, 77); /* untouched */
+    assert_int_equal(read.count, 77);
 }
 
 /* ---- identities ------------------------------------------------------------------------------ */

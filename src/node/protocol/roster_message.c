@@ -15,7 +15,7 @@ struct sh_roster_entry_message {
     double values[SH_FIGURE_COUNT];
 };
 
-/* Numbers of the struct and of the message. On the wire, 0 is unknown. */
+/* Numbers of the struct and of the message, where 0 is unknown. */
 #define RATES(X)                                                                                   \
     X(samples_per_second, samples)                                                                 \
     X(flops_per_second, flops)                                                                     \

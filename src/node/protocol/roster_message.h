@@ -17,14 +17,14 @@
 #include "net/message.h"
 #include "shoal/device_info.h"
 
-/* The message's body for protobuf-c; borrows from the list. */
+/* Borrows from the list. */
 typedef struct sh_roster_message {
     Shoal__Roster body;
     struct sh_roster_entry_message *entries;
 } sh_roster_message;
 
-/* `samples`: the newest of each device, or NULL; read during the call. Their
- * figures replace those of the list. `*message` is owned: free(). SH_NO_MEMORY. */
+/* `samples`: the newest of each device, or NULL; read during the call. Their figures replace those
+ * of the list. `*message` is owned: free(). SH_NO_MEMORY. */
 sh_status sh_roster_message_new(sh_roster_message **message, const sh_device_list *list,
                                 const sh_sample *const *samples) SHOAL_CHECKED;
 

@@ -32,7 +32,7 @@ static void fill(void)
     devices[1].delay_seconds = 0.003;
 }
 
-/* Packs and unpacks the list; the caller changes the message in between. */
+/* The caller changes the message in between. */
 static sh_roster_message *pack(const sh_sample *newest)
 {
     const sh_sample *samples[] = {newest, NULL};

@@ -9,11 +9,11 @@
 #include "base/utf8.h"
 #include "data/description.h"
 
-#define FIELD_BYTES 4096 /* of a CSV field; longer ones are truncated */
+#define FIELD_BYTES 4096
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* Objects take ownership of members; a lack of memory is detected at the end. */
+/* A lack of memory is detected at the end. */
 typedef struct writer {
     const sh_assessment *all;
     const json_t *description;

@@ -3,11 +3,6 @@
  * The quality of a model, for files and tables: the figures of train/metrics.h with the data's
  * names of classes and targets.
  *
- *     const sh_assessment all = {.metrics = metrics, .info = info, .loss = loss,
- *                                .description = sh_dataset_description(data)};
- *     SH_TRY(sh_assessment_json(&json, &all));
- *     SH_TRY(sh_assessment_worst(&csv, &all));
- *
  * The JSON; null: no value:
  *
  *     {"task": "classification", "samples": 360, "loss": 0.1, "accuracy": 0.97, "top5": null,
@@ -32,13 +27,13 @@
 #include "data/dataset.h"
 #include "train/metrics.h"
 
-/* All pointers are borrowed for the call. */
+/* Borrowed for the call. */
 typedef struct sh_assessment {
     sh_metrics *metrics;
     const sh_dataset_info *info;
     const char *description; /* of the data set; NULL: numbers replace names */
-    sh_split split;          /* of the samples */
-    double loss;             /* mean */
+    sh_split split;
+    double loss; /* mean */
 } sh_assessment;
 
 /* `*json` is owned: json_decref(). SH_NO_MEMORY. */

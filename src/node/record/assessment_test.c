@@ -5,7 +5,7 @@
 
 #include "base/test.h"
 
-/* Three samples of two outputs; `targets` as in tensor/target.h. */
+/* Three samples; `targets` as in tensor/target.h. */
 static sh_assessment assess(sh_dataset_info *info, sh_target target, const float given[3][2],
                             const void *targets, const char *description)
 {

@@ -13,22 +13,22 @@
 
 #include "node/record/telemetry.h"
 
-/* Steps and samples per second, and the size of a burst: one device makes some thousand steps per
- * second with a small model. */
+/* Per second, and the size of a burst: a device makes some thousand steps per second with a small
+ * model. */
 #define SH_RATE_LIMITER_RECORDS 4096
 #define SH_RATE_LIMITER_TELL_NS 1000000000ULL /* between reports of dropped records */
 
 /* Initially zero. */
 typedef struct sh_rate_limiter {
     bool begun;
-    double left;      /* records that are allowed now */
-    uint64_t at_ns;   /* time of `left` */
-    uint64_t told_ns; /* time of the last report */
-    uint64_t untold;  /* dropped since the last report, by the device or here */
+    double left; /* records allowed at `at_ns` */
+    uint64_t at_ns;
+    uint64_t told_ns;
+    uint64_t untold; /* dropped since the last report, by the device or here */
 } sh_rate_limiter;
 
-/* Cuts a batch to the rate limiter. Sets its `dropped` to the number since the last report, or to 0
- * if that was less than SH_RATE_LIMITER_TELL_NS ago. */
+/* Cuts a batch. Sets its `dropped` to the number since the last report, or to 0 if that was less
+ * than SH_RATE_LIMITER_TELL_NS ago. */
 void sh_rate_limiter_apply(sh_rate_limiter *limiter, sh_telemetry_batch *batch, uint64_t now_ns);
 
 #endif

@@ -5,12 +5,11 @@
 
 #define SECOND UINT64_C(1000000000)
 
-/* The remaining records of batches. */
 typedef struct outcome {
     uint64_t records, dropped, reports;
 } outcome;
 
-/* Delivers `count` batches of `samples` records within a second from `*now_ns`. */
+/* Delivers within a second from `*now_ns`. */
 static outcome deliver(sh_rate_limiter *limiter, uint64_t *now_ns, uint32_t count, uint32_t samples,
                        uint32_t steps, uint32_t dropped)
 {
@@ -35,12 +34,12 @@ static void what_devices_send_comes_through(void **state)
     (void)state;
     sh_rate_limiter limiter = {0};
     uint64_t now_ns = 5 * SECOND;
-    for (int second = 0; second < 60; second++) { /* 3000 steps per second, ten times monitored */
+    for (int second = 0; second < 60; second++) { /* 3000 steps per second */
         const outcome out = deliver(&limiter, &now_ns, 50, 1, 60, 0);
         assert_int_equal(out.records, 50 * 61);
         assert_int_equal(out.dropped, 0);
     }
-    assert_int_equal(deliver(&limiter, &now_ns, 1, 10, 500, 7).dropped, 7); /* its own count */
+    assert_int_equal(deliver(&limiter, &now_ns, 1, 10, 500, 7).dropped, 7);
 }
 
 static void a_flood_is_cut_and_counted(void **state)
@@ -60,7 +59,6 @@ static void a_flood_is_cut_and_counted(void **state)
     const uint64_t sent = UINT64_C(10000) * (SH_TELEMETRY_SAMPLES + SH_TELEMETRY_STEPS + 1);
     assert_int_equal(records + dropped + limiter.untold, sent);
 
-    /* After a pause, it is like any device. */
     now_ns += SECOND;
     (void)deliver(&limiter, &now_ns, 1, 0, 0, 0);
     assert_int_equal(deliver(&limiter, &now_ns, 10, 1, 100, 0).records, 1010);

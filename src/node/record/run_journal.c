@@ -19,7 +19,7 @@ struct sh_run_journal {
 
     pthread_mutex_t lock; /* guards all below */
     bool has_note, lost, has_newest;
-    sh_sample newest; /* of device 0 */
+    sh_sample newest;
     char note[SH_MESSAGE_BYTES];
     uint32_t view, seat_count;
     sh_seat seats[SH_DEVICES_MAX];
@@ -107,7 +107,7 @@ sh_status sh_run_journal_open(sh_run_journal **journal, const sh_run_journal_opt
                     .grains = sh_job_grains(&session->job),
                 },
             .start_step = replica->steps,
-            .reserve_bytes = 2 * checkpoint_bytes + (1 << 20), /* the next one, and as much again */
+            .reserve_bytes = 2 * checkpoint_bytes + (1 << 20), /* two checkpoints */
             .clock = sh_clock_system(),
             .date = (double)date.tv_sec + 1e-9 * (double)date.tv_nsec,
             .on_trouble = on_trouble,

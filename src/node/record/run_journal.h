@@ -4,12 +4,12 @@
  * devices and views, steps and epochs, measurements of each device, the log's events. Owns device
  * 0's telemetry.
  *
+ * All calls except open ignore NULL: only rank 0 has a journal.
+ *
  *     SH_TRY(sh_run_journal_open(&journal, &options));
  *     sh_run_journal_step(journal, &report);
  *     sh_run_journal_end(journal, "complete", hash);
  *     sh_run_journal_close(journal);
- *
- * All calls except open ignore NULL: only rank 0 has a journal.
  *
  * Threads: any, except open, note and close. Only end waits for the disk.
  */
@@ -27,8 +27,8 @@
 typedef struct sh_run_journal sh_run_journal;
 
 typedef struct sh_run_journal_options {
-    const sh_run *run;         /* borrowed for the call */
-    const sh_session *session; /* likewise; with a trainer */
+    const sh_run *run;
+    const sh_session *session; /* with a trainer; both are borrowed for the call */
     const char *name;          /* of device 0, copied */
 } sh_run_journal_options;
 
@@ -36,16 +36,15 @@ sh_status sh_run_journal_open(sh_run_journal **journal,
                               const sh_run_journal_options *options) SHOAL_CHECKED;
 void sh_run_journal_close(sh_run_journal *journal);
 
-/* Device 0's telemetry; NULL without a journal. Borrowed until sh_run_journal_close. */
+/* NULL without a journal. Borrowed until sh_run_journal_close. */
 sh_telemetry *sh_run_journal_telemetry(const sh_run_journal *journal);
 
 /* Device 0's newest sample; false: none yet. */
 bool sh_run_journal_newest(sh_run_journal *journal, sh_sample *sample);
 
-/* A message about the journal for the user, once; false: none. */
+/* A message for the user, once; false: none. */
 bool sh_run_journal_note(sh_run_journal *journal, char text[SH_MESSAGE_BYTES]);
 
-/* Another device. */
 void sh_run_journal_device(sh_run_journal *journal, uint32_t device, const char *name,
                            uint32_t lanes);
 void sh_run_journal_gone(sh_run_journal *journal, uint32_t device, const char *reason);
@@ -58,7 +57,7 @@ void sh_run_journal_lost(sh_run_journal *journal);
 void sh_run_journal_view(sh_run_journal *journal, uint32_t view, uint64_t step,
                          const sh_seat *seats, uint32_t count);
 
-/* Records another device's measurements, with times of this clock. */
+/* Another device's measurements, with times of this clock. */
 void sh_run_journal_batch(sh_run_journal *journal, uint32_t device,
                           const sh_telemetry_batch *batch);
 

@@ -4,7 +4,6 @@
 #include "base/scratch.h"
 #include "store/file.h"
 
-/* The float after the `number`-th tag of this name; fails without one. */
 static float value_of(const char *file, size_t bytes, const char *tag, int number)
 {
     float value;
@@ -35,7 +34,7 @@ static void add(sh_scalars *scalars, double at, uint64_t step, uint32_t epoch,
     assert_ok(sh_scalars_step(scalars, at, &report, 100 * (double)step));
 }
 
-/* The only file of a folder; owned. */
+/* The folder's only file; owned. */
 static char *content(size_t *bytes, const char *folder)
 {
     char path[SH_PATH_BYTES], *text = NULL;
@@ -61,14 +60,14 @@ static void tells_means_since_the_last_event(void **state)
     scratch_make(folder);
     sh_scalars scalars = {.epoch = 1, .seen = {100, 50, 20}};
     assert_ok(sh_tensorboard_open(&scalars.file, &(sh_tensorboard_options){folder, "a", 1000, 7}));
-    add(&scalars, 1000.0, 8, 1, (sh_epoch_totals){120, 60, 25}); /* 20 in 10 samples */
+    add(&scalars, 1000.0, 8, 1, (sh_epoch_totals){120, 60, 25});
     add(&scalars, 1000.01, 9, 1, (sh_epoch_totals){130, 70, 35});
-    add(&scalars, 1000.2, 10, 1, (sh_epoch_totals){135, 80, 45}); /* 15 in 20 */
-    add(&scalars, 1000.4, 10, 1, (sh_epoch_totals){135, 80, 45}); /* nothing new */
+    add(&scalars, 1000.2, 10, 1, (sh_epoch_totals){135, 80, 45});
+    add(&scalars, 1000.4, 10, 1, (sh_epoch_totals){135, 80, 45});
     add(&scalars, 1000.6, 11, 2, (sh_epoch_totals){40, 10, 1});
     assert_ok(sh_scalars_epoch(
         &scalars, 1001, &(sh_event){.total_step = 11, .val_loss = 0.25, .val_accuracy = 0.5}));
-    char *file = content(&bytes, folder); /* all is written, even if the program is killed */
+    char *file = content(&bytes, folder); /* also if the program is killed */
     static const float loss[] = {2, 0.75F, 4}, accuracy[] = {0.5F, 1, 0.1F};
     assert_int_equal(count(file, bytes, "train/loss"), 3);
     for (int i = 0; i < 3; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two batches: one is filled under the lock while the other is sent without it. */
+/* One batch is filled under the lock while the other is sent without it. */
 #include "node/record/telemetry.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ struct sh_telemetry {
     pthread_mutex_t lock;
     sh_telemetry_batch *filling; /* guarded by lock, like all below */
     sh_channel_stats stats;
-    bool counted; /* the stats are known */
+    bool counted;
 };
 
 /* ---- measuring ------------------------------------------------------------------------------- */

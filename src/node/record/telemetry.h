@@ -3,14 +3,14 @@
  * A device's measurements: monitor samples and step times, delivered about once per second as a
  * *batch*, which is sent to the coordinator.
  *
+ * Measurements that cannot be delivered in time are dropped and counted. No call waits.
+ *
  *     SH_TRY(sh_telemetry_open(&telemetry, &(sh_telemetry_options){on_batch, member}));
  *     sh_telemetry_step(telemetry, &times);
  *     sh_telemetry_close(telemetry);               // delivers the rest
  *     ...
  *     SH_TRY(sh_telemetry_batch_read(&batch, message->figures));
  *     sh_telemetry_batch_move(&batch, arrived_ns);
- *
- * Measurements that cannot be delivered in time are dropped and counted. No call waits.
  *
  * Threads: any for step and network; the sink is called on the monitor's thread. A batch is a
  * value.
@@ -29,7 +29,7 @@
 #define SH_TELEMETRY_STEPS_SOON 64 /* steps that trigger an early delivery */
 
 typedef struct sh_telemetry_batch {
-    uint64_t now_ns;  /* time of delivery, by the device's clock */
+    uint64_t now_ns;  /* by the device's clock */
     uint32_t dropped; /* samples and steps */
     uint32_t sample_count, step_count;
     sh_sample samples[SH_TELEMETRY_SAMPLES];
@@ -46,15 +46,14 @@ typedef struct sh_telemetry_options {
 /* Owned: close it. SH_NO_MEMORY; SH_IO as sh_monitor_start. */
 sh_status sh_telemetry_open(sh_telemetry **telemetry,
                             const sh_telemetry_options *options) SHOAL_CHECKED;
-void sh_telemetry_close(sh_telemetry *telemetry); /* NULL is allowed */
+void sh_telemetry_close(sh_telemetry *telemetry); /* delivers the rest; NULL is allowed */
 
-/* Accepts NULL, like the next call. */
+/* NULL is allowed, also in the next call. */
 void sh_telemetry_step(sh_telemetry *telemetry, const sh_step_times *times);
 
-/* Total traffic of this process's channels: the figures network_... */
+/* Total traffic of this process's channels. */
 void sh_telemetry_network(sh_telemetry *telemetry, const sh_channel_stats *stats);
 
-/* The message's body in protobuf-c's form. */
 typedef struct sh_telemetry_message {
     Shoal__Figures body;
     Shoal__Sample samples[SH_TELEMETRY_SAMPLES], *sample_list[SH_TELEMETRY_SAMPLES];

@@ -8,7 +8,6 @@
 
 static sh_telemetry_batch sent, got;
 
-/* Packs, unpacks and reads. */
 static sh_status pass_on(const sh_telemetry_batch *batch)
 {
     uint8_t *bytes;

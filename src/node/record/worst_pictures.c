@@ -9,7 +9,7 @@
 #include "data/examples.h"
 #include "data/thumbnail.h"
 
-/* The model's answer in the form of a target: a label is set if its score is above 0. */
+/* In the form of a target: a label is set if its score is above 0. */
 static json_t *answer_json(const sh_assessment *all, const json_t *description,
                            const sh_worst_sample *worst)
 {

@@ -3,9 +3,6 @@
  * The samples with the largest losses and their pictures, for worst.json in a run's folder, to view
  * them without the data.
  *
- *     json_t *json;
- *     SH_TRY(sh_worst_pictures_json(&json, &assessment, dataset));
- *
  *     {"split": "validation",
  *      "samples": [{"index": 17, "target": "rose", "answer": "tulip", "probability": 0.93,
  *                   "loss": 4.1, "picture": {...}}]}                    data/thumbnail.h

@@ -5,7 +5,7 @@
 
 enum { SAMPLES = 30 };
 
-/* All validation samples of a set of digits; each loss is the sample's index. */
+/* Each loss is the sample's index. */
 static void the_worst_come_first(void **state)
 {
     (void)state;
@@ -20,7 +20,7 @@ static void the_worst_come_first(void **state)
         uint8_t pixels[28 * 28];
         int32_t class;
         float given[10] = {0};
-        given[3] = 50; /* predicts 3 */
+        given[3] = 50;
         assert_ok(sh_dataset_read(data, SH_SPLIT_VALIDATION, i, pixels, &class));
         sh_metrics_add(metrics, i, (float)i, given, &class);
     }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Real devices in virtual time: device 0 runs sh_train, the others sh_join, each with its threads,
- * on a simulated network (virtual_network.h). The seed determines the strategy, the number of
- * devices, when they join, the speed of devices and links, faults, and thread switches. In half of
- * the worlds device 0 may fail too, and others may replace it. Invariants:
+ * on a simulated network. The seed determines devices, speeds, faults, and thread switches. In half
+ * of the worlds device 0 may fail too, and others may replace it. Invariants:
  *
  *     end        the job is completed in time, if device 0 or one that could replace it is left
  *     hash       weights, samples and steps equal those of one device
@@ -15,7 +14,7 @@
  *     device_sim --random --seeds N --jobs 2   begins with a random seed; two processes
  *     device_sim --first SEED --twice          runs each seed twice; courses must be equal
  *     device_sim --seeds N --until-wrong       ends at the first violation
- *     device_sim --first SEED --tell           prints thread switches on standard error
+ *     device_sim --first SEED --tell           prints thread switches
  */
 #define _GNU_SOURCE /* nftw, sched_setaffinity */
 #include <errno.h>
@@ -48,7 +47,7 @@
 
 typedef struct machine {
     pthread_t thread;
-    uint32_t device; /* in virtual time */
+    uint32_t device;
     uint64_t comes_ns;
     char name[SH_NAME_BYTES], run[32];
     sh_status status;
@@ -61,10 +60,10 @@ typedef struct machine {
 static uint64_t seed;
 static float audit; /* per cent of the shares */
 static uint64_t grain_ns[VIRTUAL_DEVICES];
-static machine machines[JOINERS_MAX + 1]; /* 0: device 0 */
+static machine machines[JOINERS_MAX + 1];
 static machine *const first = &machines[0];
 static uint32_t joiner_count;
-static char token[512], last_token[512]; /* device 0's, and the newest */
+static char token[512], last_token[512];
 static bool succeeds /* device 0 may fail */, first_full, restarted, down /* until it restarts */;
 static uint64_t first_touched_ns; /* 0: never */
 static sh_summary summary;
@@ -88,7 +87,7 @@ static void violated(const char *invariant, const char *format, ...)
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
-/* Computing takes virtual time, depending on the device. */
+/* Computing takes virtual time. */
 sh_status __real_sh_execution_run(sh_execution *execution, sh_gradient_sink *sink, void *context);
 sh_status __wrap_sh_execution_run(sh_execution *execution, sh_gradient_sink *sink, void *context);
 sh_status __wrap_sh_execution_run(sh_execution *execution, sh_gradient_sink *sink, void *context)
@@ -98,7 +97,7 @@ sh_status __wrap_sh_execution_run(sh_execution *execution, sh_gradient_sink *sin
     return __real_sh_execution_run(execution, sink, context);
 }
 
-/* What a device with a fault of its own says of others does not count. */
+/* A device with a fault of its own may be wrong about others. */
 static void note_loss(const machine *own, const char *text)
 {
     for (uint32_t i = 1; i <= joiner_count && !(succeeds && own->touched); i++) {
@@ -158,8 +157,8 @@ static void observe(void *context, const sh_event *event)
     }
 }
 
-/* Jobs by seed. In a small one the model, buckets, pieces of a replica, rates and windows are a
- * fortieth of what they are in a large one, so that both take the same virtual time. */
+/* Jobs by seed. All sizes and rates of a small one are a fortieth of a large one's, so that both
+ * take the same virtual time. */
 #define STRATEGIES 6
 #define JOBS (2 * STRATEGIES)
 
@@ -267,9 +266,9 @@ static void *join(void *context)
 
 /* ---- faults ---------------------------------------------------------------------------------- */
 
-/* KILL: its connections end. UNPLUG: no packet leaves or reaches it. HANG: its step's thread, in
- * one of four for good. CLOCK: its wall clock jumps. FULL and SLOW: device 0's disk takes nothing,
- * or hangs. RESTART: device 0 is killed, and resumes its run. */
+/* UNPLUG: no packet leaves or reaches the device. HANG: its step's thread, in one of four for good.
+ * FULL and SLOW: device 0's disk takes nothing, or hangs. RESTART: device 0 is killed, and resumes
+ * its run. */
 typedef enum kind {
     KILL,
     UNPLUG,
@@ -286,12 +285,12 @@ typedef enum kind {
 
 typedef struct fault {
     uint64_t at_ns, until_ns;
-    int64_t jump_ns; /* of a clock */
+    int64_t jump_ns;
     kind kind;
     uint32_t device, other;
-    pthread_t thread;   /* of a HANG */
-    uint32_t held;      /* of a FREEZE */
-    network_link *link; /* of a CUT */
+    pthread_t thread;
+    uint32_t held;
+    network_link *link;
     bool for_good, begun, over;
 } fault;
 
@@ -337,7 +336,7 @@ static void kill_first(void)
     touch(first);
     virtual_hold(first->device, true);
     network_reset(first->device, true);
-    first->last_step = 0; /* it goes on from its checkpoint */
+    first->last_step = 0;
     last_step = succeeds ? last_step : 0;
     network_take_over(VIRTUAL_AGAIN, 0);
     first->device = VIRTUAL_AGAIN;
@@ -400,7 +399,7 @@ static void begin_fault(fault *it)
         it->link = link_between(it->device, it->other);
         it->link->cut = true;
         break;
-    default: /* the other ends too */
+    default:
         touch_all();
         network_reset(own->device, false);
     }
@@ -426,7 +425,6 @@ static void end_fault(fault *it)
         it->link->cut = false;
 }
 
-/* In one of four worlds in which devices train together, shares are audited. */
 static void draw_audit(void)
 {
     static const float parts[] = {0, 0, 0, 0, 0, 0, 30, 100};
@@ -436,9 +434,8 @@ static void draw_audit(void)
 }
 
 /* In one of eight worlds, a bit flips in a device's replica, once or for good, or in what it gives
- * to another; or, if all shares are audited, a device lies. Devices that train apart compare only
- * what they have together. Where device 0 may fail nothing flips: a device with wrong weights could
- * replace it before they are restored. */
+ * to another; or, if all shares are audited, a device lies. Where device 0 may fail nothing flips:
+ * a device with wrong weights could replace it before they are restored. */
 static void draw_flip(void)
 {
     const uint64_t form = virtual_draw(audit >= 100 ? 6 : 3);
@@ -493,7 +490,6 @@ static void draw_world(void)
     }
 }
 
-/* Executes what is due. */
 static void turn_world(void)
 {
     const uint64_t now_ns = virtual_now_ns();
@@ -510,7 +506,6 @@ static void turn_world(void)
     }
 }
 
-/* The time until something is due, or until the end of the job should be looked for. */
 static uint64_t until_turn_ns(void)
 {
     const uint64_t now_ns = virtual_now_ns();
@@ -538,7 +533,7 @@ static bool all_ended(void)
 
 #define KNOWN_NS (2 * SECOND) /* until a device is known to be able to replace device 0 */
 
-/* The hash of a device that has all steps; NULL: it has not. */
+/* NULL: the device does not have all steps. */
 static const char *final_hash(const machine *own)
 {
     if (!own->ended)
@@ -570,11 +565,11 @@ static bool has_replacement(void)
     return has;
 }
 
-/* Whether it may have found no job: it had just ended, or nobody coordinated it. */
+/* Whether the job had just ended, or nobody coordinated it. */
 static bool may_find_no_job(const machine *own)
 {
     const bool lost = own->status == SH_PEER_LOST;
-    /* Another one has failed too, or completed the job at once: it may not have been found. */
+    /* A successor has failed too, or completed the job before it was found. */
     bool successor = led_ns > 0 && last_step_ns - led_ns < KNOWN_NS;
     for (uint32_t i = 1; i <= joiner_count; i++)
         successor = successor || (machines[i].has_led && machines[i].touched);
@@ -594,7 +589,7 @@ static void judge(const sh_summary *alone)
     for (uint32_t i = 0; i <= joiner_count && hash == NULL; i++)
         hash = final_hash(&machines[i]);
     if (hash == NULL && !has_replacement())
-        return; /* device 0 failed, and nobody could replace it */
+        return;
     if (hash == NULL)
         violated("end", "no device has completed the job: device 0: %s", first->message);
     for (uint32_t i = 1; i <= joiner_count; i++)
@@ -621,8 +616,8 @@ static void judge(const sh_summary *alone)
         violated("bound", "%.1f s without a step", (double)longest_ns / 1e9);
 }
 
-/* What one device makes of each job. It is computed once, in virtual_begin's process, so that it
- * also makes ready what a process makes once. */
+/* The results of one device alone, by job. The parent process computes them before it forks, so
+ * that its children also inherit what a process initialises once. */
 static sh_summary alone_of[JOBS];
 
 static const sh_summary *run_alone(void)
@@ -639,7 +634,7 @@ static const sh_summary *run_alone(void)
     return alone;
 }
 
-/* Runs a seed in its own process. Writes the course's hash to `result`. */
+/* Ends the process. Writes the course's hash to the file `result`. */
 static void run_seed(const sh_summary *alone, int result)
 {
     virtual_begin(seed);
@@ -702,7 +697,7 @@ static bool fork_seed(uint64_t *hash)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Goes to a new folder, in memory if possible; returns its path, owned by the caller. */
+/* The folder is in memory if possible. The path is owned. */
 static char *enter_folder(void)
 {
     char memory[] = "/dev/shm/device_sim.XXXXXX", disk[] = "/tmp/device_sim.XXXXXX";
@@ -713,8 +708,7 @@ static char *enter_folder(void)
     return strdup(folder);
 }
 
-/* Runs every `stride`th seed; returns the number of violations. Uses one processor, because threads
- * hand over to each other faster there. */
+/* Uses one processor, because threads hand over to each other faster there. */
 static uint64_t run_seeds(uint64_t from, uint64_t end, uint32_t stride, bool twice,
                           bool until_wrong)
 {

@@ -4,8 +4,7 @@
  * transmission starts, on_sent is called when it ends, and it arrives in order after the link's
  * delay. If a receiver pauses, the window fills and the sender waits.
  *
- * Tasks and packets refer to the connection, not to the channels, which may be freed before they
- * arrive.
+ * Tasks and packets refer to the connection, because channels may be freed before they arrive.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,7 @@ typedef struct packet {
     sh_frame head;
     unsigned char *body;
     bool is_end;
-    sh_status why; /* of an end */
+    sh_status why;
 } packet;
 
 typedef struct queue {
@@ -35,12 +34,12 @@ typedef struct sending {
 } sending;
 
 typedef struct connection {
-    struct connection *next; /* all connections */
+    struct connection *next;
     uint32_t users;
     uint64_t number;
     sh_channel *ends[2]; /* client, server; NULL: gone */
     queue ways[2];       /* to end 0, to end 1 */
-    uint64_t due_ns[2];  /* of the newest packet of each way */
+    uint64_t due_ns[2];
     uint32_t devices[2];
 } connection;
 
@@ -63,7 +62,6 @@ struct sh_channel {
     sh_channel_stats stats;
 };
 
-/* A task about one end of a connection. */
 typedef struct errand {
     connection *line;
     uint32_t side;
@@ -162,7 +160,6 @@ static void channel_free(sh_channel *channel)
     free(channel);
 }
 
-/* Hides this end from the other one. */
 static void detach(sh_channel *channel)
 {
     channel->phase = CLOSED;
@@ -196,7 +193,7 @@ static void send_end(connection *line, uint32_t to, sh_status why)
     send_packet(line, to, fresh);
 }
 
-/* Closes this side and notifies the owner; within a task of the loop. */
+/* Called within a task of the loop. */
 static void end(sh_channel *channel, sh_status why, const char *reason)
 {
     char text[256];
@@ -221,7 +218,6 @@ static void was_sent(void *context)
     errand_free(done);
 }
 
-/* Transmits frames while the window has space. */
 static void send_due(sh_channel *channel)
 {
     if (channel->phase != OPEN && channel->phase != FLUSHING)
@@ -269,7 +265,6 @@ static void send_soon(void *context)
     errand_free(asked);
 }
 
-/* The other end has taken `bytes`. */
 static void taken(connection *line, uint32_t by, size_t bytes)
 {
     sh_channel *sender = line->ends[1 - by];
@@ -345,7 +340,7 @@ static packet *next_of(queue *all)
     return first;
 }
 
-/* Delivers received frames to the owner until it pauses; the owner may close the channel. */
+/* Delivers frames until the owner pauses; the owner may close the channel. */
 static void read_frames(sh_channel *channel)
 {
     channel->in_turn = true;

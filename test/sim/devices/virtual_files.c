@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Event files (eventfd) without the system, because each switch of threads asks which are readable.
- * The machine's figures are not available after virtual_begin: they are no part of a course, and
- * reading them took a sixth of the time.
- */
+/* Event files (eventfd) without the system, because each switch of threads asks which are readable.
+ * The machine's figures are not available: they are no part of a course, and slow to read. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -126,7 +123,7 @@ bool virtual_disk_was_full(void)
     return disk_full || (full_until_ns > 0 && virtual_now_ns() - full_until_ns < LATELY_NS);
 }
 
-/* Waits while the disk hangs. False if it is full. */
+/* Waits while the disk hangs; false: it is full. */
 static bool disk_takes(void)
 {
     const uint32_t device = virtual_this_device();
@@ -160,7 +157,7 @@ int __wrap_fsync(int fd)
     return disk_takes() ? __real_fsync(fd) : -1;
 }
 
-/* The devices of this process share the lock of the log, which a write that hangs would hold. */
+/* All devices share the lock of the log, which a write that hangs would hold. */
 void __wrap_sh_run_log_sink(void *run, sh_log_level level, const char *line)
 {
     if (!disk_hangs)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/listener.h for the simulated network, and the links of the network. */
+/* net/listener.h for the simulated network, and the links. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

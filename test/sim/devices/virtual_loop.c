@@ -17,7 +17,7 @@ struct sh_loop {
     pthread_mutex_t lock;
     pthread_cond_t news;
     item *first;
-    uint32_t posts; /* waiting */
+    uint32_t posts;
     bool stopping;
     uint32_t device;
 };

@@ -2,11 +2,7 @@
 /*
  * The network between simulated devices. virtual_loop.c, virtual_channel.c and virtual_listener.c
  * implement net/loop.h, net/channel.h and net/listener.h. Packets between devices arrive in order
- * after the link's delay.
- *
- *     network_link(1, 2)->delay_ns = 5 * VIRTUAL_MS;
- *     network_link(1, 2)->cut = true;          // one way: packets wait until it is healed
- *     network_reset(2);                        // device 2's connections break
+ * after the link's delay. Packets on a cut link wait.
  *
  * Threads: virtual ones. Only one runs at a time, so there are no locks.
  */
@@ -22,7 +18,7 @@ typedef struct network_link {
     bool cut;
 } network_link;
 
-/* The link from one device to another. A change affects packets sent or waiting afterwards. */
+/* A change affects packets sent or waiting afterwards. */
 network_link *network_link_of(uint32_t from, uint32_t to);
 
 /* Draws all delays, and rates of at least `bytes_per_s`. `window`: the bytes of a connection that
@@ -30,23 +26,21 @@ network_link *network_link_of(uint32_t from, uint32_t to);
 void network_draw_links(uint64_t bytes_per_s, size_t window);
 size_t network_window_bytes(void);
 
-/* Breaks a device's connections: both ends lose their peer. `gone`: its process has ended, so it is
+/* Both ends of a device's connections lose their peer. `gone`: its process has ended, so it is
  * unreachable from now on. */
 void network_reset(uint32_t device, bool gone);
 
 /* Gives a device the address of another, whose process has ended, and frees the ports there. */
 void network_take_over(uint32_t device, uint32_t from);
 
-/* Writes the address of a device. */
 void network_host_of(uint32_t device, char host[SH_ADDRESS_TEXT]);
 
-/* Repairs cut links. */
 void network_heal(void);
 
-/* Runs task(context) on the loop's thread at `due_ns`, after earlier tasks. */
+/* Runs the task on the loop's thread at `due_ns`, after earlier tasks. */
 void loop_at(sh_loop *loop, uint64_t due_ns, sh_loop_task *task, void *context);
 
-/* For channels: the listener at an address, or NULL, and its accept function. */
+/* For channels: the listener at an address, or NULL. */
 sh_listener *network_find_listener(const char *host, uint16_t port);
 sh_loop *listener_loop(const sh_listener *listener);
 bool listener_knows(const sh_listener *listener, const char *identity,

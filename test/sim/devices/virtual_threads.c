@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A virtual thread is a coroutine with its own stack, on the process's only thread. To block, it
- * records the reason, draws the next runnable thread, and jumps to it. Each switch exchanges the
- * program's thread-local variables. Locks and conditions use the memory of pthread_mutex_t and
- * pthread_cond_t, which static initialisers set to zero.
+ * To block, a virtual thread records the reason, draws the next runnable thread, and jumps to it.
+ * Each switch exchanges the program's thread-local variables. Locks and conditions use the memory
+ * of pthread_mutex_t and pthread_cond_t, which static initialisers set to zero.
  */
 #define _GNU_SOURCE    /* dl_iterate_phdr */
 #undef _FORTIFY_SOURCE /* its longjmp refuses to go to another stack */
@@ -22,7 +21,7 @@
 #include <unistd.h>
 
 #define THREADS 512
-#define STACK_BYTES ((size_t)1 << 20) /* of which few pages are used */
+#define STACK_BYTES ((size_t)1 << 20)
 #define GUARD_BYTES ((size_t)4096)
 #define NEVER UINT64_MAX
 #define BEGIN_NS UINT64_C(1000000000000)      /* the monotonic clock at the start */
@@ -31,7 +30,7 @@
 
 bool virtual_is_told;
 
-/* The linker redirects calls to __wrap_; __real_ is the system's function. */
+/* __real_ is the system's function. */
 #define WRAPPED(name, arguments)                                                                   \
     int __real_##name arguments;                                                                   \
     int __wrap_##name arguments;
@@ -58,9 +57,9 @@ WRAPPED(getentropy, (void *, size_t))
 typedef enum state { RUNS, WAITS_LOCK, WAITS_COND, WAITS_POLL, SLEEPS, JOINS, DONE, FREE } state;
 
 typedef struct vthread {
-    jmp_buf place; /* where it goes on; not yet set if `fresh` */
+    jmp_buf place; /* not yet set if `fresh` */
     unsigned char *stack, *locals;
-    int error; /* its errno */
+    int error;
     bool fresh;
     state state;
     const void *on; /* the lock, condition or joined thread */
@@ -78,7 +77,7 @@ static uint32_t thread_count;
 static bool begun;
 static uint64_t now_ns, random_state, trace_hash = UINT64_C(14695981039346656037);
 static bool device_held[VIRTUAL_DEVICES];
-static int64_t turned_ns[VIRTUAL_DEVICES]; /* of the real-time clock */
+static int64_t turned_ns[VIRTUAL_DEVICES];
 static vthread *self;
 static unsigned char *locals; /* the program's thread-local variables */
 static const void *locals_start;
@@ -153,7 +152,7 @@ void virtual_tell(void)
                     names[threads[i].state], is_held(&threads[i]) ? ", held" : "");
 }
 
-/* Returns the next thread; advances the clock if none can run. */
+/* Advances the clock if none can run. */
 static vthread *choose(void)
 {
     for (;;) {
@@ -199,7 +198,6 @@ static int find_locals(struct dl_phdr_info *program, size_t bytes, void *context
 
 static void run_thread(void);
 
-/* Calls run_thread on the thread's own stack. */
 static void begin_thread(vthread *next)
 {
     ucontext_t context;
@@ -329,7 +327,6 @@ static void run_thread(void)
     jump_to(choose());
 }
 
-/* Returns a place with a stack, or NULL. */
 static vthread *find_place(void)
 {
     vthread *found = NULL;
