@@ -3,8 +3,8 @@
  * A device's part in the audit of a step (cluster/membership_audit.h). sh_trainer_step returns a
  * result with `audit`: the step is summed, but not applied.
  *
- *     sh_trainer_commit(trainer, &own, &total);                // what this device added, and the
- * sum SH_TRY(sh_trainer_recompute(trainer, &grains, &check));  // as often as the coordinator asks
+ *     sh_trainer_commit(trainer, &own, &total);
+ *     SH_TRY(sh_trainer_recompute(trainer, &grains, &check));  // as often as the coordinator asks
  *     part.resume = true;
  *     SH_TRY(sh_trainer_step(trainer, &part, &result));        // applies the step
  *
@@ -23,9 +23,9 @@
 const sh_ranges *sh_trainer_commit(const sh_trainer *trainer, sh_sum_check *own,
                                    sh_sum_check *total);
 
-/* Computes grains of the step, which other devices added, and returns their check. No grain is held
- * afterwards. SH_INVALID: they are not in the batch, or no step waits for its audit. Otherwise it
- * fails as computing does. */
+/* Computes grains that other devices added, and returns their check. No grain is held afterwards.
+ * SH_INVALID: they are not in the batch, or no step waits for its audit. Otherwise it fails as
+ * computing does. */
 sh_status sh_trainer_recompute(sh_trainer *trainer, const sh_ranges *grains,
                                sh_sum_check *check) SHOAL_CHECKED;
 

@@ -9,7 +9,7 @@
 
 #define KEY 0x01020304U
 
-/* An engine for two devices. The second device adds the same numbers as this one. */
+/* An engine for two devices. The second one adds the same numbers as this one. */
 static sh_span spans[SH_ENGINE_MAX_SPANS];
 static uint32_t span_count;
 
@@ -76,8 +76,7 @@ static sh_step_result make_step(sh_session *session, sh_part part)
     return result;
 }
 
-/* A step that is audited gives the same weights as one that is not, and its grains' checks add up
- * to what the device committed to. */
+/* The weights are equal, and the grains' checks add up to the commitment. */
 static void an_audited_step_is_the_same(void **state)
 {
     (void)state;
@@ -145,7 +144,7 @@ static void only_a_summed_step_is_audited(void **state)
     sh_trainer_forget(session->trainer);
     assert_fails(sh_trainer_step(session->trainer, &part, &result), SH_INTERNAL, "no sum waits");
     announced = 0;
-    assert_int_equal(make_step(session, (sh_part){0}).audit, 0); /* and it goes on */
+    assert_int_equal(make_step(session, (sh_part){0}).audit, 0);
     assert_int_equal(session->replica->steps, 1);
     sh_session_close(session);
 }

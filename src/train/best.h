@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The best validation of a job, and the number of validations since the last improvement. This
- * state is part of the replica, so all devices know it, including those that join or resume.
+ * state is part of the replica, so joining and resuming devices know it too.
  *
  *     sh_best_note(&best, sh_best_figure(job, info, &totals), steps); // after a validation
  *     sh_best_settle(&best, job);                                     // after the next step
- *     const sh_best now = sh_best_now(&best, job);
- *     printf("%llu: %g", (unsigned long long)now.steps, sh_best_shown(job, now.value));
  *
  * A validation is repeated at the same position if another device did not see its end. Its figure
- * is therefore kept apart from the other members until the next step, and the state depends only on
- * the position.
+ * is therefore kept apart until the next step, and the state depends only on the position.
  *
- * Figures: --monitor names the figure. Accuracy is negated, so that the smallest figure is the
- * best. The figure is INFINITY if the validation has no finite one.
+ * --monitor names the figure. Accuracy is negated, so that the smallest figure is the best. The
+ * figure is INFINITY if the validation has no finite one.
  *
  * Threads: values; caller locks.
  */
@@ -38,13 +35,12 @@ typedef struct sh_best {
     uint64_t at;      /* steps applied at that position; 0: no such validation */
 } sh_best;
 
-/* SH_INVALID if the data set has no figure with the name in --monitor. */
+/* SH_INVALID: the data set has no figure with the name in --monitor. */
 sh_status sh_best_check(const sh_job *job, const sh_dataset_info *info) SHOAL_CHECKED;
 
-/* The monitored figure of a validation, smaller is better. */
 double sh_best_figure(const sh_job *job, const sh_dataset_info *info, const sh_sum_totals *totals);
 
-/* Converts a figure to its usual sign, or back: accuracy is shown positive. */
+/* Converts to the usual sign, or back: accuracy is shown positive. */
 double sh_best_shown(const sh_job *job, double figure);
 
 /* Notes a validation after `steps` steps. Replaces one at the same position. */
@@ -56,16 +52,16 @@ void sh_best_forget(sh_best *best);
 /* Makes the validation at the current position final. Call after a step was applied. */
 void sh_best_settle(sh_best *best, const sh_job *job);
 
-/* Returns the state that includes the validation at the current position. */
+/* The state that includes the validation at the current position. */
 sh_best sh_best_now(const sh_best *best, const sh_job *job);
 
-/* True if --patience ends the job after the validation at the current position. */
+/* Whether --patience ends the job after the validation at the current position. */
 bool sh_best_ends(const sh_best *best, const sh_job *job);
 
-/* True if this state is possible after `steps` steps. Validates state from outside. */
+/* Whether this state, from outside, is possible after `steps` steps. */
 bool sh_best_is_possible(const sh_best *best, uint64_t steps);
 
-/* True if both states have the same bits. */
+/* Compares the bits. */
 bool sh_best_same(const sh_best *a, const sh_best *b);
 
 #endif

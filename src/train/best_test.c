@@ -49,7 +49,7 @@ static void follows_validations(void **state)
             sh_best_note(&best, course->figures[v], 10 * (v + 1));
             once = best;
 
-            /* A validation may be discarded and repeated, also after the state was read. */
+            /* A validation may be repeated after the state was read. */
             (void)sh_best_now(&best, &job);
             sh_best_note(&best, course->figures[v], 10 * (v + 1));
             sh_best_forget(&best);
@@ -67,8 +67,8 @@ static void follows_validations(void **state)
     }
 }
 
-/* The job ends only directly after a validation. Once another step follows, the job continues to
- * the end of its epoch. */
+/* The job ends only directly after a validation. Another step continues it to the end of its
+ * epoch. */
 static void patience_ends_it(void **state)
 {
     (void)state;

@@ -11,7 +11,7 @@
 #define DIGITS_MOST 15 /* such a number and its power of ten are exact as doubles */
 #define MILLION 1000000
 
-/* Reads a number and moves *text past it. False if *text does not start with one. */
+/* Moves *text past the number. False if there is none. */
 static bool read_weight(const char **text, float *weight)
 {
     uint64_t digits = 0;
@@ -41,7 +41,7 @@ static bool is_without(const char *text)
     return text[0] == '\0' || strcmp(text, SH_CLASS_WEIGHTS_BALANCED) == 0;
 }
 
-/* Reads all numbers and stores the first `room` of them. `*count` is the number of all. */
+/* Stores the first `room` numbers. `*count` is the number of all. */
 static sh_status read_all(const char *text, float *weights, uint32_t room, uint32_t *count)
 {
     *count = 0;

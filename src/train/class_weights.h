@@ -5,12 +5,11 @@
  * divided by the number of samples in the batch instead of the sum of their weights, so that a
  * grain does not depend on other grains.
  *
+ * A job has the weights as text, so every device reads the same numbers. Validation ignores them.
+ *
  *     char text[SH_CLASS_WEIGHTS_BYTES];
  *     SH_TRY(sh_class_weights_balance(text, dataset));           // "1.250000,0.833333"
  *     SH_TRY(sh_class_weights_parse(&weights, text, classes));
- *
- * A job stores the weights as text, so every device reads the same numbers. Validation ignores
- * them.
  *
  * Threads: any.
  */
@@ -29,14 +28,14 @@
  */
 sh_status sh_class_weights_parse(float **weights, const char *text, uint32_t classes) SHOAL_CHECKED;
 
-/* SH_INVALID if the text is malformed. Does not check the number of weights. */
+/* SH_INVALID if malformed. Does not check the number of weights. */
 sh_status sh_class_weights_check(const char *text) SHOAL_CHECKED;
 
 /*
- * Computes the weights that give all classes the same influence: n / (classes * n of the class),
- * where n counts training samples, rounded to six decimals. Blocking: reads the targets of all
- * training samples. Fails with SH_INVALID if the targets are not classes or a class has no training
- * sample, with SH_LIMIT if the text is too small for the weights, and as reading the data set does.
+ * The weights that give all classes the same influence: n / (classes * n of the class), where n
+ * counts training samples, rounded to six decimals. Blocking: reads the targets of all training
+ * samples. SH_INVALID: the targets are not classes or a class has no training sample. SH_LIMIT: the
+ * text is too small. Fails as reading the data set does.
  */
 sh_status sh_class_weights_balance(char text[SH_CLASS_WEIGHTS_BYTES],
                                    const sh_dataset *dataset) SHOAL_CHECKED;

@@ -34,7 +34,6 @@ static void others_are_refused(void **state)
     assert_fails(sh_class_weights_parse(&weights, "1", 2), SH_INVALID, "1 weights for 2 classes");
 }
 
-/* The weights of each class's samples have the same sum, and their mean over all samples is 1. */
 static void balanced_classes_count_alike(void **state)
 {
     (void)state;

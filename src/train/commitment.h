@@ -2,7 +2,7 @@
 /*
  * The check of a part of an exact sum: what a device commits to in an audit (train/audited_step.h).
  * It covers all sums over grains, in the accumulator and in the trailer, but not what a device adds
- * for itself: view, audit, stop and the check of its weights.
+ * for itself (train/sum_check.h).
  *
  *     const sh_sum_block own = sh_sum_own(sum);
  *     const sh_sum_check check = sh_commitment_of(sum, &own, key);

@@ -4,7 +4,7 @@
  *
  * The bound of a tensor, at 32 bits: the sum over grains of ceil(max|g| / 256 units). Rounding
  * never passes an integer, so |sum| <= 256 * bound, in units. If bound < 2^23, then |sum| < 2^31,
- * so the sum fits int32, even if partial sums wrapped. This proof does not read the sum.
+ * so the sum fits int32, even if partial sums wrapped.
  *
  *     accumulator  | tensor 0 | tensor 1 |    tensor 2     |     locks every 16 Ki elements
  *                                        |<-- bucket 0 --->|
@@ -14,28 +14,25 @@
  *
  * At 16 and 8 bits, too few bits remain for such a bound: it is 1.7 times |G| over 4 grains of
  * LeNet, and 5 times over 64. Instead each tensor has a check (train/sum_kernels.h) of its terms,
- * which is summed like everything else and compared with the check of the total. The bound, in
- * units of 1/256, still detects clipped terms and controls the exponent.
+ * which is summed and compared with the check of the total. The bound, in units of 1/256, still
+ * detects clipped terms and controls the exponent.
  *
- * With several devices, accumulator and trailer exist twice: own, to which the lanes add, and
- * total. A failed stage changes only the total, so the results of this device are kept.
- *
- * A bound is computed in integers from the bits of max|g|, so all devices get the same. Each term
+ * Bounds are integers computed from the bits of max|g|, so all devices get the same. Each term
  * saturates at 2^40; the sum of 2^20 terms stays below 2^64.
  *
  * Exponents follow an envelope, which is a slowly decaying maximum over steps of
  *     max( |G|max , bound / 16 )           (/ 64 at 16 and 8 bits)
  *
- * The exponent places the envelope in this range of units, which leaves room for growth without a
- * redo:
- *     32 bits   [2^23, 2^24)   |G| may grow 128 times, the bound 8 times, in a step
+ * The exponent places the envelope in this range of units, with room for growth without a redo:
+ *     32 bits   [2^23, 2^24)   |G| may grow 128 times, the bound 8 times, in a step;
+ *                              this keeps as many bits as a float has
  *     16 bits   [2^10, 2^11)   16 times
  *      8 bits   [2^4, 2^5)     4 times
  *
- * At 32 bits this keeps as many bits as a float has. The envelope includes the bound because with
- * many noisy grains the bound exceeds |G| by about the square root of their number. If the exponent
- * followed |G| alone, such a job might redo every step. The bound also detects gradients that round
- * to 0 everywhere, so that the exponent can adapt. A gradient of exactly 0 changes nothing.
+ * The envelope includes the bound because with many noisy grains the bound exceeds |G| by about the
+ * square root of their number. If the exponent followed |G| alone, such a job might redo every
+ * step. The bound also detects gradients that round to 0 everywhere. A gradient of exactly 0
+ * changes nothing.
  *
  * An envelope of 0 means that the exponent is a guess. Such a tensor calibrates: a redo lowers its
  * exponent, or raises it if the bound shows that most bits are unused. It cannot oscillate: raising
@@ -61,7 +58,7 @@
 
 enum {
     WORD_NOTE,  /* next view and audit; first, because an engine may add it late */
-    WORD_STOPS, /* of a device's note, as the check */
+    WORD_STOPS, /* of a device's note, like the check */
     WORD_CHECK,
     WORD_LOSS = SH_SUM_NOTE_WORDS, /* from here on: sums over grains */
     WORD_SAMPLES,
@@ -72,17 +69,17 @@ enum {
 enum { WORD_BOUND, WORD_NOT_FINITE, WORDS_A_TENSOR };
 
 struct tensor {
-    const sh_sum_place *place; /* in the layout */
-    float envelope;            /* 0: no gradient yet */
+    const sh_sum_place *place;
+    float envelope; /* 0: no gradient yet */
     int32_t exponent;
     float kept_envelope; /* these two: frozen by sh_sum_keep_state */
     int32_t kept_exponent;
 };
 
 struct sh_sum {
-    sh_sum_block own;   /* its chunks and its trailer are guarded by locks while lanes add */
+    sh_sum_block own;   /* locks guard chunks and trailer while lanes add */
     sh_sum_block apart; /* separate total; NULL before sh_sum_share */
-    sh_sum_block total; /* one of the two above; not owned */
+    sh_sum_block total; /* one of the two above */
     pthread_mutex_t *chunk_locks;
     size_t chunks;
     sh_sum_layout layout;
@@ -104,7 +101,6 @@ static uint64_t *tensor_words(uint64_t *trailer, uint32_t tensor)
     return trailer + WORD_TENSORS + (size_t)tensor * WORDS_A_TENSOR;
 }
 
-/* The check of a tensor; the checks follow the words of all tensors. */
 static uint64_t *check_word(const sh_sum *sum, uint64_t *trailer, uint32_t tensor)
 {
     return tensor_words(trailer, sum->tensors) + tensor;
@@ -244,8 +240,8 @@ static uint64_t bound_of(uint32_t magnitude_bits, int32_t exponent)
     return (uint64_t)mantissa << shift;
 }
 
-/* Adds a part of a grain's gradient to a block, as integers, chunk by chunk. Returns the part's
- * largest magnitude bits. Adds the check of the integers to *check. */
+/* Adds a part of a grain's gradient to a block, chunk by chunk. Returns the part's largest
+ * magnitude bits. Adds the check of the integers to *check. */
 static uint32_t add_integers(sh_sum *sum, const sh_sum_block *block, uint32_t tensor,
                              uint32_t grain, const sh_gradient *part, uint64_t *check)
 {
@@ -253,8 +249,7 @@ static uint32_t add_integers(sh_sum *sum, const sh_sum_block *block, uint32_t te
     const size_t start = t->place->first_element + part->first, end = start + part->count;
     const size_t first_chunk = start / CHUNK_ELEMENTS;
     const size_t pieces = (end - 1) / CHUNK_ELEMENTS - first_chunk + 1;
-    /* The gradients of lanes have different addresses, so each lane starts a tensor at another
-     * chunk. */
+    /* Gradients of lanes have different addresses, so each lane starts at another chunk. */
     const uint64_t mixed = (uint64_t)((uintptr_t)part->values >> 6) * UINT64_C(0x9e3779b97f4a7c15);
     const size_t entry = (size_t)(mixed >> 32) % pieces;
     const float scale = power_of_two(t->exponent);
@@ -289,8 +284,7 @@ void sh_sum_complete(sh_sum *sum, uint32_t tensor, uint32_t grain, const sh_grad
     add_integers(sum, &sum->total, tensor, grain, part, &check);
 }
 
-/* For a part with non-finite elements: counts them, and finds the largest magnitude bits of the
- * others. */
+/* Counts non-finite elements, and finds the largest magnitude bits of the others. */
 static void look_for_finite(const sh_gradient *part, uint32_t *top, uint64_t *not_finite)
 {
     *top = 0;
@@ -310,7 +304,7 @@ void sh_sum_add_part(sh_sum *sum, uint32_t tensor, uint32_t grain, const sh_grad
     if (part->first == 0)
         *parts = (sh_sum_parts){0};
     uint32_t top = add_integers(sum, &sum->own, tensor, grain, part, &parts->check);
-    if (top >= SH_SUM_INFINITY_BITS) /* the bound covers the finite elements only */
+    if (top >= SH_SUM_INFINITY_BITS)
         look_for_finite(part, &top, &parts->not_finite);
     parts->top = top > parts->top ? top : parts->top;
     if (!part->last)
@@ -332,7 +326,6 @@ void sh_sum_add(sh_sum *sum, uint32_t tensor, uint32_t grain, const float *gradi
     sh_sum_add_part(sum, tensor, grain, &whole, &parts);
 }
 
-/* Adds modulo 2^32, chunk by chunk. */
 static void add_wide(sh_sum *sum, size_t start, const int32_t *integers, size_t count)
 {
     int32_t *sums = (int32_t *)sum->own.accumulator + start; /* 32-bit tensors come first */
@@ -455,7 +448,7 @@ bool sh_sum_own_is_finite(const sh_sum *sum)
     return not_finite == 0;
 }
 
-/* True if it is proven that no element of a tensor's total has wrapped. */
+/* Whether no element of a tensor's total can have wrapped. */
 static bool is_proven(const sh_sum *sum, uint32_t tensor)
 {
     const struct tensor *t = &sum->tensor[tensor];
@@ -563,8 +556,8 @@ float sh_sum_follow(sh_sum *sum, uint32_t tensor, uint32_t max_abs)
     const float unit = power_of_two(-t->exponent);
     const float bound = (float)count * power_of_two(t->place->form->bound_shift);
     const float of_bound = bound * unit * t->place->form->of_bound;
-    /* At 32 bits, max_abs exceeds the bound only if memory is damaged. The check of the weights
-     * detects that; the limit keeps the envelope finite. */
+    /* At 32 bits, max_abs exceeds the bound only if memory is damaged, which the check of the
+     * weights detects; the limit keeps the envelope finite. */
     const float largest = is_wide(t) && (float)max_abs > bound ? bound : (float)max_abs;
     const float of_sum = largest * unit;
     float envelope = t->envelope * ENVELOPE_FALL;

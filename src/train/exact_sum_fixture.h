@@ -16,15 +16,13 @@ static const size_t layout[] = {1, 5, 16384, 20000, 33, 40000};
 #define TENSORS ((uint32_t)COUNT(layout))
 #define ELEMENTS ((size_t)(1 + 5 + 16384 + 20000 + 33 + 40000))
 
-/* Uniform in (-1, 1), with all the bits of a float. */
 static inline float symmetric(sh_random *random)
 {
     const float magnitude = sh_random_unit(random);
     return sh_random_next(random) & 1 ? -magnitude : magnitude;
 }
 
-/* Gradients of `grain`, up to 2^-9: with the first exponent, 40, terms reach 2^31 and partial sums
- * wrap. */
+/* With the first exponent, 40, terms reach 2^31 and partial sums wrap. */
 static inline void make_grain(float *gradient, uint32_t grain)
 {
     sh_random random = sh_random_for(2, SH_RANDOM_TEST, grain / 2, 0);
@@ -36,7 +34,6 @@ static inline void make_grain(float *gradient, uint32_t grain)
     }
 }
 
-/* Clears the own part of the sum. */
 static inline void clear(sh_sum *sum)
 {
     sh_sum_clear_trailer(sum);

@@ -43,7 +43,7 @@ static int32_t *integers(sh_sum *sum)
     return sh_sum_total(sum).accumulator;
 }
 
-/* The trailer has seven common words, then bound and count of each tensor. */
+/* Seven common words precede the bound and the count of each tensor. */
 static uint64_t bound_word(sh_sum *sum, uint32_t tensor)
 {
     return sh_sum_total(sum).trailer[7 + 2 * tensor];
@@ -57,7 +57,6 @@ static float any_float(sh_random *random)
     return value;
 }
 
-/* The definition, computed with enough bits to be exact. */
 static int64_t reference_term(float gradient, int exponent)
 {
     if (!isfinite(gradient))
@@ -89,7 +88,7 @@ static void kernels_give_the_bits_of_the_definition(void **state)
         uint32_t top = 0;
         for (size_t i = 0; i < LENGTH; i++) {
             gradient[i] = i < COUNT(edges) ? edges[i] : any_float(&random);
-            if (i % 3 == 0 && i >= COUNT(edges)) /* a multiple of half a unit, so ties occur */
+            if (i % 3 == 0 && i >= COUNT(edges)) /* ties occur */
                 gradient[i] = ldexpf(roundf(symmetric(&random) * 100.0f) / 2, -exponents[e]);
             start[i] = (int32_t)sh_random_next(&random);
             const uint32_t bits = (uint32_t)(fabsf(gradient[i]) > 0 || isnan(gradient[i]));
@@ -166,7 +165,7 @@ static void any_order_and_any_split_give_the_same_bits(void **state)
         wrapped = wrapped || (gradient[7] > 0) != (integers(expected)[7] > 0);
     }
     assert_true(wrapped);
-    for (size_t i = 0; i < ELEMENTS; i++) { /* the total is correct although partial sums wrapped */
+    for (size_t i = 0; i < ELEMENTS; i++) {
         int64_t exact = 0;
         for (uint32_t g = 0; g < GRAINS; g++)
             exact += reference_term(grains[g * ELEMENTS + i], SH_SUM_EXPONENT_FIRST);
@@ -232,7 +231,6 @@ static void lanes_at_once_give_the_same_bits(void **state)
     free(grains);
 }
 
-/* |sum| <= 256 * bound always holds. If the verdict is APPLY, the integers are the exact sum. */
 static void the_bound_never_lies(void **state)
 {
     (void)state;
@@ -250,7 +248,7 @@ static void the_bound_never_lies(void **state)
         for (uint32_t g = 0; g < grains; g++) {
             float gradient = ldexpf(1 + symmetric(&random) * 0.5f, magnitude - exponent);
             const uint32_t kind = sh_random_below(&random, 4);
-            if (kind == 0) /* at a multiple of the unit of the bound, or up to half a unit away */
+            if (kind == 0) /* within half a unit of a multiple of the bound's unit */
                 gradient = ldexpf(256.0f * (float)sh_random_below(&random, 9) +
                                       (float)sh_random_below(&random, 5) * 0.25f - 0.5f,
                                   -exponent);
@@ -303,7 +301,6 @@ static void the_sum_is_the_float64_sum_within_half_a_unit_a_grain(void **state)
     sh_sum_free(sum);
 }
 
-/* Adds `grains` grains of one value each and returns the verdict. */
 static sh_verdict attempt(sh_sum *sum, float gradient, uint32_t grains)
 {
     uint32_t culprit;
@@ -368,7 +365,7 @@ static void a_first_step_calibrates(void **state)
         sh_sum_value(sum, 0, &value, &max_abs);
         assert_true(fabsf(value - 8 * gradients[i]) <= 8 * gradients[i] * 0x1p-16f);
         sh_sum_follow(sum, 0, max_abs);
-        for (int step = 0; step < 3; step++) { /* no more redos from here on */
+        for (int step = 0; step < 3; step++) {
             assert_int_equal(attempt(sum, gradients[i], 8), SH_VERDICT_APPLY);
             sh_sum_value(sum, 0, &value, &max_abs);
             sh_sum_follow(sum, 0, max_abs);
@@ -384,7 +381,7 @@ static void what_is_not_finite_is_named(void **state)
     (void)state;
     static const size_t sizes[] = {3, 20000, 3};
     static const struct {
-        float loss, values[3]; /* one bad element in each tensor */
+        float loss, values[3];
         sh_verdict verdict;
         uint32_t tensor;
     } cases[] = {
@@ -408,7 +405,7 @@ static void what_is_not_finite_is_named(void **state)
             gradient[0] = 0x1p-10f;
             sh_sum_add(sum, t, 0, gradient);
             const int32_t *got = integers(sum) + sh_sum_first_element(sum, t);
-            assert_int_equal(got[0], 1 << 30); /* other elements are added as usual */
+            assert_int_equal(got[0], 1 << 30);
             assert_int_equal(got[2], reference_term(cases[i].values[t], SH_SUM_EXPONENT_FIRST));
             assert_int_equal(sh_sum_total(sum).trailer[7 + 2 * t + 1],
                              isfinite(cases[i].values[t]) ? 0 : 1);
@@ -470,13 +467,13 @@ static void exponents_follow_a_slowly_falling_maximum(void **state)
     for (int step = 0; step < 6; step++)
         follow_step(sum, -1.0f, &envelope);
     assert_int_equal(sh_sum_exponent(sum, 0), 23); /* 3 * 0.9375^7 = 1.9 */
-    follow_step(sum, 100.0f, &envelope);           /* without a redo: room for 128 times as much */
+    follow_step(sum, 100.0f, &envelope);           /* room for 128 times as much */
     assert_int_equal(sh_sum_exponent(sum, 0), 17);
     assert_true(envelope == 100.0f);
-    follow_step(sum, 0.0f, &envelope); /* a zero gradient changes nothing */
+    follow_step(sum, 0.0f, &envelope);
     assert_int_equal(sh_sum_exponent(sum, 0), 17);
     assert_true(envelope == 100.0f);
-    follow_step(sum, -128.0f, &envelope); /* a power of two is at the lower end of the range */
+    follow_step(sum, -128.0f, &envelope); /* the lower end of the range */
     assert_int_equal(sh_sum_exponent(sum, 0), 16);
     follow_step(sum, 0x1p-149f, &envelope);
     for (int step = 0; step < 3000; step++)
@@ -485,8 +482,7 @@ static void exponents_follow_a_slowly_falling_maximum(void **state)
     sh_sum_free(sum);
 }
 
-/* With many noisy grains the bound is far above |G|. If the exponent followed |G| alone, every step
- * would be redone. */
+/* The bound is far above |G|. */
 static void noise_over_many_grains_does_not_redo_for_ever(void **state)
 {
     (void)state;
@@ -546,7 +542,7 @@ static void state_goes_round(void **state)
         assert_fails(sh_sum_state_set(sum, wrong_envelopes, wrong_exponents), SH_CORRUPT,
                      bad[i].message);
     }
-    sh_sum_state_get(sum, got_envelopes, got_exponents); /* unchanged by the failures */
+    sh_sum_state_get(sum, got_envelopes, got_exponents);
     assert_memory_equal(got_envelopes, envelopes, sizeof envelopes);
     assert_memory_equal(got_exponents, exponents, sizeof exponents);
     for (uint32_t t = 0; t < TENSORS; t++)
@@ -568,7 +564,7 @@ static void totals_are_exact(void **state)
     sh_sum_clear_trailer(sum);
     sh_sum_add_loss(sum, losses + 4, 2, 0);
     sh_sum_set_note(sum, &(sh_sum_note){true, 7, 8, 1});
-    sh_sum_set_note(sum, &(sh_sum_note){true, UINT32_MAX, 5, UINT64_MAX}); /* replaces the first */
+    sh_sum_set_note(sum, &(sh_sum_note){true, UINT32_MAX, 5, UINT64_MAX});
     totals = sh_sum_read_totals(sum);
     assert_int_equal(totals.next_view, UINT32_MAX);
     assert_int_equal(totals.audit, 5);
@@ -581,7 +577,6 @@ static void totals_are_exact(void **state)
     sh_sum_free(sum);
 }
 
-/* Lanes add to the own part; verdict and values come from the total. */
 static void the_total_is_apart_from_the_own_part(void **state)
 {
     (void)state;
@@ -603,7 +598,7 @@ static void the_total_is_apart_from_the_own_part(void **state)
 
     uint32_t tensor, max_abs = 0;
     float value;
-    for (size_t i = 0; i < own.words; i++) /* the sum of three equal devices */
+    for (size_t i = 0; i < own.words; i++) /* three equal devices */
         total.trailer[i] = 3 * own.trailer[i];
     ((int32_t *)total.accumulator)[0] = 3 * ((int32_t *)own.accumulator)[0];
     assert_int_equal(sh_sum_read_totals(sum).samples, 3);
@@ -611,10 +606,10 @@ static void the_total_is_apart_from_the_own_part(void **state)
     sh_sum_value(sum, 0, &value, &max_abs);
     assert_true(value == 3 * gradient);
     assert_int_equal(max_abs, 3 << 20);
-    total.trailer[7] = (uint64_t)1 << 23; /* too large to prove anything */
+    total.trailer[7] = (uint64_t)1 << 23;
     assert_int_equal(sh_sum_verdict(sum, &tensor), SH_VERDICT_REDO);
 
-    assert_ok(sh_sum_share(sum)); /* the second call has no effect */
+    assert_ok(sh_sum_share(sum));
     assert_ptr_equal(sh_sum_total(sum).accumulator, total.accumulator);
     clear(sum);
     assert_int_equal(((int32_t *)own.accumulator)[0], 0);
@@ -624,7 +619,6 @@ static void the_total_is_apart_from_the_own_part(void **state)
     sh_sum_free(sum);
 }
 
-/* Adds grains as integers that were rounded and summed outside, with the facts of each grain. */
 static void add_made_elsewhere(sh_sum *sum, const float *grains, uint32_t first, uint32_t count)
 {
     for (uint32_t t = 0; t < TENSORS; t++) {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The exact sum at 16 and 8 bits. */
 #include "train/exact_sum.h"
 
 #include <float.h>
@@ -17,7 +16,7 @@ static void set_exponent(sh_sum *sum, int32_t exponent, float envelope)
 
 static const uint32_t narrow_wires[] = {16, 8};
 
-/* A sum with the tensors of `layout`; the first `wide` have 32 bits. */
+/* The first `wide` tensors have 32 bits. */
 static sh_sum *new_narrow(uint32_t wire, uint32_t wide)
 {
     sh_sum *sum = NULL;
@@ -36,7 +35,7 @@ static size_t block_bytes(const sh_sum *sum)
     return sh_layout_offset(sh_sum_layout_of(sum), ELEMENTS);
 }
 
-/* Sets exponents for which the largest terms fill the width, so that partial sums wrap. */
+/* Exponents for which the largest terms fill the width, so that partial sums wrap. */
 static void set_exponents(sh_sum *sum, uint32_t wire, uint32_t wide)
 {
     float envelopes[TENSORS];
@@ -54,7 +53,6 @@ static void add_numbered(sh_sum *sum, const float *grains, uint32_t grain)
         sh_sum_add(sum, t, grain, grains + grain * ELEMENTS + sh_sum_first_element(sum, t));
 }
 
-/* Adds the words of `from` to `into`, as engines do. */
 static void merge_narrow(sh_sum *into, sh_sum *from)
 {
     const sh_sum_layout *lies = sh_sum_layout_of(into);
@@ -136,7 +134,6 @@ static void rounding_is_drawn_anew_for_each_step_and_grain(void **state)
     sh_sum_free(sum);
 }
 
-/* Adds `grains` grains of one value each, with different grain numbers. */
 static sh_verdict attempt_narrow(sh_sum *sum, float gradient, uint32_t grains)
 {
     uint32_t culprit;
@@ -188,7 +185,7 @@ static void narrow_sums_that_wrap_are_redone(void **state)
             uint32_t redos = 0, max_abs;
             while (attempt_narrow(sum, cases[i].gradient, cases[i].grains) == SH_VERDICT_REDO)
                 assert_in_range(++redos, 1, 8);
-            assert_true(redos == 0 || cases[i].gradient == 1e30f); /* one redo is enough */
+            assert_true(redos == 0 || cases[i].gradient == 1e30f);
             const float expected = cases[i].gradient * (float)cases[i].grains;
             assert_true(fabsf(value_of(sum, &max_abs) - expected) <=
                         (float)cases[i].grains * sh_sum_scale(sum, 0));
@@ -197,7 +194,6 @@ static void narrow_sums_that_wrap_are_redone(void **state)
     }
 }
 
-/* Many grains that cancel need no extra range, although their bound is large. */
 static void many_grains_of_noise_are_summed_in_few_bits(void **state)
 {
     (void)state;
@@ -273,7 +269,7 @@ static void narrow_sums_take_less_and_refuse_what_does_not_fit(void **state)
     }
 }
 
-/* Adds a gradient in two parts, split after `cut` elements, or element by element if `cut` is 0. */
+/* Splits after `cut` elements, or after each one if `cut` is 0. */
 static void add_in_parts(sh_sum *sum, uint32_t tensor, const float *gradient, size_t cut)
 {
     const size_t count = sh_sum_elements(sum, tensor);
@@ -286,7 +282,6 @@ static void add_in_parts(sh_sum *sum, uint32_t tensor, const float *gradient, si
     }
 }
 
-/* Compares integers, bounds, checks and counts of non-finite elements. */
 static void a_gradient_may_come_in_parts(void **state)
 {
     (void)state;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A record belongs to one grain. It consists of 32-bit words: the grain, then the rows of each
- * layer:
+ * A record of a grain consists of 32-bit words: the grain, then the rows of each layer:
  *
  *     | grain | x of a layer [N, K] | dy of it [N, O] | x of the next | ...
  *
- * `own` holds the records of the grains in the own part of the sum, in any order. `others` holds
- * the gathered records. Both have room for a full batch.
+ * `own` has the records of the grains in the own part of the sum, in any order; `others` the
+ * gathered ones. Both have room for a full batch.
  */
 #include "train/factors.h"
 
@@ -30,10 +29,10 @@ typedef struct layer {
 struct sh_factors {
     layer *layers;
     uint32_t count;
-    size_t row;         /* words per sample */
-    size_t words;       /* of each block */
-    uint32_t *own;      /* NULL before sh_factors_share, as the next three */
-    uint32_t *others;   /* of the same size */
+    size_t row;    /* words per sample */
+    size_t words;  /* of each block */
+    uint32_t *own; /* NULL before sh_factors_share, as the next three */
+    uint32_t *others;
     size_t *records;    /* where the records of `others` begin */
     uint8_t *seen;      /* by grain: whether its record was read */
     size_t read;        /* words of `others` that were read */
@@ -236,7 +235,6 @@ uint32_t sh_factors_samples(const sh_factors *factors, const sh_batch *batch, ui
     return sh_batch_grain(batch, factors->others[factors->records[index]]).count;
 }
 
-/* Destination of the gradient of another device's grain. */
 typedef struct completion {
     sh_sum *sum;
     uint32_t place, grain;

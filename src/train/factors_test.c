@@ -64,7 +64,6 @@ static void only_large_layers_that_begin_a_bucket_are_taken(void **state)
     sh_replica_free(replica);
 }
 
-/* Received records are validated before use. */
 static void records_are_of_the_grains_that_are_missing(void **state)
 {
     (void)state;
@@ -80,7 +79,7 @@ static void records_are_of_the_grains_that_are_missing(void **state)
     const sh_batch batch = sh_batch_of_all(SAMPLES, GRAIN);
     sh_ranges held = {0}, none = {0};
     assert_true(sh_ranges_add(&held, (sh_range){0, 1}));
-    const sh_span before = sh_factors_begin(factors, &batch, &held); /* as grains to compute */
+    const sh_span before = sh_factors_begin(factors, &batch, &held); /* grains to compute */
     assert_int_equal(sh_factors_open(factors, 0, GRAIN), 0);
     const sh_span span = sh_factors_begin(factors, &batch, &none);
     assert_true(span.gathered && before.gathered);

@@ -14,7 +14,7 @@
 
 typedef struct sh_failed_stage {
     uint64_t own_check;  /* this device's weight check in the trailer; 0: not computed yet */
-    uint64_t total;      /* the sum of all devices' checks; 0: the reduction did not complete */
+    uint64_t total;      /* sum of all devices' checks; 0: the reduction did not complete */
     bool not_finite;     /* the stage failed because the sum is not finite */
     bool own_not_finite; /* this device's own part of the sum is not finite */
 } sh_failed_stage;

@@ -13,7 +13,7 @@ static sh_status lose(sh_engine *engine)
     return sh_fail(SH_PEER_LOST, "gone");
 }
 
-/* Frames may still arrive after a failure, so the total is undefined. */
+/* Frames may still arrive after a failure. */
 static void a_failed_reduction_has_no_total(void **state)
 {
     (void)state;

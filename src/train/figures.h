@@ -12,7 +12,6 @@
 
 #include "data/pipeline.h"
 
-/* How to convert a score to a figure. */
 typedef struct sh_scale {
     sh_target target;
     uint32_t outputs;
@@ -21,7 +20,7 @@ typedef struct sh_scale {
 } sh_scale;
 
 typedef struct sh_figures {
-    double loss;     /* mean over the samples; 0 without samples */
+    double loss;     /* mean; 0 without samples */
     double accuracy; /* classes and labels: 0 .. 1; otherwise NaN */
     double mae;      /* numbers and samples: mean absolute error; otherwise NaN */
 } sh_figures;

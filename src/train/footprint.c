@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* Messages use powers of 1024, as --memory does. */
+/* Powers of 1024, as --memory. */
 #define MEBIBYTE (1024.0 * 1024.0)
 
 static double mebibytes(uint64_t bytes)
@@ -16,8 +16,7 @@ uint64_t sh_footprint_program(const sh_footprint *f)
     return f->base + f->thread * f->lanes;
 }
 
-/* True if the device holds more before its first step, on one lane, than during steps, on all
- * lanes. */
+/* Whether the start takes more, on one lane, than the steps on all lanes. */
 static bool start_is_more(const sh_footprint *f)
 {
     return f->start > (f->lane + f->own) * (f->lanes - 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * There are two programs: one for a whole group, and one for a single sample. The latter computes
- * the rest of a group, and all samples if there are too few to give each lane a group.
+ * One program computes a group. Another one computes a single sample: it takes the rest of a group,
+ * or all samples if there are too few to give each lane a group.
  */
 #include "train/forward.h"
 
@@ -15,9 +15,9 @@ struct sh_forward {
     const sh_session *session;
     sh_lanes *lanes;
     uint32_t group;        /* samples of the larger program */
-    uint32_t count, units; /* of the current run: samples, and samples that a lane takes together */
-    atomic_uint next;      /* the next sample to take */
-    pthread_mutex_t lock;  /* guards the members below */
+    uint32_t count, units; /* of the run: samples, and samples that a lane takes together */
+    atomic_uint next;      /* sample to take */
+    pthread_mutex_t lock;  /* guards what follows */
     sh_status failure;
     char message[SH_MESSAGE_BYTES];
 };

@@ -40,7 +40,7 @@ static void compute(answers *all, uint32_t lanes, uint32_t count)
     sh_session_close(session);
 }
 
-/* The answers have the same bits in groups, one by one, and with other samples. */
+/* In groups, one by one, and with other samples. */
 static void a_sample_has_the_same_answer_in_any_company(void **state)
 {
     (void)state;
@@ -48,7 +48,7 @@ static void a_sample_has_the_same_answer_in_any_company(void **state)
     compute(&whole, 1, SAMPLES);
     assert_int_equal(whole.most, SH_FORWARD_GROUP);
     compute(&alone, 4, SAMPLES);
-    assert_int_equal(alone.most, 0); /* too few samples for a group per lane */
+    assert_int_equal(alone.most, 0); /* too few samples for groups */
     assert_memory_equal(whole.losses, alone.losses, sizeof whole.losses);
     assert_memory_equal(whole.given, alone.given, sizeof whole.given);
     answers three = {.most = 0};

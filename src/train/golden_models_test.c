@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares ten training steps with PyTorch: ResNet-20 with both kinds of shortcuts, MobileNetV2,
- * convolutions over time, LSTM and GRU, on every variant that this machine supports. Compares
- * losses, weights and running statistics. The expected numbers in test/golden/golden_models.json
- * come from test/golden/make_golden_models.py, which explains why its learning rates are small.
+ * Compares ten training steps with PyTorch: losses, weights and running statistics, on every
+ * variant that this machine supports. test/golden/make_golden_models.py makes the expected numbers
+ * and explains why its learning rates are small.
  *
  * The batch is one grain, over which both implementations normalise, and the whole training split,
  * so that its order does not matter. A loss may differ by LOSS_LIMIT, five times the difference
  * between PyTorch in float32 and in float64. The sums over a tensor may differ by their limit plus
- * SLACK times the difference between PyTorch's two runs. Rounding alone changes values on which the
- * loss hardly depends, such as a bias before a normalisation, or the mean of values that were
- * normalised earlier.
+ * SLACK times that difference: rounding alone changes values on which the loss hardly depends, such
+ * as a bias before a normalisation.
  */
 #include <jansson.h>
 #include <math.h>
@@ -39,12 +37,11 @@ typedef struct sums {
 } sums;
 
 typedef struct run {
-    double losses[STEPS];   /* of each step, before its update */
-    double validation_loss; /* after the last step */
-    sums *tensors;          /* owned */
+    double losses[STEPS];
+    double validation_loss;
+    sums *tensors;
 } run;
 
-/* A job and PyTorch's results. */
 typedef struct golden_job {
     const char *model, *initial_hash;
     double lr;
@@ -96,8 +93,7 @@ static void take_job(golden_job *job, json_t *object)
 
 static int start(void **state)
 {
-    /* Finds the file relative to this source file, so that the working directory does not
-     * matter. */
+    /* Relative to this source file, for any working directory. */
     static const char here[] = __FILE__, inner[] = "src/train/golden_models_test.c";
     char path[4096];
     json_error_t error;
@@ -217,7 +213,7 @@ static size_t elements_of(const sh_replica *replica, uint32_t tensor)
     return sh_shape_count(&sh_replica_tensor_type(replica, tensor)->shape);
 }
 
-/* The sums over one tensor of the replica, compared with its initial value in `first`. */
+/* `first` has the initial weights. */
 static sums sums_of(const sh_replica *replica, const sh_replica *first, uint32_t tensor)
 {
     sums s = {0, 0, 0};
@@ -231,7 +227,7 @@ static sums sums_of(const sh_replica *replica, const sh_replica *first, uint32_t
     return s;
 }
 
-/* Trains and evaluates as train() in the script. `replica` must be new; training changes it. */
+/* `replica` must be new; training changes it. */
 static void train(run *out, sh_replica *replica, const sh_pipeline *data, const sh_job *job,
                   const sh_kernels *kernels)
 {
@@ -256,7 +252,7 @@ static void train(run *out, sh_replica *replica, const sh_pipeline *data, const 
 
 typedef struct comparison {
     const char *model, *variant;
-    double worst; /* largest deviation, as a fraction of the allowed one */
+    double worst; /* deviation, as a fraction of the allowed one */
 } comparison;
 
 static void compare(comparison *c, const char *what, double got, double expected, double allowed)
@@ -305,7 +301,7 @@ static void compare_tensor(comparison *c, const sh_replica *replica, uint32_t te
     const limits *limit = limits_for(replica, tensor);
     const double elements = (double)elements_of(replica, tensor);
     const double noise = elements * limit->noise * limit->noise;
-    /* Weights are floats, so their changes are known to about half a unit in the last place. */
+    /* Weights are floats: changes are known to about half a unit in the last place. */
     const double stored = 0x1p-23 * sqrt(wide->moved * wide->squares);
     const struct {
         const char *what;
@@ -342,7 +338,7 @@ static void follow(const golden *g, const golden_job *wanted, const sh_kernels *
     for (uint32_t t = 0; t < replica->tensors; t++)
         assert_string_equal(sh_replica_tensor_name(replica, t),
                             json_string_value(json_array_get(wanted->names, t)));
-    assert_ok(sh_replica_hash(replica, hash)); /* the same bits, not only similar values */
+    assert_ok(sh_replica_hash(replica, hash));
     assert_string_equal(hash, wanted->initial_hash);
     assert_ok(sh_pipeline_adopt(&data, drawn_data(g), &(sh_pipeline_options){.resize = 0}));
     train(&got, replica, data, &job, kernels);

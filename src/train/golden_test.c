@@ -2,13 +2,12 @@
 /*
  * Compares training with PyTorch: with the same data and initial weights, the losses and the final
  * weights agree, for every variant that this machine supports and several grain sizes and numbers
- * of lanes. The expected numbers in test/golden/golden.json come from test/golden/make_golden.py.
+ * of lanes. test/golden/make_golden.py makes the expected numbers.
  *
- * The batch is the whole training split, so that its order does not matter. Correct implementations
- * differ only by rounding: PyTorch in float32 differs from PyTorch in float64 by up to 1.3e-7 in a
- * loss and 7e-7 in the sums below. The limits allow for other orders of addition, and for a pixel
- * that falls on the other side of a ReLU or a maximum. Any difference in a definition exceeds them
- * by far.
+ * The batch is the whole training split, so that its order does not matter. PyTorch in float32
+ * differs from PyTorch in float64 by up to 1.3e-7 in a loss and 7e-7 in the sums below. The limits
+ * allow for other orders of addition, and for a pixel that falls on the other side of a ReLU or a
+ * maximum.
  */
 #include <jansson.h>
 #include <math.h>
@@ -42,17 +41,16 @@ typedef struct sums {
 } sums;
 
 typedef struct run {
-    double losses[STEPS];   /* of each step, before its update */
-    double validation_loss; /* after the last step */
+    double losses[STEPS];
+    double validation_loss;
     sums tensors[MAX_TENSORS];
 } run;
 
-/* A job and PyTorch's results. */
 typedef struct golden_job {
     const char *name, *model, *optimizer, *schedule;
     double lr, momentum, weight_decay, beta1, beta2, epsilon, alpha, warmup, clip_norm;
     int nesterov;
-    const char *initial_hash; /* as sh_replica_hash */
+    const char *initial_hash;
     uint32_t tensors;
     const char *names[MAX_TENSORS];
     int elements[MAX_TENSORS];
@@ -60,12 +58,10 @@ typedef struct golden_job {
     run runs[PRECISIONS];
 } golden_job;
 
-/* The largest deviations from PyTorch. */
 typedef struct deviations {
     double loss, w, squares, moved;
 } deviations;
 
-/* State that all tests share. */
 typedef struct bench {
     json_t *file; /* owns the texts below */
     json_int_t seed, data_seed;
@@ -77,7 +73,6 @@ typedef struct bench {
     deviations worst;
 } bench;
 
-/* One way to compute a job. */
 typedef struct setting {
     const golden_job *job;
     const sh_kernels *kernels;
@@ -86,7 +81,6 @@ typedef struct setting {
 
 /* --- golden.json --- */
 
-/* json_unpack, but fails the test on error. */
 #define TAKE(object, ...)                                                                          \
     do {                                                                                           \
         json_error_t error_;                                                                       \
@@ -133,8 +127,7 @@ static void take_job(golden_job *job, json_t *object)
 
 static void load(bench *b)
 {
-    /* Finds the file relative to this source file, so that the working directory does not
-     * matter. */
+    /* Relative to this source file, for any working directory. */
     static const char here[] = __FILE__, inner[] = "src/train/golden_test.c";
     char path[SCRATCH_BYTES];
     double lr, momentum;
@@ -189,7 +182,6 @@ static void write_file(const bench *b, const char *name, const void *bytes, size
     scratch_write(path, bytes, count);
 }
 
-/* Writes a split's two IDX files. Their content must be the script's training data. */
 static void write_split(const bench *b, sh_split split, const char *prefix)
 {
     const uint32_t count = (uint32_t)b->samples[split];
@@ -266,7 +258,6 @@ static sh_replica *replica_of(const sh_pipeline *pipeline, const sh_job *job)
     return replica;
 }
 
-/* The sums over one tensor of the replica; `initial` has its initial weights. */
 static sums sums_of(const sh_replica *replica, uint32_t tensor, const float *initial)
 {
     sums s = {0, 0, 0};
@@ -282,7 +273,6 @@ static sums sums_of(const sh_replica *replica, uint32_t tensor, const float *ini
     return s;
 }
 
-/* Trains and evaluates as train() in make_golden.py, and records the results. */
 static void train(const bench *b, const setting *s, run *out)
 {
     const sh_job job = job_of(b, s);
@@ -318,7 +308,7 @@ static void train(const bench *b, const setting *s, run *out)
 
 /* --- the comparison --- */
 
-/* Checks that `got` is within `limit` * `scale` of `expected`; raises *worst to the deviation. */
+/* Raises *worst to the deviation. */
 static void compare(const setting *s, const char *what, double got, double expected, double scale,
                     double limit, double *worst)
 {
@@ -361,8 +351,7 @@ static void compare_runs(bench *b, const setting *s, const run *got, const run *
     compare_tensors(b, s, got, expected);
 }
 
-/* Trains with several grain sizes and numbers of lanes. trainer_test.c shows that lanes do not
- * affect the bits, so not every combination is needed. */
+/* Not every combination is needed: trainer_test.c shows that lanes do not affect the bits. */
 static void follow_job(bench *b, const golden_job *job, const sh_kernels *kernels)
 {
     static const struct {
@@ -397,7 +386,7 @@ static void pixels_are_normalised_as_in_the_script(void **state)
     }
 }
 
-/* Compares by hash. The single weights help to locate a difference. */
+/* The single weights help to locate a difference. */
 static void initial_weights_are_the_same_bits(void **state)
 {
     const bench *b = *state;
@@ -438,8 +427,7 @@ static void training_follows_pytorch(void **state)
     }
 }
 
-/* The limits are tight enough to detect jobs that differ slightly, for example only in weight
- * decay. */
+/* The limits detect jobs that differ slightly, such as only in weight decay. */
 static void another_job_goes_elsewhere(void **state)
 {
     const bench *b = *state;

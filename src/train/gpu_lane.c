@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program is compiled from the same graph as that of a processor's lane, but without recomputed
- * activations, which changes no bit. Only the outputs that the trainer needs are read: loss, answer
- * and target, and in evaluation also the model's output.
+ * The program's graph is that of a processor's lane, but without recomputed activations, which
+ * changes no bit. Only loss, answer, target and, in evaluation, the model's output are read.
  *
- * A new lane runs once. Drivers compile a kernel at its first launch, which may take seconds, and a
- * device must not stay silent that long in the middle of a step.
+ * A new lane runs once: drivers compile a kernel at its first launch, which may take seconds, and a
+ * device must not stay silent that long in a step.
  */
 #include "train/gpu_lane.h"
 
@@ -20,7 +19,7 @@
 
 enum { OUTPUTS = 3, EVALUATED = 4 };
 
-/* An input or output on the host, of all grains one after another. */
+/* Values of all grains, one after another, on the host. */
 typedef struct port {
     size_t bytes; /* per grain */
     unsigned char *values;
@@ -29,7 +28,7 @@ typedef struct port {
 typedef struct gradient_sum {
     int32_t *sums; /* NULL: the parameter has no gradient */
     sh_gpu_facts *facts;
-    sh_sum_grain *grains; /* the facts in the form that the exact sum takes */
+    sh_sum_grain *grains; /* the facts, for the exact sum */
 } gradient_sum;
 
 struct sh_gpu_lane {
@@ -45,7 +44,6 @@ struct sh_gpu_lane {
     float *units;            /* by parameter */
 };
 
-/* Compiles for as many grains as the memory of the GPU allows, at most `grains`. */
 static sh_status compile(sh_gpu_lane *lane, const sh_graph *graph, uint32_t grains)
 {
     for (;; grains /= 2) {
@@ -131,7 +129,7 @@ sh_status sh_gpu_lane_new(sh_gpu_lane **lane, const sh_gpu_lane_options *options
     SH_TRY_DONE(take_gpu(fresh, options));
     SH_TRY_DONE(compile(fresh, graph, options->grains));
     SH_TRY_DONE(make_room(fresh, graph));
-    SH_TRY_DONE(sh_gpu_lane_run(fresh, fresh->grains)); /* on zeros */
+    SH_TRY_DONE(sh_gpu_lane_run(fresh, fresh->grains));
     sh_graph_free(graph);
     *lane = fresh;
     return SH_OK;

@@ -9,7 +9,6 @@
  *     memcpy(sh_gpu_lane_input(lane, SH_MODEL_SAMPLES, g), ...); // each input of each grain
  *     SH_TRY(sh_gpu_lane_run(lane, count));
  *     sums = sh_gpu_lane_sums(lane, parameter, &facts);
- *     loss = sh_gpu_lane_output(lane, 0, g);
  *
  * After a failure, free the lane. The failed run has no effect outside the lane.
  *
@@ -23,25 +22,25 @@
 #include "train/exact_sum.h"
 
 typedef struct sh_gpu_lane_options {
-    uint32_t gpu;                  /* the number of the GPU (gpu/device.h) */
+    uint32_t gpu;                  /* its number (gpu/device.h) */
     const sh_model_options *model; /* borrowed for the call */
-    sh_model_mode mode;            /* of the program */
-    uint32_t samples;              /* per grain */
-    uint32_t grains;               /* most grains per run; fewer if the GPU lacks memory */
-    struct sh_gpu_lane *beside;    /* lane whose GPU to share, to be freed later, or NULL */
+    sh_model_mode mode;
+    uint32_t samples;           /* per grain */
+    uint32_t grains;            /* most per run; fewer if the GPU lacks memory */
+    struct sh_gpu_lane *beside; /* lane whose GPU to share, to be freed later, or NULL */
 } sh_gpu_lane_options;
 
 typedef struct sh_gpu_lane sh_gpu_lane;
 
-/* Opens the GPU and compiles, which takes seconds if the driver has not cached the kernels. Fails
- * as gpu/device.h and gpu_program.h do. */
+/* Compiling takes seconds if the driver has not cached the kernels. Fails as gpu/device.h and
+ * gpu_program.h do. */
 sh_status sh_gpu_lane_new(sh_gpu_lane **lane, const sh_gpu_lane_options *options) SHOAL_CHECKED;
-void sh_gpu_lane_free(sh_gpu_lane *lane); /* NULL is fine */
+void sh_gpu_lane_free(sh_gpu_lane *lane);
 
-/* The GPU; borrowed until sh_gpu_lane_free. */
+/* Borrowed until sh_gpu_lane_free. */
 const sh_gpu_description *sh_gpu_lane_about(const sh_gpu_lane *lane);
 
-/* The most grains per run, and the samples per grain. */
+/* The most grains per run; samples per grain. */
 uint32_t sh_gpu_lane_grains(const sh_gpu_lane *lane);
 uint32_t sh_gpu_lane_samples(const sh_gpu_lane *lane);
 
@@ -60,9 +59,8 @@ void *sh_gpu_lane_input(const sh_gpu_lane *lane, size_t index, uint32_t grain);
 /* Computes `count` grains and waits for the results. */
 sh_status sh_gpu_lane_run(sh_gpu_lane *lane, uint32_t count) SHOAL_CHECKED;
 
-/* Results of the last run, borrowed until the next one: an output of one grain, and a parameter's
- * sum over all grains with `*grains`, the facts of each grain for the trailer. NULL: the parameter
- * has no gradient. */
+/* Results of the last run, borrowed until the next one: an output of one grain; a parameter's sum
+ * over all grains, with each grain's facts for the trailer. NULL: the parameter has no gradient. */
 const void *sh_gpu_lane_output(const sh_gpu_lane *lane, size_t index, uint32_t grain);
 const int32_t *sh_gpu_lane_sums(const sh_gpu_lane *lane, size_t parameter,
                                 const sh_sum_grain **grains);

@@ -28,7 +28,7 @@ uint32_t sh_gpu_share_take(const sh_gpu_share *share, uint32_t left, uint32_t la
     return best;
 }
 
-/* After a rest, the next measurement replaces the estimate. */
+/* After a rest, a measurement replaces the estimate. */
 static void note(double *estimate, bool *rested, uint64_t grains, uint64_t ns)
 {
     if (grains == 0 || ns == 0) {

@@ -43,7 +43,7 @@ static void speeds_follow_steps(void **state)
     assert_true(share.gpu_ns == 400 && share.lane_ns < 1250);
 }
 
-/* Steps until an idle side gets a grain again. At the given speeds it gets none. */
+/* Steps until an idle side gets a grain again. */
 static uint32_t steps_of_rest(double gpu_ns, double lane_ns, bool gpu)
 {
     sh_gpu_share share = {.gpu_ns = gpu_ns, .lane_ns = lane_ns};

@@ -11,11 +11,10 @@
 
 enum { MODES = SH_MODEL_EVALUATE + 1 };
 
-/* A GPU in use. */
 typedef struct gpu_at_work {
-    sh_gpu_lane *lanes[MODES]; /* by mode; owned; NULL: no program, or the GPU failed */
+    sh_gpu_lane *lanes[MODES]; /* NULL: no program, or the GPU failed; owned */
     sh_gpu_share shares[MODES];
-    uint32_t first, count; /* units of the turn that are reserved and not yet taken */
+    uint32_t first, count; /* reserved units, not yet taken */
     uint64_t grains, ns;   /* of the current turn */
 } gpu_at_work;
 
@@ -41,8 +40,7 @@ sh_status sh_gpus_check(const sh_job *job, const sh_strategy_ops *ops)
     return SH_OK;
 }
 
-/* Opens the program for training and, if a full grain of validation samples exists, for
- * validation. */
+/* Validates on the GPU only if a full grain of validation samples exists. */
 static sh_status open_gpu(gpu_at_work *gpu, const sh_stage *stage, uint32_t number,
                           const sh_model_options *model)
 {
@@ -65,7 +63,7 @@ static sh_status open_gpu(gpu_at_work *gpu, const sh_stage *stage, uint32_t numb
     return sh_gpu_lane_new(&gpu->lanes[SH_MODEL_EVALUATE], &options);
 }
 
-/* Frees the lane for training last, because the other one shares its GPU. */
+/* The lane for training is last, because the other one shares its GPU. */
 static void close_gpu(gpu_at_work *gpu)
 {
     for (int mode = MODES; mode-- > 0;) {
@@ -108,7 +106,6 @@ sh_gpu_lane *sh_gpus_at(const sh_stage *stage, uint32_t lane, sh_model_mode mode
     return is_one ? stage->gpus->items[lane].lanes[mode] : NULL;
 }
 
-/* The GPU's program for the mode of the current stage; NULL if there is none. */
 static sh_gpu_lane *at_work(const sh_stage *stage, const gpu_at_work *gpu)
 {
     return gpu->lanes[stage->task.mode];
@@ -122,7 +119,6 @@ bool sh_gpus_feeds(const sh_stage *stage, uint32_t lane)
             stage->strategy->ops->wants_gradients_alone(stage));
 }
 
-/* Closes a failed GPU. Its lane computes like other lanes from now on. */
 static void put_out(gpu_at_work *gpu)
 {
     sh_log(SH_LOG_WARN, "gpu.failed", "gpu=%s reason=%s",
@@ -145,8 +141,8 @@ void sh_gpus_prepare(sh_stage *stage, uint32_t lane)
         put_out(gpu);
 }
 
-/* Each GPU gets its fraction of what a single GPU would take of the units that are not reserved
- * yet, so that equal GPUs get about equal parts. The lanes compute the rest. */
+/* Each GPU gets its fraction of what a single GPU would take of the units not yet reserved, so that
+ * equal GPUs get about equal parts. */
 void sh_gpus_begin_turn(sh_stage *stage)
 {
     const uint32_t total = sh_ranges_total(&stage->task.todo);
@@ -169,7 +165,7 @@ void sh_gpus_begin_turn(sh_stage *stage)
     atomic_store(&stage->turn.next, next);
 }
 
-/* Takes reserved units, at most as many as the GPU holds: [*first, *first + the result) of
+/* Takes at most as many reserved units as the GPU holds: [*first, *first + the result) of
  * `todo`. */
 static uint32_t take(sh_stage *stage, gpu_at_work *gpu, uint32_t *first)
 {
@@ -182,13 +178,12 @@ static uint32_t take(sh_stage *stage, gpu_at_work *gpu, uint32_t *first)
     return count;
 }
 
-/* True if the unit has `samples` samples. The last grain of a batch may have fewer. */
+/* The last grain of a batch may have fewer samples. */
 static bool is_whole(const sh_stage *stage, uint32_t unit, uint32_t samples)
 {
     return sh_batch_grain(&stage->task.batch, unit).count == samples;
 }
 
-/* Reads a grain into the inputs of the lane's own program and copies them to the GPU's. */
 static sh_status read_grain(sh_stage *stage, uint32_t lane, uint32_t unit, uint32_t place)
 {
     const sh_gpu_lane *gpu = at_work(stage, &stage->gpus->items[lane]);
@@ -214,7 +209,6 @@ static void add_losses(sh_stage *stage, const sh_gpu_lane *gpu, uint32_t count)
     }
 }
 
-/* Reports the answers for the whole units among the taken ones. */
 static void tell_answers(sh_stage *stage, const sh_gpu_lane *gpu, uint32_t first, uint32_t taken)
 {
     for (uint32_t i = 0, place = 0; stage->on_answers != NULL && i < taken; i++) {
@@ -240,8 +234,7 @@ static void add_sums(sh_stage *stage, const sh_gpu_lane *gpu, uint32_t count)
     }
 }
 
-/* Computes the whole units among the taken ones. If the GPU fails, closes it and returns SH_OK:
- * nothing has been added. */
+/* If the GPU fails, closes it and returns SH_OK: nothing has been added. */
 static sh_status compute_whole(sh_stage *stage, uint32_t lane, uint32_t first, uint32_t taken)
 {
     gpu_at_work *gpu = &stage->gpus->items[lane];
@@ -260,7 +253,7 @@ static sh_status compute_whole(sh_stage *stage, uint32_t lane, uint32_t first, u
     sh_lanes_end_reading(stage->lanes);
     SH_TRY(status);
     begun = sh_stopwatch_lap(watch, lane, SH_SPAN_READ, begun);
-    if (count == 0) /* only smaller units were left */
+    if (count == 0)
         return SH_OK;
     if (sh_gpu_lane_run(own, count) != SH_OK) {
         put_out(gpu);
@@ -281,7 +274,7 @@ static uint64_t now(const sh_stage *stage)
     return stage->times.pace_clock == NULL ? 0 : sh_clock_now_ns(stage->times.pace_clock);
 }
 
-/* Computes the units that the GPU did not: all if it failed, otherwise those with too few
+/* The units that the GPU did not compute: all if it failed, otherwise those with too few
  * samples. */
 static sh_status compute_rest(sh_stage *stage, uint32_t lane, uint32_t first, uint32_t taken,
                               uint32_t samples)

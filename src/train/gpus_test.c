@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Training on a GPU, alone or together with the processor, gives the same weights to the bit as
- * training on the processor alone, also if the GPU fails during training. Uses the first usable
- * GPU, which is PoCL's device if there is no other.
+ * Training on a GPU, alone or with the processor, gives the weights of the processor alone, also if
+ * the GPU fails. Uses the first usable GPU, perhaps PoCL's device.
  */
 #include "train/gpus.h"
 
@@ -36,8 +35,7 @@ static void need_gpu(void)
         skip_because("no GPU and no OpenCL device: apt-get install pocl-opencl-icd");
 }
 
-/* Batches of 36 in grains of 8: the last grain has 4 samples, and an epoch's last batch is such a
- * grain. */
+/* The last grain of a batch has 4 samples, and an epoch's last batch is such a grain. */
 static sh_job job_of(const char *model)
 {
     sh_job job;
@@ -55,13 +53,12 @@ typedef struct outcome {
     char weights[SH_DIGEST_TEXT];
     double loss, validation_loss;
     uint64_t score, validation_score;
-    atomic_ullong answers; /* of validations: a sum over samples, independent of the order */
+    atomic_ullong answers; /* a sum over samples, in any order */
     bool gpu_is_left, gpu_computed, gpu_validated;
 } outcome;
 
 enum { OUTPUTS = 10 };
 
-/* Adds a checksum of each sample's loss, output and target. */
 static void add_answers(void *context, const sh_answers *answers)
 {
     outcome *got = context;
@@ -79,7 +76,7 @@ static void add_answers(void *context, const sh_answers *answers)
     }
 }
 
-static uint32_t finishes_left; /* until the driver below reports that the GPU is lost */
+static uint32_t finishes_left; /* until the GPU is lost */
 static const sh_gpu_driver *real;
 
 static sh_status finish_or_fail(sh_gpu *gpu)
@@ -92,7 +89,6 @@ static sh_status finish_or_fail(sh_gpu *gpu)
     return SH_OK;
 }
 
-/* Makes the trainer's GPU fail after `finishes` calls of the driver's finish(). */
 static void arm(sh_trainer *trainer, uint32_t finishes)
 {
     static sh_gpu_driver failing;
@@ -107,8 +103,7 @@ static void arm(sh_trainer *trainer, uint32_t finishes)
     finishes_left = finishes;
 }
 
-/* Trains on `lanes` lanes of the processor and, if `on_gpu`, on the GPU, which fails after
- * `finishes` waiting calls; 0: never. */
+/* The GPU fails after `finishes` waiting calls; 0: never. */
 static outcome train(const char *model, uint32_t lanes, bool on_gpu, uint32_t finishes)
 {
     const sh_job job = job_of(model);
@@ -170,8 +165,6 @@ static void a_gpu_has_the_weights_of_the_processor(void **state)
     }
 }
 
-/* Any waiting call may fail: the copy of the weights, or the computation in training or
- * validation. */
 static void a_gpu_that_is_lost_costs_nothing(void **state)
 {
     (void)state;

@@ -114,7 +114,7 @@ static void a_job_survives_as_text_and_bad_ones_are_refused(void **state)
     }
 }
 
-/* All texts have their maximum length, and every character needs an escape. */
+/* Every character needs an escape. */
 static void the_longest_job_fits(void **state)
 {
     (void)state;

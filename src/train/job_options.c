@@ -15,8 +15,7 @@
 /*
  * The default grain is a quarter of the batch, up to a size above which larger grains are not
  * faster. With batches of 128, grains of 16 were faster than grains of 32 by a factor of 1.04
- * (LeNet), 1.06 (ResNet-20) and 1.11 (MobileNetV2 at 64x64, whose activations exceed the caches
- * first). Grains of 8 were not faster than grains of 16.
+ * (LeNet), 1.06 (ResNet-20) and 1.11 (MobileNetV2 at 64x64), and no slower than grains of 8.
  */
 #define USUAL_GRAINS 4
 #define MAX_USUAL_GRAIN 16
@@ -160,7 +159,7 @@ bool sh_job_same(const sh_job *a, const sh_job *b)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/* Checks for one of the words in "32|16|8"; the message lists "32, 16 or 8 bits". */
+/* For "32|16|8", the message lists "32, 16 or 8 bits". */
 static sh_status check_words(const sh_option *option, const char *label, const char *value)
 {
     char list[128] = "";
@@ -240,7 +239,6 @@ sh_status sh_job_complete(sh_job *job)
             SH_TRY(sh_option_check(each, job));
     SH_TRY(sh_strategy_parse(&strategy, job->strategy));
 
-    /* Workers and the outer optimizer exist only with local:H. */
     const bool local = strategy.row->local;
     const char *of_workers = job->workers != 0          ? "--workers"
                              : job->outer_lr != 1       ? "--outer-lr"
@@ -256,8 +254,7 @@ sh_status sh_job_complete(sh_job *job)
                        "--batch-size that can",
                        job->workers, job->batch_size);
 
-    /* A grain is a part of the samples that are computed with the same weights: of the batch or,
-     * with local:H, of a worker's share. */
+    /* A grain is a part of the samples that are computed with the same weights. */
     const uint32_t most = local ? job->batch_size / job->workers : job->batch_size;
     if (job->grain > most && local)
         return sh_fail(SH_INVALID,

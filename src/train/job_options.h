@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Generic access to the options of a job. Functions that handle all options iterate over the rows
- * of shoal/options.def, so that no other code has to list the options.
+ * of shoal/options.def.
  *
  *     for (const sh_option *each = sh_options(); each->kind != SH_OPTION_END; each++)
  *         if (each->owner == SH_OPTION_OF_JOB && !sh_option_same(each, asked, saved))
@@ -39,7 +39,6 @@ void sh_option_copy(const sh_option *option, sh_job *to, const sh_job *from);
 /* Checks one option alone. SH_INVALID names the option, its value and its range. */
 sh_status sh_option_check(const sh_option *option, const sh_job *job) SHOAL_CHECKED;
 
-/* True if all options of the job are equal. */
 bool sh_job_same(const sh_job *a, const sh_job *b);
 
 #endif

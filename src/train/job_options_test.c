@@ -62,7 +62,6 @@ static void values_are_compared_copied_and_shown(void **state)
     assert_true(sh_job_same(&usual, &other));
 }
 
-/* Kinds of ranges that no option has at present. */
 static void other_ranges_are_told(void **state)
 {
     (void)state;
@@ -195,7 +194,7 @@ static void workers_are_chosen(void **state)
         assert_int_equal(job.workers, known[i][3]);
         assert_int_equal(sh_job_grains(&job), known[i][3]);
         assert_int_equal(sh_job_local_steps(&job), 3);
-        assert_ok(sh_job_complete(&job)); /* completing twice changes nothing */
+        assert_ok(sh_job_complete(&job)); /* twice changes nothing */
     }
     sh_job sync = some_job();
     assert_ok(sh_job_complete(&sync));
@@ -204,7 +203,6 @@ static void workers_are_chosen(void **state)
     assert_int_equal(sh_job_grains(&sync), 4);
 }
 
-/* The maximum of --workers is the maximum number of grains of a sum. */
 static void as_many_workers_as_a_sum_takes(void **state)
 {
     (void)state;

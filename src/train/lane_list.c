@@ -13,8 +13,7 @@ static sh_status refuse(const char *text)
                    text);
 }
 
-/* Reads a whole number that ends at a comma or at the end of the text. *end points there. False if
- * there is no such number. */
+/* Reads a whole number that ends at a comma or the end of the text; *end points there. */
 static bool read_number(const char *text, uint64_t *number, const char **end)
 {
     char *behind;

@@ -15,7 +15,7 @@
 
 typedef struct sh_lane_list {
     uint32_t cores;                       /* 0: all cores without GPUs, none with GPUs */
-    uint32_t gpus[SH_GPU_MAX], gpu_count; /* numbers of GPUs, without repetition */
+    uint32_t gpus[SH_GPU_MAX], gpu_count; /* without repetition */
 } sh_lane_list;
 
 /*

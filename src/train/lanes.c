@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Programs are compiled in a tier, which determines how much of the forward pass is recomputed, and
- * whether weights are prepared in advance or converted on demand. Without a memory limit the first
- * tier is used. Under a limit, tiers are tried in ascending order of their cost in time, first with
- * all lanes, then with fewer. A tier whose graph keeps too much alive is excluded without
- * compiling. For the others, the lanes are set up without touching their memory. The resident
- * memory of the process plus the untouched blocks is then the total that the process will ever
- * hold.
+ * whether weights are prepared in advance or converted on demand. Under a limit, tiers are tried in
+ * ascending order of their cost in time, first with all lanes, then with fewer. A tier whose graph
+ * keeps too much alive is excluded without compiling. For the others, the lanes are set up without
+ * touching their memory: resident memory plus the untouched blocks is the most that the process
+ * will ever hold.
  */
 #include "train/lanes.h"
 
@@ -23,7 +22,6 @@ sh_problem sh_lanes_problem(const sh_dataset_info *info)
     return (sh_problem){info->channels, info->height, info->width, info->outputs, info->target};
 }
 
-/* One program with an execution for each lane. */
 typedef struct lane_program {
     sh_lane_size size;
     sh_program *program;
@@ -37,11 +35,11 @@ struct sh_lanes {
     uint32_t count;
     lane_program *programs;
     size_t program_count;
-    void **memory; /* by lane; shared by the lane's programs */
+    void **memory; /* by lane; shared by its programs */
     size_t memory_bytes;
     void **shared; /* by lane: prepared weights of all programs. One block for all lanes, or one per
                       lane if lanes have their own weights */
-    uint32_t shared_count; /* number of distinct blocks */
+    uint32_t shared_count; /* distinct blocks */
     size_t shared_bytes;   /* of each block */
     sh_footprint footprint;
     atomic_uint_fast64_t turns;
@@ -49,28 +47,27 @@ struct sh_lanes {
     atomic_bool waiting;
 };
 
-/* Memory that the first steps touch beside the lanes' memory: stacks, the recorders (SQLite's
- * pages, the journal, the monitor), and their code, which is paged in again after sh_memory_trim.
- * Measured: 3.1 to 3.8 MiB. */
+/* What the first steps touch beside the lanes' memory: stacks, the recorders (SQLite's pages, the
+ * journal, the monitor), and their code, which is paged in again after sh_memory_trim. Measured:
+ * 3.1 to 3.8 MiB. */
 #define FIRST_STEPS_BYTES ((uint64_t)57 << 16)
 #define SLACK_BYTES ((uint64_t)1 << 18)   /* margin below a limit */
 #define THREAD_BYTES ((uint64_t)16 << 10) /* of a lane's stack */
 #define CHEAP_ONLY 1                      /* as `segments`: recomputes element-wise values only */
 
-/* A tier and its memory: a lower bound until it is compiled. */
+/* Its memory is a lower bound until it is compiled. */
 typedef struct tier {
     uint32_t segments;
     bool on_demand;
-    size_t lane_bytes; /* per lane */
+    size_t lane_bytes;
     size_t shared_bytes;
 } tier;
 
 /*
  * Tiers in ascending order of time: CHEAP_ONLY, CHEAP_ONLY with weights on demand, these segments,
- * these segments with weights on demand. Cheap values are recomputed even without a limit: backward
- * reads activations from outside the caches, and reading fewer of them saves more than the
- * arithmetic costs. On two cores with grains of 16, this made MobileNetV2 9 % and ResNet-20
- * 3 % faster.
+ * these segments with weights on demand. Cheap values are recomputed even without a limit, because
+ * fewer activations are read from outside the caches. On two cores with grains of 16, this made
+ * MobileNetV2 9 % and ResNet-20 3 % faster.
  */
 static const uint32_t cuts[] = {2, 3, 4, 6, 8, 12, 16};
 enum { CUTS = sizeof cuts / sizeof *cuts, TIERS = 2 + 2 * CUTS };
@@ -156,13 +153,11 @@ static void tear_down(sh_lanes *lanes)
     lanes->shared_count = 0;
 }
 
-/* Number of blocks of prepared weights for `count` lanes. */
 static uint32_t blocks_of(const sh_lanes_options *options, uint32_t count)
 {
     return options->own != NULL ? count : 1;
 }
 
-/* Compiles the programs, creates the executions of `count` lanes, and computes the footprint. */
 static sh_status set_up(sh_lanes *lanes, const sh_lanes_options *options, tier *at, uint32_t count)
 {
     lanes->count = count;
@@ -215,7 +210,7 @@ static sh_status set_up(sh_lanes *lanes, const sh_lanes_options *options, tier *
 
 /* ---- below a limit --------------------------------------------------------------------------- */
 
-/* A lower bound of a lane's bytes in this tier, with grains of 1 / `part` of the size. */
+/* A lower bound of a lane's bytes, with grains of 1 / `part` of the size. */
 static sh_status estimate(size_t *lane_bytes, const sh_lanes_options *options, uint32_t segments,
                           uint32_t part)
 {
@@ -237,7 +232,7 @@ static sh_status estimate(size_t *lane_bytes, const sh_lanes_options *options, u
     return SH_OK;
 }
 
-/* A lower bound of the total bytes in a tier; `base` is everything except the lanes. */
+/* A lower bound; `base` is everything except the lanes. */
 static uint64_t total_at(const tier *at, const sh_lanes_options *options, uint64_t base,
                          uint32_t count)
 {
@@ -298,7 +293,7 @@ static sh_status fit(sh_lanes *lanes, const sh_lanes_options *options)
             if (fits(lanes, options))
                 return SH_OK;
         }
-    /* The last resort: the tier with the smallest total, with one lane. */
+    /* The last resort is the smallest tier with one lane. */
     tier *least = &tiers[0];
     for (size_t i = 0; i < TIERS; i++)
         if (total_at(&tiers[i], options, 0, 1) < total_at(least, options, 0, 1))

@@ -7,9 +7,6 @@
  *     sh_team_run(sh_lanes_team(lanes), work, context);
  *     ... in work(context, lane): sh_lanes_execution(lanes, lane, SH_MODEL_TRAIN, samples) ...
  *
- * A program is compiled for a number of samples. All programs of a job are compiled at the start,
- * so nothing is allocated inside a step.
- *
  * Threads: lookups from any lane; the rest: caller locks.
  */
 #ifndef SHOAL_TRAIN_LANES_H
@@ -24,22 +21,21 @@
 
 #define SH_LANES_MAX 1024
 
-/* A program to compile: its mode and its number of samples. */
 typedef struct sh_lane_size {
     sh_model_mode mode;
     uint32_t samples;
 } sh_lane_size;
 
-/* All lanes compute with `parameters`, unless `own` is set: then each lane computes with its own
- * parameters and prepares them itself. */
+/* All lanes compute with `parameters` or, if `own` is set, each with its own parameters, which it
+ * prepares itself. */
 typedef struct sh_lanes_options {
     sh_model_options model;
     const sh_kernels *kernels;
-    float *const *parameters;  /* by tensor; borrowed until sh_lanes_free */
-    float *const *const *own;  /* by lane, or NULL; borrowed until sh_lanes_free */
-    uint64_t own_bytes;        /* of `own`, per lane: state beside the activations */
-    uint64_t spare_bytes;      /* per lane: memory of its thread (train/samples.h) */
-    uint32_t count;            /* number of lanes */
+    float *const *parameters; /* by tensor; borrowed until sh_lanes_free */
+    float *const *const *own; /* by lane, or NULL; borrowed until sh_lanes_free */
+    uint64_t own_bytes;       /* per lane: state of `own` beside the activations */
+    uint64_t spare_bytes;     /* per lane: memory of its thread (train/samples.h) */
+    uint32_t count;
     const sh_lane_size *sizes; /* duplicates and entries with 0 samples are ignored */
     size_t size_count;
     const sh_clock *clock; /* NULL: programs are not timed; borrowed until sh_lanes_free */
@@ -51,20 +47,19 @@ typedef struct sh_lanes_options {
 
 typedef struct sh_lanes sh_lanes;
 
-/* The model's problem for a data set. */
 sh_problem sh_lanes_problem(const sh_dataset_info *info);
 
 /*
- * To stay within `memory`, recomputes activations (graph/recompute.h) and, if that is not enough,
- * uses fewer lanes. Results have the same bits. SH_LIMIT states the smallest amount that suffices.
+ * To stay within `memory`, recomputes activations (graph/recompute.h), then uses fewer lanes.
+ * Results have the same bits. SH_LIMIT states the smallest amount that suffices.
  */
 sh_status sh_lanes_new(sh_lanes **lanes, const sh_lanes_options *options) SHOAL_CHECKED;
 void sh_lanes_free(sh_lanes *lanes);
 
 /*
- * Builds the graph that a program is compiled from: the model's graph, in training with values
- * recomputed in `segments` segments (from sh_footprint). 0: as without a memory limit, when only
- * cheap values are recomputed. `*graph` is owned.
+ * The graph that a program is compiled from, in training with values recomputed in `segments`
+ * segments (from sh_footprint). 0: only cheap values are recomputed, as without a memory limit.
+ * `*graph` is owned.
  */
 sh_status sh_lanes_graph(sh_graph **graph, const sh_model_options *model, sh_lane_size size,
                          uint32_t segments) SHOAL_CHECKED;
@@ -72,19 +67,19 @@ sh_status sh_lanes_graph(sh_graph **graph, const sh_model_options *model, sh_lan
 sh_team *sh_lanes_team(const sh_lanes *lanes);
 uint32_t sh_lanes_count(const sh_lanes *lanes);
 
-/* Bytes of all lanes' memory and of their prepared weights. */
+/* Bytes of all lanes' memory and prepared weights. */
 size_t sh_lanes_bytes(const sh_lanes *lanes);
 
 /* The memory of the whole process once the lanes have run; borrowed until sh_lanes_free. */
 const sh_footprint *sh_lanes_footprint(const sh_lanes *lanes);
 
-/* Adds the times of all lanes' programs with this mode to a profile. */
+/* Adds the times of all lanes' programs with this mode. */
 sh_status sh_lanes_profile(const sh_lanes *lanes, sh_profile *profile, sh_model_mode mode,
                            sh_profile_level level) SHOAL_CHECKED;
 
 /*
- * Returns program number `index`, and its graph if the lanes are timed, otherwise NULL. False if
- * there is no such program. Program and graph are borrowed until sh_lanes_free.
+ * Program number `index`, and its graph if the lanes are timed, otherwise NULL. False if there is
+ * no such program. Both are borrowed until sh_lanes_free.
  */
 bool sh_lanes_program(const sh_lanes *lanes, size_t index, sh_lane_size *size,
                       const sh_program **program, const sh_graph **graph);
@@ -96,18 +91,16 @@ bool sh_lanes_program(const sh_lanes *lanes, size_t index, sh_lane_size *size,
 uint64_t sh_lanes_progress(const sh_lanes *lanes);
 void sh_lanes_note_turn(sh_lanes *lanes);
 
-/* A lane begins and ends reading samples; true if any lane is reading now. Any thread. */
+/* A lane begins and ends reading samples; whether any lane is reading now. Any thread. */
 void sh_lanes_begin_reading(sh_lanes *lanes);
 void sh_lanes_end_reading(sh_lanes *lanes);
 bool sh_lanes_are_reading(const sh_lanes *lanes);
 
-/* True while the trainer's caller waits for other devices in a stage; the caller sets it. Any
- * thread. */
+/* Whether the trainer's caller, which sets it, waits for other devices in a stage. Any thread. */
 void sh_lanes_set_waiting(sh_lanes *lanes, bool waiting);
 bool sh_lanes_are_waiting(const sh_lanes *lanes);
 
-/* A lane's execution of a program; NULL if no program has this mode and size. Borrowed until
- * sh_lanes_free. */
+/* NULL if no program has this mode and size. Borrowed until sh_lanes_free. */
 sh_execution *sh_lanes_execution(const sh_lanes *lanes, uint32_t lane, sh_model_mode mode,
                                  uint32_t samples);
 

@@ -72,13 +72,12 @@ static void what_was_announced_is_ready_and_nothing_else(void **state)
     sh_lanes_free(NULL);
 }
 
-/* A lane needs the memory of its largest program. Duplicate sizes need no more. */
 static void bytes_are_those_of_the_largest_programs(void **state)
 {
     (void)state;
     static const sh_lane_size repeated[] = {
         {SH_MODEL_TRAIN, 8}, {SH_MODEL_TRAIN, 8}, {SH_MODEL_EVALUATE, 0}, {SH_MODEL_TRAIN, 8}};
-    static float weights[500 * 800]; /* size of the largest tensor; nothing is computed */
+    static float weights[500 * 800]; /* as the largest tensor; nothing is computed */
     static float *const lenet[] = {weights, weights, weights, weights,
                                    weights, weights, weights, weights};
     const sh_kernels *kernels = best();
@@ -95,7 +94,6 @@ static void bytes_are_those_of_the_largest_programs(void **state)
     assert_int_equal(bytes[2] - bytes[1], lane_bytes);
     assert_in_range(lane_bytes, (8 * 12 + 8 * 4 + 8 * 3) * sizeof(float), bytes[0]);
 
-    /* A model whose programs share much memory: its size is given once, and then three times. */
     options = (sh_lanes_options){
         .model = {.spec = "lenet", .problem = {1, 28, 28, 10, SH_TARGET_CLASS}},
         .kernels = kernels,
@@ -116,7 +114,7 @@ static void bytes_are_those_of_the_largest_programs(void **state)
 typedef struct results {
     const sh_lanes *lanes;
     float loss[MOST_LANES][8];
-    float gradients[MOST_LANES]; /* differs between lanes */
+    float gradients[MOST_LANES];
     sh_status status[MOST_LANES];
 } results;
 
@@ -125,7 +123,7 @@ static void add_gradient(void *context, uint32_t parameter, const sh_gradient *g
     *(float *)context += (float)(parameter + 1) * gradient->values[0];
 }
 
-/* Each lane has its own samples: (lane + 1) / 8 everywhere. */
+/* Each lane has samples of its own: (lane + 1) / 8. */
 static void compute(void *context, uint32_t lane)
 {
     results *r = context;
@@ -142,7 +140,6 @@ static void compute(void *context, uint32_t lane)
     memcpy(r->loss[lane], sh_execution_output(execution, 0), sizeof r->loss[lane]);
 }
 
-/* Lanes that run concurrently give the same results as alone. */
 static void lanes_do_not_disturb_each_other(void **state)
 {
     (void)state;
@@ -164,11 +161,10 @@ static void lanes_do_not_disturb_each_other(void **state)
             assert_true(together.gradients[lane] == apart.gradients[lane]);
         }
     }
-    assert_true(apart.loss[0][0] != apart.loss[1][0]); /* lanes differ, so the test can fail */
+    assert_true(apart.loss[0][0] != apart.loss[1][0]); /* so the test can fail */
     sh_lanes_free(lanes);
 }
 
-/* Grows with each lane's computation and with the team's turns, and not otherwise. */
 static void progress_is_what_lanes_do(void **state)
 {
     (void)state;
@@ -182,7 +178,7 @@ static void progress_is_what_lanes_do(void **state)
     const uint64_t prepared = sh_lanes_progress(lanes);
     compute(&r, 0);
     const uint64_t of_one = sh_lanes_progress(lanes) - prepared;
-    assert_in_range(of_one, 8, 1000); /* instructions of two layers, both ways */
+    assert_in_range(of_one, 8, 1000);
     compute(&r, 1);
     compute(&r, 0);
     assert_int_equal(sh_lanes_progress(lanes), prepared + 3 * of_one);
@@ -199,7 +195,7 @@ static void progress_is_what_lanes_do(void **state)
     sh_lanes_free(lanes);
 }
 
-/* A lane with its own weights prepares and uses these. The footprint includes its memory. */
+/* The lane prepares and uses them, and the footprint includes its memory. */
 static void a_lane_may_have_weights_of_its_own(void **state)
 {
     (void)state;
@@ -228,7 +224,7 @@ static void a_lane_may_have_weights_of_its_own(void **state)
     options.own_bytes = 1000;
     assert_ok(sh_lanes_new(&lanes, &options));
     apart.lanes = lanes;
-    for (uint32_t lane = 0; lane < LANES; lane++) { /* only lane 1 has the weights of w1 */
+    for (uint32_t lane = 0; lane < LANES; lane++) {
         for (size_t i = 0; i < sizeof w1 / sizeof *w1; i++)
             copies[lane][i] = lane == 1 ? w1[i] : -w1[i];
         assert_ok(sh_execution_prepare(sh_lanes_execution(lanes, lane, SH_MODEL_TRAIN, 8)));
@@ -249,8 +245,8 @@ static void a_lane_may_have_weights_of_its_own(void **state)
 }
 
 /*
- * Lowers the limit step by step. First more is recomputed, then lanes are dropped, and finally the
- * last lane is refused. The size of the process itself is measured with lanes without a limit.
+ * The limit falls: first more is recomputed, then lanes are dropped, and finally the last lane is
+ * refused. Lanes without a limit give the size of the process itself.
  */
 static void limits_are_kept_as_long_as_can_be(void **state)
 {
@@ -259,7 +255,7 @@ static void limits_are_kept_as_long_as_can_be(void **state)
     skip_because("the sanitizer keeps what is freed, so the process only grows");
 #endif
     static const sh_lane_size sizes[] = {{SH_MODEL_TRAIN, 16}, {SH_MODEL_EVALUATE, 16}};
-    static float weights[64 * 64 * 9]; /* nothing is computed */
+    static float weights[64 * 64 * 9];
     static float *all[256];
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         all[i] = weights;

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is kept of the samples, by target:
+ * What is kept, by target:
  *
  *     classes   the confusion matrix [target][answer] and counts of each class; with two classes
  *               also the difference of each sample's logits
  *     labels    counts of each label; the logit of each label and sample
  *     numbers   sums of errors, squared errors, targets and squared targets of each output, as
- *               192-bit integers in units of 2^-24; any order of additions gives the same sums
+ *               192-bit integers in units of 2^-24, independent of the order
  *     samples   the error of each sample
- *
- * For the samples with the largest losses, the model's output and the target are kept as well.
  */
 #include "train/metrics.h"
 
@@ -68,14 +66,14 @@ typedef struct class_counts {
     uint64_t samples, answers, right;
 } class_counts;
 
-/* Sums of errors and squared errors, of targets above and below 0, and of squared targets. */
+/* Targets are summed above and below 0; `squared` is the sum of their squares. */
 typedef struct number_sums {
     wide_sum error, squared_error, above, below, squared;
 } number_sums;
 
-/* A kept sample; `row` is its row in `given` and `wanted`. */
+/* `row`: in `given` and `wanted`. */
 typedef struct kept {
-    float order; /* the loss; infinite if it is NaN */
+    float order; /* the loss; infinite if NaN */
     uint32_t index, row;
     float loss;
     uint32_t target, answer;
@@ -183,7 +181,7 @@ static uint32_t likeliest(const float *logits, uint32_t count)
     return best;
 }
 
-/* The number of classes that are ranked before this one. */
+/* The number of classes ranked before. */
 static uint32_t rank_of(const float *logits, uint32_t count, uint32_t class)
 {
     uint32_t before = 0;
@@ -246,7 +244,7 @@ static bool is_worse(float order, uint32_t index, const kept *than)
     return order > than->order || (order == than->order && index < than->index);
 }
 
-/* Inserts a sample among the kept ones, and reuses the row of the one that drops out. */
+/* A new sample takes the row of the one that drops out. */
 static void keep(sh_metrics *metrics, uint32_t index, float loss, const float *given,
                  const void *target)
 {
@@ -375,7 +373,7 @@ double sh_metrics_quantile(sh_metrics *metrics, uint32_t percent)
     return (double)sh_ranked_score(errors[metrics->count - (within > 0 ? within : 1)]);
 }
 
-/* A mean of the values that are not NaN. */
+/* Ignores NaN. */
 typedef struct mean {
     double sum;
     uint32_t count;

@@ -3,17 +3,12 @@
  * Quality figures of a model, from its answers for the samples of a split (outputs 0, 2 and 3 in
  * model/model.h).
  *
- *     sh_metrics *metrics;
- *     SH_TRY(sh_metrics_new(&metrics, &(sh_metrics_options){
- *         .target = info->target, .outputs = info->outputs, .samples = count, .worst = 100}));
  *     sh_metrics_add(metrics, index, loss, given, target);       // each sample once, in any order
  *     const sh_metrics_summary all = sh_metrics_summarise(metrics);
- *     const sh_class_figures one = sh_metrics_class(metrics, 3);
- *     sh_metrics_free(metrics);
  *
- * Figures are computed from counts, integer sums and sorted scores, so the order in which samples
- * are added affects no bit. The definitions are scikit-learn's, except that an undefined value
- * (such as the recall of a class without samples) is NaN and is left out of means.
+ * The order in which samples are added affects no bit. The definitions are scikit-learn's, except
+ * that an undefined value (such as the recall of a class without samples) is NaN and is left out of
+ * means.
  *
  * Threads: caller locks.
  */
@@ -34,19 +29,18 @@ typedef struct sh_metrics sh_metrics;
 typedef struct sh_metrics_options {
     sh_target target;
     uint32_t outputs;
-    uint32_t samples; /* most samples that will be added */
-    uint32_t worst;   /* number of samples with the largest losses to keep, at most
-                         SH_METRICS_WORST_MOST */
+    uint32_t samples; /* the most that will be added */
+    uint32_t worst;   /* samples with the largest losses to keep, at most SH_METRICS_WORST_MOST */
 } sh_metrics_options;
 
 /* Figures that do not apply to the target are NaN. */
 typedef struct sh_metrics_summary {
     uint64_t samples;
-    double accuracy; /* share of correct answers; labels: of correct decisions about labels */
-    double top5;     /* 6 or more classes: the target is among the 5 likeliest */
-    double balanced; /* classes: mean of recall over the classes that occur */
-    double f1;       /* classes or labels: mean over those that occur or were answered */
-    double auc;      /* two classes: of the second one; labels: mean over labels */
+    double accuracy;          /* share of correct answers; labels: of correct decisions */
+    double top5;              /* 6 or more classes: the target is among the 5 likeliest */
+    double balanced;          /* classes: mean of recall over the classes that occur */
+    double f1;                /* classes or labels: mean over those that occur or were answered */
+    double auc;               /* two classes: of the second one; labels: mean over labels */
     double average_precision; /* labels: mean over labels */
     double mae, rmse, r2;     /* numbers: means over outputs, in units of the packed data set */
     double error95, error99;  /* samples: as sh_metrics_quantile */
@@ -69,7 +63,6 @@ typedef struct sh_number_figures {
     double mae, rmse, r2;
 } sh_number_figures;
 
-/* One of the samples with the largest losses. */
 typedef struct sh_worst_sample {
     uint32_t index;
     float loss;
@@ -80,7 +73,7 @@ typedef struct sh_worst_sample {
 
 /* `*metrics` is owned. SH_NO_MEMORY: labels and two classes keep 8 bytes per score. */
 sh_status sh_metrics_new(sh_metrics **metrics, const sh_metrics_options *options) SHOAL_CHECKED;
-void sh_metrics_free(sh_metrics *metrics); /* NULL is fine */
+void sh_metrics_free(sh_metrics *metrics);
 
 /*
  * Adds sample `index`, below options.samples: its loss, the model's output [outputs], and its
@@ -93,13 +86,13 @@ void sh_metrics_add(sh_metrics *metrics, uint32_t index, float loss, const float
 /* Not const because it sorts the stored scores. */
 sh_metrics_summary sh_metrics_summarise(sh_metrics *metrics);
 
-/* Figures of a class or label, below `outputs`. */
+/* `index`: of a class or label, below `outputs`. */
 sh_class_figures sh_metrics_class(sh_metrics *metrics, uint32_t index);
 
-/* Figures of an output, below `outputs`, for numeric targets. */
+/* `index`: of an output, below `outputs`. Only for numeric targets. */
 sh_number_figures sh_metrics_number(const sh_metrics *metrics, uint32_t index);
 
-/* The number of samples of class `target` for which the model answers `answer`; 0 with more than
+/* The number of samples of class `target` with answer `answer`; 0 with more than
  * SH_METRICS_MATRIX_MOST classes. */
 uint32_t sh_metrics_confusion(const sh_metrics *metrics, uint32_t target, uint32_t answer);
 
@@ -107,8 +100,8 @@ uint32_t sh_metrics_confusion(const sh_metrics *metrics, uint32_t target, uint32
  * exceed. NaN without samples. */
 double sh_metrics_quantile(sh_metrics *metrics, uint32_t percent);
 
-/* Returns kept sample number `rank`, from 0, in descending order of loss and then ascending order
- * of index. False if fewer are kept. */
+/* The sample of this rank, from 0, in descending order of loss, then ascending order of index.
+ * False if fewer are kept. */
 bool sh_metrics_worst(const sh_metrics *metrics, uint32_t rank, sh_worst_sample *worst);
 
 #endif

@@ -10,7 +10,6 @@ static bool near(double a, double b)
     return fabs(a - b) < 1e-12;
 }
 
-/* A sample with the model's output; the largest output is the answer. */
 typedef struct sample {
     float given[6];
     int32_t target;
@@ -83,9 +82,9 @@ static void the_right_class_is_among_five(void **state)
 static void two_classes_have_an_area(void **state)
 {
     (void)state;
-    /* The differences of the logits are 0.1, 0.4, 0.35, 0.8 (train/ranking_test.c). */
+    /* The logits' differences are those of train/ranking_test.c. */
     static const sample samples[] = {{{0, 0.1f}, 0, 0}, {{-0.2f, 0.2f}, 0, 0}, {{0.65f, 1}, 1, 0},
-                                     {{0, 0.8f}, 1, 0}, {{0, 9}, 2, 0}, /* not a class: ignored */
+                                     {{0, 0.8f}, 1, 0}, {{0, 9}, 2, 0}, /* not a class */
                                      {{0, 9}, -1, 0}};
     sh_metrics *metrics = of_classes(samples, 6, 2, 6);
     const sh_metrics_summary all = sh_metrics_summarise(metrics);
@@ -112,8 +111,8 @@ static void the_worst_samples_are_kept(void **state)
     sh_metrics_free(metrics);
 }
 
-/* Two labels, four samples. Label 0 has the scores 0.1 0.4 0.35 0.8, shifted by -0.36, so that the
- * answers are 0 1 0 1; it is true for the last two. Label 1 is never true. */
+/* Label 0 has the scores 0.1 0.4 0.35 0.8, shifted by -0.36, so that the answers are 0 1 0 1; it is
+ * true for the last two. Label 1 is never true. */
 static const float label_logits[][2] = {{-0.26f, 1}, {0.04f, -1}, {-0.01f, -1}, {0.44f, -1}};
 static const float labels[][2] = {{0, 0}, {0, 0}, {1, 0}, {1, 0}};
 
@@ -140,8 +139,7 @@ static void labels_are_told(void **state)
     sh_metrics_free(metrics);
 }
 
-/* The example of scikit-learn's r2_score and mean_squared_error: targets 3, -0.5, 2, 7, answers
- * 2.5, 0, 2, 8: MAE 0.5, MSE 0.375, R2 0.9486081370449679. The second output has constant
+/* scikit-learn's example: MAE 0.5, MSE 0.375, R2 0.9486081370449679. The second output has constant
  * targets. */
 static void numbers_are_compared(void **state)
 {
@@ -164,7 +162,7 @@ static void numbers_are_compared(void **state)
     sh_metrics_free(metrics);
 }
 
-/* The squares of large numbers exceed 64 bits, and their sums carry. */
+/* Their squares exceed 64 bits, and the sums carry. */
 static void large_numbers_are_exact(void **state)
 {
     (void)state;
@@ -202,7 +200,6 @@ static void errors_have_quantiles(void **state)
     sh_metrics_free(metrics);
 }
 
-/* Any order of additions gives the same bits. */
 static void order_does_not_show(void **state)
 {
     (void)state;
@@ -235,7 +232,7 @@ static void order_does_not_show(void **state)
                     assert_true(worst[way][i].wanted[0] == (float)(worst[way][i].index % 2));
                 worst[way][i].given = worst[way][i].wanted = NULL;
             }
-            assert_int_equal(worst[way][0].index, 7); /* NaN is the worst */
+            assert_int_equal(worst[way][0].index, 7);
             sh_metrics_free(metrics);
         }
         assert_memory_equal(&found[0], &found[1], sizeof found[0]);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A square has up to 62 bits, so the sum does not fit one word. The lower and upper halves of the
- * squares are summed separately. This needs no carries, so it vectorises, and 2^32 halves fit a
- * word.
+ * A square has up to 62 bits. The lower and upper halves of the squares are summed separately. This
+ * needs no carries, so it vectorises, and 2^32 halves fit a word.
  */
 #include "train/norm.h"
 
@@ -51,7 +50,7 @@ double sh_squares_value(const sh_squares *squares, float scale)
     return sum * (double)scale * (double)scale;
 }
 
-/* Eight independent sums, so that no addition waits for the previous one. Each square is exact. */
+/* No addition waits for the previous one. Each square is exact. */
 double sh_norm_squares(const float *values, size_t count)
 {
     enum { WAYS = 8 };

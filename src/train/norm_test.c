@@ -65,7 +65,7 @@ static void it_is_the_sum_of_squares(void **state)
     assert_true(sh_squares_value(&squares, 0x1p97f) == got * 0x1p194);
 }
 
-/* Values that neither a double nor a 64-bit word could hold: 5 times 2^62 - 2^32 + 1, plus ones. */
+/* Neither a double nor a 64-bit word could hold the sums. */
 static void nothing_is_rounded_away(void **state)
 {
     (void)state;
@@ -97,7 +97,7 @@ static void clipping_is_pytorchs(void **state)
     assert_true(sh_norm_clip(INFINITY, 1) == 0);
 }
 
-/* Eight interleaved sums, added in order. Each square is exact. */
+/* Eight interleaved sums, added in order. */
 static void floats_are_added_in_one_order(void **state)
 {
     (void)state;

@@ -13,13 +13,10 @@
  *     rmsprop         s = alpha * s + (1 - alpha) * g^2;   d = g / (sqrt(s) + eps)
  *                     w = w - lr * d, or with momentum b = mu * b + d;   w = w - lr * b
  *
- * Without momentum, sgd has no v and rmsprop no b. Values that are common to all weights of a step
- * (powers of the betas) are in sh_optimizer_step.
+ * Without momentum, sgd has no v and rmsprop no b.
  *
- * Each operation rounds once, in the order written; the build forbids contraction. Division and
- * square root are IEEE operations too, in scalar and in vector form.
- *
- * Memory bandwidth is the limit, so AVX-512 has no loops of its own.
+ * Each operation, division and square root too, rounds once, in the order written; the build
+ * forbids contraction. Memory bandwidth is the limit, so AVX-512 has no loops of its own.
  */
 #define SH_VARIANT_AVX512 "avx2"
 #include "train/optimizer.h"
@@ -30,13 +27,13 @@
 
 #include "base/real.h"
 
-/* Parameters of a body; gradient i is gradient[i] * scale. */
+/* Gradient i is gradient[i] * scale. */
 #define BODY_PARAMETERS                                                                            \
     const sh_optimizer_settings *settings, const sh_optimizer_step *step, float *restrict w,       \
         float *const *slots, const float *restrict gradient, float scale, size_t count
 #define BODY_ARGUMENTS settings, step, w, slots, gradient, scale, count
 
-/* Integers of a sum that are converted at a time. */
+/* Integers that are converted at a time. */
 #define BLOCK 512
 
 static inline SH_INLINE void sgd_body(BODY_PARAMETERS, bool momentum, bool nesterov)
@@ -51,7 +48,7 @@ static inline SH_INLINE void sgd_body(BODY_PARAMETERS, bool momentum, bool neste
     }
 }
 
-/* Weight decay is part of the gradient or, if `decoupled`, applied to the weight itself. */
+/* Weight decay is part of the gradient or, if `decoupled`, applied to the weight. */
 static inline SH_INLINE void adam_body(BODY_PARAMETERS, bool decoupled)
 {
     const float wd = settings->weight_decay, keep = step->keep, eps = settings->epsilon;
@@ -110,8 +107,8 @@ static inline SH_INLINE void update_body(const sh_optimizer *optimizer, BODY_PAR
     }
 }
 
-/* Converts a block of a sum to floats. Returns the larger of `top` and the largest |sum[i]|, as
- * int32, which every instruction set can compare. A proven sum is never INT32_MIN. */
+/* Returns the larger of `top` and the largest |sum[i]|, as int32, which every instruction set can
+ * compare. A proven sum is never INT32_MIN. */
 static inline SH_INLINE int32_t convert(float *restrict gradient, const int32_t *restrict sum,
                                         size_t count, int32_t top)
 {

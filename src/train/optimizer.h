@@ -3,15 +3,12 @@
  * Optimizers: element-wise updates of the weights from the exact sum, in IEEE float without
  * contraction, so that every device gets the same bits.
  *
- *     const sh_optimizer *adam;
- *     SH_TRY(sh_optimizer_find(&adam, "adam"));
- *     SH_TRY(sh_optimizer_check(adam, &settings));
  *     const sh_optimizer_step step = sh_optimizer_step_of(&settings, rate, clip, steps + 1);
  *     sh_optimizer_sums[sh_variant_chosen()](adam, &settings, &step, weights, slots, sum, scale,
  *                                          count, &max_abs);
  *
  * Each optimizer follows PyTorch's of the same name (torch.optim; sh_job_init has the defaults).
- * The formulas are at the top of optimizer.c.
+ * optimizer.c has the formulas.
  *
  * Threads: any; lanes update disjoint ranges of a tensor concurrently. Pointers are borrowed for
  * the call.
@@ -29,7 +26,7 @@
 
 #define SH_OPTIMIZER_MAX_SLOTS 2
 
-/* Settings of a job. Each optimizer uses its own subset. */
+/* Each optimizer uses its own subset. */
 typedef struct sh_optimizer_settings {
     float lr;       /* before the schedule */
     float momentum; /* sgd, rmsprop */
@@ -40,7 +37,7 @@ typedef struct sh_optimizer_settings {
     float alpha;        /* rmsprop: decay of the mean square */
 } sh_optimizer_settings;
 
-/* Numbers of one step, computed once and in double, so that all devices have the same. */
+/* Computed once and in double, so that all devices have the same. */
 typedef struct sh_optimizer_step {
     float lr;
     float clip;   /* factor of every gradient; 1: no clipping */
@@ -49,11 +46,11 @@ typedef struct sh_optimizer_step {
     float keep;   /* 1 - lr * weight_decay */
 } sh_optimizer_step;
 
-/* An optimizer. To add one, add a rule with its body, and a row to the table. */
+/* To add one, add a rule with its body, and a row to the table. */
 typedef struct sh_optimizer {
     const char *name; /* as in --optimizer */
     enum { SH_RULE_SGD, SH_RULE_ADAM, SH_RULE_ADAMW, SH_RULE_RMSPROP } rule;
-    uint32_t slots;          /* state tensors that a weight tensor needs */
+    uint32_t slots;          /* state tensors of a weight tensor */
     uint32_t momentum_slots; /* additional ones with momentum */
 } sh_optimizer;
 
@@ -67,11 +64,12 @@ sh_optimizer_settings sh_optimizer_settings_of(const sh_job *job);
 sh_status sh_optimizer_check(const sh_optimizer *optimizer,
                              const sh_optimizer_settings *settings) SHOAL_CHECKED;
 
-/* The numbers of step `number`, from 1, with learning rate `rate` and clipping factor `clip`. */
+/* `number` counts from 1. */
 sh_optimizer_step sh_optimizer_step_of(const sh_optimizer_settings *settings, double rate,
                                        double clip, uint64_t number);
 
-/* Number of state tensors, each as large as its weight tensor; at most SH_OPTIMIZER_MAX_SLOTS. */
+/* The number of state tensors, each as large as its weight tensor; at most
+ * SH_OPTIMIZER_MAX_SLOTS. */
 static inline uint32_t sh_optimizer_slots(const sh_optimizer *optimizer,
                                           const sh_optimizer_settings *settings)
 {
@@ -79,9 +77,9 @@ static inline uint32_t sh_optimizer_slots(const sh_optimizer *optimizer,
 }
 
 /*
- * Updates `count` weights. slots[k][i] is state k of weight i; all state is zero initially. The
- * gradient is (float)sum[i] * scale * step->clip. Raises *max_abs to the largest |sum[i]|, without
- * clipping. The arrays must not overlap.
+ * Updates `count` weights. slots[k][i] is state k of weight i, initially zero. The gradient is
+ * (float)sum[i] * scale * step->clip. Raises *max_abs to the largest |sum[i]|, without clipping.
+ * The arrays must not overlap.
  */
 typedef void sh_optimizer_kernel(const sh_optimizer *optimizer,
                                  const sh_optimizer_settings *settings,
@@ -94,8 +92,7 @@ typedef void sh_optimizer_value_kernel(const sh_optimizer *optimizer,
                                        const sh_optimizer_step *step, float *weights,
                                        float *const *slots, const float *gradient, size_t count);
 
-/* By instruction set; index sh_variant_chosen() is the fastest on this device. All give the same
- * bits. */
+/* By instruction set; all give the same bits. */
 extern sh_optimizer_kernel *const sh_optimizer_sums[SH_VARIANT_COUNT];
 extern sh_optimizer_value_kernel *const sh_optimizer_values[SH_VARIANT_COUNT];
 

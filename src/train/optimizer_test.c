@@ -31,7 +31,6 @@ static void fill(struct tensors *tensors)
     tensors->slots[0][2] = tensors->slots[1][2] = 0; /* 0 / (0 + epsilon) */
 }
 
-/* An optimizer with its settings and the numbers of a step. */
 struct way {
     const char *name;
     sh_optimizer_settings settings;
@@ -71,7 +70,7 @@ static const sh_optimizer *find(const char *name)
     return optimizer;
 }
 
-/* a * b + c with each operation rounded separately, or fused, to detect contraction. */
+/* a * b + c, rounded twice or fused, to detect contraction. */
 static float muladd(float a, float b, float c, bool fused)
 {
     volatile float product = a * b;
@@ -120,7 +119,6 @@ static float sgd_change(struct tensors *t, size_t i, const struct way *way, floa
     return mul(way->step.lr, g);
 }
 
-/* The definition, weight by weight. */
 static void reference(struct tensors *t, const struct way *way, float scale, bool fused)
 {
     volatile float factor = scale * way->step.clip;
@@ -149,7 +147,7 @@ static void every_variant_gives_the_bits_of_the_definition(void **state)
         expected = fused = start;
         reference(&expected, way, scale, false);
         reference(&fused, way, scale, true);
-        if (way->slots > 0) /* the data can detect a contraction */
+        if (way->slots > 0)
             assert_memory_not_equal(fused.slots, expected.slots, sizeof fused.slots);
         for (unsigned v = 0; v < SH_VARIANT_COUNT; v++) {
             if (!sh_variant_runs((sh_variant)v))
@@ -166,7 +164,7 @@ static void every_variant_gives_the_bits_of_the_definition(void **state)
             assert_int_equal(max_abs, INT32_MAX);
             assert_true(isfinite(got.weights[2]));
 
-            static float values[LENGTH]; /* a power of two scales without rounding */
+            static float values[LENGTH]; /* scaled without rounding */
             for (size_t i = 0; i < LENGTH; i++)
                 values[i] = (float)start.sum[i] * scale;
             got = start;
@@ -178,8 +176,8 @@ static void every_variant_gives_the_bits_of_the_definition(void **state)
     }
 }
 
-/* Values that are exact in binary, computed by hand for torch.optim.SGD(lr=0.5, momentum=0.5,
- * weight_decay=0.25). */
+/* Computed by hand for torch.optim.SGD(lr=0.5, momentum=0.5, weight_decay=0.25); exact in
+ * binary. */
 static void sgd_is_pytorchs(void **state)
 {
     (void)state;
@@ -204,8 +202,8 @@ static void sgd_is_pytorchs(void **state)
     }
 }
 
-/* The characteristic property of Adam: with a constant gradient of any size, each step moves a
- * weight by the learning rate. Wrong bias corrections would show from the first step on. */
+/* With a constant gradient of any size, each step moves a weight by the learning rate. Wrong bias
+ * corrections would show from the first step on. */
 static void adam_moves_by_the_rate(void **state)
 {
     (void)state;

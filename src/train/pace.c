@@ -3,20 +3,18 @@
  * The estimates use x, the logarithm of the seconds per grain, so that twice and half the speed are
  * equally far apart.
  *
- * Level: the median of the last `steady` steps, at most SH_PACE_WINDOW. Single slow steps do not
- * move it, and its error decreases as the window grows. If the last SH_PACE_SHIFT steps are all on
- * the same side of the level, farther away than noise explains, the speed has changed: the window
- * then restarts with these steps.
+ * Level: the median of the last `steady` steps, at most SH_PACE_WINDOW. If the last SH_PACE_SHIFT
+ * steps are all on the same side of the level, farther away than noise explains, the speed has
+ * changed: the window then restarts with these steps.
  *
  * Noise: 1.05 times the median of |x(n) - x(n-1)|, which is the standard deviation of normal noise
- * (0.954 = 0.6745 sqrt 2). A change of speed affects only one difference, so the noise estimate
- * survives it. A few assumed differences are included, which matter while there are few others.
+ * (0.954 = 0.6745 sqrt 2). A change of speed affects only one difference. A few assumed differences
+ * are included; they matter while there are few others.
  *
  * Error of the level: 1.25 noise / sqrt(n), the standard error of a median. If the steady steps
  * scatter farther than consecutive steps differ (slowly varying noise), their median deviation
- * replaces the noise. Such noise also makes the level less certain than n independent steps would.
- * The error is therefore at least the standard error of the mean of the medians of blocks of BLOCK
- * steps, computed from their scatter, which holds for any correlation within a block.
+ * replaces the noise. The error is at least the standard error of the mean of the medians of blocks
+ * of BLOCK steps, which holds for any correlation within a block.
  *
  * Medians and their errors: Rousseeuw and Croux, "Alternatives to the median absolute deviation",
  * 1993. Blocks: "batch means" in Law and Kelton, "Simulation Modeling and Analysis".
@@ -44,20 +42,20 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median, or the lower of the two middle values; count > 0. Sorts the values. */
+/* The lower one of two middle values; count > 0. Sorts the values. */
 static double median(double *values, uint32_t count)
 {
     qsort(values, count, sizeof *values, compare);
     return values[(count - 1) / 2];
 }
 
-/* x of `back` steps ago; 0: of the last step. */
+/* x of `back` steps ago. */
 static double recent(const sh_pace *pace, uint32_t back)
 {
     return pace->grain_s[(pace->noted - 1 - back) % SH_PACE_WINDOW];
 }
 
-/* The level without the last `left_out` steady steps; `steady` is larger than that. */
+/* The level without the last `left_out` steady steps, fewer than `steady`. */
 static double level(const sh_pace *pace, uint32_t left_out)
 {
     double values[SH_PACE_WINDOW];
@@ -103,8 +101,7 @@ static double error_of_blocks(const sh_pace *pace)
     return blocks < 2 ? 0 : sqrt(squares / (blocks * (blocks - 1)));
 }
 
-/* True if the last SH_PACE_SHIFT steps are all on one side of the level, farther away than
- * `far`. */
+/* Whether the last SH_PACE_SHIFT steps are all on one side, farther away than `far`. */
 static bool is_beyond(const sh_pace *pace, double at, double far)
 {
     uint32_t slower = 0, faster = 0;
@@ -136,7 +133,7 @@ void sh_pace_note_grains(sh_pace *pace, double grains, double lane_seconds)
     const double at = level(pace, SH_PACE_SHIFT);
     if (is_beyond(pace, at, LEAST_SHIFT) &&
         is_beyond(pace, at, SHIFT_NOISES * noise_of_jumps(pace)))
-        pace->steady = SH_PACE_SHIFT; /* the speed has changed */
+        pace->steady = SH_PACE_SHIFT;
 }
 
 void sh_pace_note_step(sh_pace *pace, double seconds)

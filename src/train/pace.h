@@ -8,7 +8,7 @@
  *     sh_pace_note_step(&pace, step_seconds);
  *     const sh_speed speed = sh_pace_speed(&pace, lanes);
  *
- * The module reads no clock, and the estimates do not affect the weights.
+ * The estimates do not affect the weights.
  *
  * Threads: caller locks; a value.
  */
@@ -25,38 +25,36 @@
 
 /* Zero means unknown, in each member. */
 typedef struct sh_speed {
-    float rate;   /* grains/s of all lanes together, if each has a grain */
+    float rate;   /* grains/s of all lanes, if each has a grain */
     float error;  /* relative standard error of the rate */
-    float step_s; /* seconds of a whole step, including the network's time */
+    float step_s; /* of a whole step, the network included */
 } sh_speed;
 
 /* Zero initially. Arrays are rings: number n is at n % length. */
 typedef struct sh_pace {
-    uint64_t noted;  /* steps with noted grains, without the first one */
-    uint32_t steady; /* number of latest steps with the same speed, as far as detected */
+    uint64_t noted;  /* steps with grains, without the first one */
+    uint32_t steady; /* latest steps with the same speed, as far as detected */
     bool begun;
-    uint32_t idle;                  /* consecutive steps without grains, up to now */
-    double grain_s[SH_PACE_WINDOW]; /* logarithm of a lane's seconds per grain */
-    double jump[SH_PACE_WINDOW];    /* |difference| between consecutive logarithms */
+    uint32_t idle;                  /* latest steps without grains */
+    double grain_s[SH_PACE_WINDOW]; /* log of a lane's seconds per grain */
+    double jump[SH_PACE_WINDOW];    /* |difference| of consecutive logs */
     uint64_t steps;
     double step_s[SH_PACE_STEPS];
 } sh_pace;
 
 /*
- * Notes the time that the lanes took together to compute `grains` grains. Ignores the first step,
- * which meets cold memory and untouched pages, and steps with a time of 0. Without grains the speed
- * may change unnoticed: the reported rate grows by a factor of exp(SH_PACE_HOPE) with each such
- * step, until the device computes grains again and is measured.
+ * Notes the time that the lanes took together for `grains` grains. Ignores the first step, which
+ * meets cold memory, and steps with a time of 0. Without grains the speed may change unnoticed:
+ * with each such step, the reported rate grows by a factor of exp(SH_PACE_HOPE).
  */
 void sh_pace_note_grains(sh_pace *pace, double grains, double lane_seconds);
 
-/* Notes the duration of a whole step. */
 void sh_pace_note_step(sh_pace *pace, double seconds);
 
 /* The rate and its error, from the sixth noted step on: medians, see pace.c. */
 sh_speed sh_pace_speed(const sh_pace *pace, uint32_t lanes);
 
-/* True if two speeds differ enough to report the new one. */
+/* Whether two speeds differ enough to report the new one. */
 bool sh_speed_differs(const sh_speed *before, const sh_speed *after);
 
 #endif

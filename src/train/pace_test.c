@@ -15,7 +15,7 @@ static double normal(sh_random *random)
     return sum;
 }
 
-/* Notes steps of 8 grains at this rate, on two lanes. */
+/* Steps of 8 grains on two lanes. */
 static void note_steps(sh_pace *pace, sh_random *random, uint32_t steps, double rate, double jitter)
 {
     for (uint32_t i = 0; i < steps; i++)
@@ -27,7 +27,7 @@ static void nothing_is_known_in_the_beginning(void **state)
     (void)state;
     sh_pace pace = {0};
     assert_true(sh_pace_speed(&pace, 2).rate == 0 && sh_pace_speed(&pace, 2).step_s == 0);
-    sh_pace_note_grains(&pace, 8, 1000); /* the first step is ignored */
+    sh_pace_note_grains(&pace, 8, 1000); /* ignored */
     for (int i = 0; i < 6; i++) {
         assert_true(sh_pace_speed(&pace, 2).rate == 0);
         sh_pace_note_grains(&pace, 0, 1);
@@ -58,7 +58,7 @@ static void an_error_is_as_large_as_it_says(void **state)
     }
 }
 
-/* Noise that lasts for several steps, as on shared machines, has few independent values. */
+/* Noise that lasts for several steps has few independent values. */
 static void an_error_knows_of_noise_that_lasts(void **state)
 {
     (void)state;

@@ -19,7 +19,6 @@ typedef struct name_list {
     uint32_t count, shown;
 } name_list;
 
-/* Where a file and the model differ. */
 typedef struct difference {
     name_list missing, different, extra;
     bool only_last;   /* every difference is in the last layer */
@@ -44,7 +43,6 @@ static void add(name_list *list, const char *format, ...)
     list->shown++;
 }
 
-/* Appends "; title: a, b and 3 more" unless the list is empty. */
 static void tell(char text[SH_MESSAGE_BYTES], const char *title, const name_list *list)
 {
     const size_t used = strlen(text);
@@ -57,8 +55,7 @@ static void tell(char text[SH_MESSAGE_BYTES], const char *title, const name_list
                  list->shown == 0 ? "" : " and ", list->count - list->shown);
 }
 
-/* The length of the layer's prefix in the last tensor's name, including the dot: "fc."; 0 without
- * one. */
+/* The length of the layer's prefix in the last tensor's name, including the dot: "fc."; else 0. */
 static size_t last_layer(const sh_replica *replica, const char **name)
 {
     *name = sh_replica_tensor_name(replica, replica->tensors - 1);
@@ -73,7 +70,6 @@ static bool is_of_last_layer(const sh_replica *replica, uint32_t tensor)
     return length > 0 && strncmp(sh_replica_tensor_name(replica, tensor), last, length) == 0;
 }
 
-/* Lists the model's tensors that are missing in the file or have another type or shape there. */
 static sh_status list_unfit(difference *d, const sh_replica *replica, const sh_safetensors *file)
 {
     for (uint32_t t = 0; t < replica->tensors; t++) {
@@ -104,8 +100,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Lists the file's tensors that the model does not have, except batch counters and a checkpoint's
- * state. */
+/* Omits batch counters and a checkpoint's state. */
 static sh_status list_extra(difference *d, const sh_replica *replica, const sh_safetensors *file)
 {
     static const char counter[] = "num_batches_tracked";
@@ -150,7 +145,7 @@ sh_status sh_pretrained_load(char note[SH_MESSAGE_BYTES], sh_replica *replica,
     }
     for (uint32_t t = 0; t < replica->tensors; t++) {
         const sh_type *type = sh_replica_tensor_type(replica, t);
-        if (differs && is_of_last_layer(replica, t)) /* layers are loaded whole or not at all */
+        if (differs && is_of_last_layer(replica, t)) /* a layer is loaded whole or not at all */
             continue;
         SH_TRY(sh_safetensors_load(file, sh_replica_tensor_name(replica, t), type,
                                    replica->parameters[t]));
@@ -178,9 +173,8 @@ static bool has_shape(const sh_onnx_tensor *tensor, const sh_shape *shape)
     return same;
 }
 
-/* Loads one tensor. Tensors without stored values are skipped: those of a new layer, and constants
- * that were computed from a node, which are already initialised. With SH_PRETRAINED_WHOLE a new
- * layer is an error. */
+/* Skips tensors without stored values: those of a new layer, and constants computed from a node,
+ * which are already initialised. With SH_PRETRAINED_WHOLE a new layer is an error. */
 static sh_status load_tensor(const sh_replica *replica, uint32_t index, const sh_onnx *file,
                              sh_pretrained_rule rule)
 {

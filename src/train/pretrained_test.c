@@ -17,7 +17,6 @@ static const sh_problem problem = {1, 28, 28, 10, SH_TARGET_CLASS};
 
 static float numbers[784 * 8];
 
-/* The tensors of a safetensors file. Tests write them to disk and read the file. */
 typedef struct stored {
     sh_stored_tensor items[MAX_STORED];
     size_t count;
@@ -54,7 +53,6 @@ static sh_replica *new_replica(const char *freeze)
     return replica;
 }
 
-/* Writes `s` to a file, loads it, and removes the file. */
 static sh_status load(char note[SH_MESSAGE_BYTES], sh_replica *replica, const stored *s,
                       sh_pretrained_rule rule)
 {
@@ -107,7 +105,6 @@ static void what_the_model_has_not_is_noted(void **state)
     sh_replica_free(replica);
 }
 
-/* State in our own checkpoints is not noted. */
 static void a_checkpoint_is_a_file_of_weights(void **state)
 {
     (void)state;
@@ -142,7 +139,6 @@ static void another_last_layer_begins_untrained(void **state)
                      "100, not F32 10; starts untrained: the last layer, fc2"));
     assert_true(is_loaded(replica, 0) && is_loaded(replica, 1));
 
-    /* A layer with a missing tensor is not loaded at all. */
     stored half = fitting(10);
     half.count--;
     assert_ok(load(note, replica, &half, SH_PRETRAINED_BUT_LAST));
@@ -214,7 +210,6 @@ static void numbers_and_types_are_checked(void **state)
     sh_replica_free(replica);
 }
 
-/* A list of hundreds of tensors is shortened to one line. */
 static void long_lists_are_cut(void **state)
 {
     (void)state;
@@ -236,8 +231,7 @@ static void long_lists_are_cut(void **state)
 
 #define IMAGES 8
 
-/* Reads `count` floats from a .npy file of version 1 (numpy.lib.format): magic, version, header
- * length, header, data. */
+/* Version 1 (numpy.lib.format): magic, version, header length, header, data. */
 static void read_npy(const char *path, const char *shape, float *values, size_t count)
 {
     char head[256] = "";
@@ -285,7 +279,7 @@ static void compute_logits(float *logits, const sh_replica *replica, const sh_jo
 }
 
 /* ResNet-20 of akamaster/pytorch_resnet_cifar10: eight images of CIFAR-10 and PyTorch's logits.
- * Needs real data: SHOAL_TEST_DATA. */
+ * Needs SHOAL_TEST_DATA. */
 static void a_published_resnet_20_computes_its_logits(void **state)
 {
     (void)state;

@@ -12,7 +12,7 @@
 #include "train/schedule.h"
 
 typedef struct sh_progress_report {
-    sh_batch batch;              /* the step that was applied */
+    sh_batch batch;              /* of the applied step */
     const sh_schedule *schedule; /* borrowed */
     uint64_t steps;              /* applied since the job's start */
     sh_epoch_totals epoch;

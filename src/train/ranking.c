@@ -41,7 +41,7 @@ void sh_ranking_sort(sh_ranked *items, size_t count)
         qsort(items, count, sizeof *items, compare);
 }
 
-/* Returns the end of the items with the score of items[first]; *hold is how many are positive. */
+/* The end of the items with the score of items[first]; *hold is how many are positive. */
 static size_t group_end(const sh_ranked *items, size_t count, size_t first, uint64_t *hold)
 {
     size_t end = first;

@@ -7,7 +7,7 @@
 
 enum { MOST = 8 };
 
-/* Fills and sorts items; `holds` has the label of each score, '0' or '1'. */
+/* `holds` has the label of each score, '0' or '1'. */
 static size_t make(sh_ranked items[MOST], const float *scores, const char *holds)
 {
     const size_t count = strlen(holds);
@@ -31,7 +31,7 @@ static void keys_have_the_order_of_scores(void **state)
     assert_true(sh_ranked_score(sh_ranked_of(NAN, false)) == -INFINITY);
 }
 
-/* Counts pairs of a positive and a negative sample by hand: won, lost or equal. */
+/* Pairs of a positive and a negative sample. */
 static void area_counts_pairs(void **state)
 {
     (void)state;
@@ -40,11 +40,11 @@ static void area_counts_pairs(void **state)
         const char *holds;
         double auc;
     } cases[] = {
-        {{0.1f, 0.4f, 0.35f, 0.8f}, "0011", 0.75}, /* 3 of 4 pairs are won */
+        {{0.1f, 0.4f, 0.35f, 0.8f}, "0011", 0.75}, /* 3 of 4 won */
         {{1, 2, 3, 4}, "0011", 1},
         {{1, 2, 3, 4}, "1100", 0},
         {{5, 5, 5, 5}, "0110", 0.5},
-        {{1, 2, 2, 3}, "0101", 0.875},            /* 3 pairs are won, 1 is equal */
+        {{1, 2, 2, 3}, "0101", 0.875},            /* 3 won, 1 equal */
         {{0.0f, -0.0f, NAN, 1}, "0101", 3.5 / 4}, /* NaN loses */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

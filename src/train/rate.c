@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A form is a row of the table below: the syntax and the parser of its parameters, and the factor
- * for a step. The formulas are those of PyTorch's torch.optim.lr_scheduler. Sources: cosine
- * annealing by Loshchilov and Hutter ("SGDR", ICLR 2017), one-cycle by Smith and Topin
- * ("Super-convergence", 2018), warm-up by Goyal et al. ("Accurate, large minibatch SGD", 2017).
+ * A form is a row of the table below. The formulas are those of PyTorch's torch.optim.lr_scheduler.
+ * Sources: cosine annealing by Loshchilov and Hutter ("SGDR", ICLR 2017), one-cycle by Smith and
+ * Topin ("Super-convergence", 2018), warm-up by Goyal et al. ("Accurate, large minibatch SGD",
+ * 2017).
  */
 #include "train/rate.h"
 
@@ -18,7 +18,6 @@
 #define MAX_EXPONENT 22 /* and every such power of ten */
 #define MAX_EPOCHS 1000000000.0
 
-/* The unread text, and the whole text for messages. */
 typedef struct reader {
     const char *at, *whole;
     const struct sh_rate_form *form;
@@ -36,8 +35,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Reads digits with at most one point; *behind is the number of digits after the point. Leading
- * zeros do not count as digits. */
+/* *behind is the number of digits after the point. Leading zeros do not count as digits. */
 static bool read_digits(const char **text, double *value, int *behind)
 {
     int digits = 0, count = 0;
@@ -92,7 +90,6 @@ static sh_status refuse(const reader *in, const char *what, const char *range)
                    what, range, in->form->usage, in->form->example);
 }
 
-/* Whether a parameter ends here. */
 static bool is_over(const reader *in)
 {
     return *in->at == '\0' || *in->at == ',';
@@ -210,8 +207,8 @@ static sh_status parse_one_cycle(sh_rate *rate, reader *in)
     return read_parameter(&rate->number[2], in, "FINAL_DIV", 1, 1e15, 1e4, "1 or more");
 }
 
-/* Like OneCycleLR with T total steps: the peak is in step PEAK * T - 1, which may be fractional,
- * and the end in step T - 1. */
+/* With T total steps, the peak is in step PEAK * T - 1, which may be fractional, and the end in
+ * step T - 1. */
 static double one_cycle_factor(const sh_rate *rate, const sh_schedule *schedule, uint64_t step)
 {
     const double start = 1 / rate->number[1], end = start / rate->number[2];

@@ -19,7 +19,7 @@ static sh_rate parsed(const char *schedule, double warmup)
     return rate;
 }
 
-/* Rates of torch.optim.lr_scheduler (1.13) for lr = 0.5 and six epochs of two steps. */
+/* torch.optim.lr_scheduler (1.13), lr = 0.5, six epochs of two steps. */
 static void rates_are_pytorchs(void **state)
 {
     (void)state;
@@ -163,7 +163,6 @@ static void some_follow_the_end(void **state)
     }
 }
 
-/* Smith's range test: rises by the same factor in each step, from --lr / SPAN to --lr. */
 static void a_range_test_rises_evenly(void **state)
 {
     (void)state;

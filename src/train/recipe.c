@@ -25,14 +25,13 @@
 #define CROP_SIDE 32 /* pixels; smaller photos are not augmented */
 #define CROP_PART 8  /* photos are shifted by up to this part of the side */
 
-/* The job's options, to compare with the defaults. */
 typedef struct wishes {
     const sh_job *job;
     const sh_job_given *given;
     sh_job usual;
 } wishes;
 
-/* Whether one of these options is set; the names end with NULL. */
+/* The names end with NULL. */
 static bool is_any_set(const wishes *w, const char *const *names)
 {
     for (; *names != NULL; names++)
@@ -49,7 +48,6 @@ static bool is_set(const wishes *w, const char *name)
     return is_any_set(w, (const char *const[]){name, NULL});
 }
 
-/* Whether the grain is the default for this batch size. */
 static bool is_usual_grain(const wishes *w)
 {
     sh_job job = *w->job;
@@ -58,7 +56,7 @@ static bool is_usual_grain(const wishes *w)
            job.grain == w->job->grain;
 }
 
-/* Appends to the recipe's text; truncates it if it is too long. */
+/* Truncates the text if it is too long. */
 static void say(sh_recipe *recipe, const char *words)
 {
     const size_t used = strlen(recipe->text);
@@ -72,7 +70,7 @@ static void choose_length(sh_recipe *recipe, sh_job *job, const wishes *w, uint3
         job->batch_size = samples < FEW    ? LEAST_BATCH
                           : samples < SOME ? 2 * LEAST_BATCH
                                            : job->batch_size;
-        if (is_usual_grain(w)) /* adapt it to the new batch */
+        if (is_usual_grain(w))
             job->grain = job->workers == 0 && job->batch_size == LEAST_BATCH ? LEAST_GRAIN : 0;
         snprintf(words, sizeof words, "%" PRIu32 " samples a step", job->batch_size);
         say(recipe, words);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chooses batch size, epochs, optimizer, learning rate and augmentation for a job whose model is
- * chosen automatically ("auto"). The choice depends on the number and the kind of the samples. With
- * the defaults, a small data set would be trained for too few steps.
+ * chosen automatically ("auto"). The choice depends on the number and the kind of the samples.
  *
  *     sh_recipe recipe;
  *     SH_TRY(sh_recipe_choose(&recipe, &job, NULL, sh_dataset_about(dataset)));
@@ -18,7 +17,8 @@
 #include "shoal/job.h"
 
 typedef struct sh_recipe {
-    char text[160]; /* the choices, one line for the user; "": none */
+    char text[160]; /* one line for the user, such as "48 epochs, 16 samples a step"; "": no
+                       choices */
 } sh_recipe;
 
 /*

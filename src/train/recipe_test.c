@@ -77,7 +77,7 @@ static void what_is_given_stays(void **state)
     assert_int_equal(job.epochs, before.epochs);
 }
 
-/* Photos that are too small, and data other than photos, are not augmented. */
+/* Neither small photos nor other data are augmented. */
 static void augmentation_is_for_photos(void **state)
 {
     (void)state;

@@ -21,7 +21,6 @@ static size_t elements_of(const sh_replica *replica, uint32_t tensor)
     return sh_shape_count(&sh_replica_tensor_type(replica, tensor)->shape);
 }
 
-/* Gives the next place in the sum to a tensor. */
 static void place_next(sh_replica *replica, uint32_t tensor)
 {
     replica->place_of[tensor] = replica->summed;
@@ -35,9 +34,9 @@ static sh_role role_of(const sh_replica *replica, uint32_t tensor)
 }
 
 /*
- * Gives a place in the sum to each tensor that a step changes. On a narrow wire running statistics
- * keep 32 bits, because a variance far below the largest of its layer counts too. They come first;
- * *wide is their number.
+ * Each tensor that a step changes gets a place. On a narrow wire running statistics keep 32 bits,
+ * because a variance far below the largest of its layer counts too. They come first; *wide is their
+ * number.
  */
 static sh_status place(sh_replica *replica, uint32_t wire, uint32_t *wide)
 {
@@ -198,7 +197,7 @@ void sh_replica_unlock(sh_replica *replica)
     pthread_mutex_unlock(&replica->lock);
 }
 
-/* Polls, because pthread_mutex_timedlock() uses the system time, which can be changed meanwhile. */
+/* Polls, because pthread_mutex_timedlock() uses the system time, which can change. */
 bool sh_replica_lock_within(sh_replica *replica, uint32_t limit_ms)
 {
     const struct timespec pause = {.tv_nsec = 1000000};

@@ -7,10 +7,9 @@
  *     SH_TRY(sh_replica_hash(replica, hash));
  *     sh_replica_free(replica);
  *
- * Threads: caller locks. Transparent: the trainer and snapshots access its fields. If other threads
- * read it during training (train/transfer.h), every reader or writer of weights, slots, exponents,
- * position, epoch, best or the total's memory holds sh_replica_lock. The step's thread and its
- * lanes read without the lock, because only they write.
+ * Threads: caller locks. If other threads read it during training (train/transfer.h), every reader
+ * or writer of weights, slots, exponents, position, epoch, best or the total's memory holds
+ * sh_replica_lock. The step's thread and its lanes read without the lock, because only they write.
  */
 #ifndef SHOAL_TRAIN_REPLICA_H
 #define SHOAL_TRAIN_REPLICA_H
@@ -28,37 +27,37 @@
 
 #define SH_FROZEN UINT32_MAX
 
-/* Totals of the current epoch so far, over all devices. */
+/* Of the current epoch so far, over all devices. */
 typedef struct sh_epoch_totals {
     double loss;             /* summed over samples */
     uint64_t samples, score; /* train/score.h */
 } sh_epoch_totals;
 
 typedef struct sh_replica {
-    sh_graph *graph;           /* for the parameters' names and shapes; owned */
+    sh_graph *graph;           /* for names and shapes; owned */
     const sh_network *network; /* of an imported model; borrowed */
     uint32_t tensors;
     size_t weight_count;
     float *weights;     /* those in the exact sum, in its order, then the frozen ones; owned */
     float **parameters; /* by tensor, into `weights`; owned */
-    const sh_optimizer *optimizer;  /* of sh_job_outer, as everything a step does */
-    sh_optimizer_settings settings; /* of the optimizer */
-    bool takes_statistics;          /* local:H: running statistics are set from the sum */
+    const sh_optimizer *optimizer; /* of sh_job_outer */
+    sh_optimizer_settings settings;
+    bool takes_statistics; /* local:H: running statistics are set from the sum */
     uint32_t slot_count;
-    float *slots[SH_OPTIMIZER_MAX_SLOTS]; /* optimizer's state, in the sum's layout; owned */
+    float *slots[SH_OPTIMIZER_MAX_SLOTS]; /* in the sum's layout; owned */
     sh_sum *sum;                          /* of all tensors that are not frozen */
     uint32_t summed;                      /* tensors in the sum */
     size_t summed_count;                  /* and their weights */
-    uint32_t *tensor_of;                  /* tensor by place in the sum; owned */
+    uint32_t *tensor_of;                  /* by place in the sum; owned */
     uint32_t *place_of;                   /* place in the sum by tensor, SH_FROZEN if none; owned */
-    uint64_t steps; /* applied since the job's start; the position, with `phase` */
+    uint64_t steps; /* applied since the job's start; with `phase` the position */
     uint32_t phase; /* base/position.h */
     sh_epoch_totals epoch;
     sh_best best;
     pthread_mutex_t lock;
 } sh_replica;
 
-/* The model of a job. Borrows the job's texts and the network (NULL for a built-in model). */
+/* Borrows the job's texts and the network (NULL for a built-in model). */
 sh_model_options sh_replica_model(const sh_job *job, const sh_problem *problem,
                                   const sh_network *network);
 
@@ -67,7 +66,7 @@ sh_model_options sh_replica_model(const sh_job *job, const sh_problem *problem,
 sh_status sh_replica_new(sh_replica **replica, const sh_job *job,
                          const sh_problem *problem) SHOAL_CHECKED;
 
-/* The same for built-in and imported models; `network` is borrowed until sh_replica_free. */
+/* The same with an imported model's `network`, borrowed until sh_replica_free, or NULL. */
 sh_status sh_replica_new_with(sh_replica **replica, const sh_job *job, const sh_problem *problem,
                               const sh_network *network) SHOAL_CHECKED;
 void sh_replica_free(sh_replica *replica);
@@ -75,7 +74,7 @@ void sh_replica_free(sh_replica *replica);
 /* SHA-256 over each tensor's name, shape and bits, in order. */
 sh_status sh_replica_hash(const sh_replica *replica, char hex[SH_DIGEST_TEXT]) SHOAL_CHECKED;
 
-/* Name and type of a tensor; borrowed from the replica. */
+/* Borrowed from the replica. */
 const char *sh_replica_tensor_name(const sh_replica *replica, uint32_t tensor);
 const sh_type *sh_replica_tensor_type(const sh_replica *replica, uint32_t tensor);
 
@@ -84,20 +83,21 @@ static inline sh_position sh_replica_position(const sh_replica *replica)
     return (sh_position){replica->steps, replica->phase};
 }
 
-/* The result of a position's stage. Sent over the network: never renumber. */
+/* Results of stages. Sent over the network: never renumber. */
 typedef enum sh_passed {
-    SH_PASSED_NOTHING = 1,  /* a stream of train/transfer.h begins */
-    SH_PASSED_APPLY = 2,    /* one more step; a validation is due, or not */
+    SH_PASSED_NOTHING = 1,  /* begins a stream of train/transfer.h */
+    SH_PASSED_APPLY = 2,    /* one more step */
     SH_PASSED_REDO = 3,     /* one more attempt: exponents changed */
     SH_PASSED_VALIDATE = 4, /* weights and exponents are unchanged */
-    SH_PASSED_ABORT = 5,    /* it, or the validation before it, starts again: its sums are void */
-    SH_PASSED_LAP = 6,      /* of devices that train apart (train/strategy_laps.c): more steps */
+    SH_PASSED_ABORT = 5,    /* the stage, or the validation before it, starts again: its sums are
+                               void */
+    SH_PASSED_LAP = 6,      /* more steps of devices that train apart (train/strategy_laps.c) */
 } sh_passed;
 
 void sh_replica_lock(sh_replica *replica);
 void sh_replica_unlock(sh_replica *replica);
 
-/* As sh_replica_lock; false if another thread still holds it after this time. */
+/* False if another thread still holds the lock after this time. */
 bool sh_replica_lock_within(sh_replica *replica, uint32_t limit_ms);
 
 /* The check of all weights and exponents (train/weight_check.h). */
@@ -106,10 +106,10 @@ uint64_t sh_replica_check(const sh_replica *replica);
 /* The momentum of a running statistic (train/statistic.h). */
 float sh_replica_momentum(const sh_replica *replica, uint32_t tensor);
 
-/* What a step's update depends on besides the sums; the same on all devices. */
+/* What an update depends on besides the sums; the same on all devices. */
 typedef struct sh_replica_step {
     sh_optimizer_step numbers;
-    const float *scales; /* by place in the sum: sh_sum_scale during the step; borrowed */
+    const float *scales; /* by place: sh_sum_scale during the step; borrowed */
 } sh_replica_step;
 
 /*
@@ -121,19 +121,17 @@ typedef struct sh_replica_step {
 void sh_replica_update(sh_replica *replica, const sh_replica_step *step, size_t from, size_t to,
                        const void *sums, atomic_uint *max_abs);
 
-/* The same for other arrays instead of the replica's: weights, then slots, in the sum's layout. */
+/* The same for other arrays: weights, then slots, in the sum's layout. */
 void sh_replica_update_arrays(const sh_replica *replica, float *const *arrays,
                               const sh_replica_step *step, size_t from, size_t to, const void *sums,
                               atomic_uint *max_abs);
 
-/* Writes parameters[tensor]: the address of each tensor if `weights`, in the sum's layout, replaces
- * the replica's; frozen tensors remain the replica's. */
+/* Writes the address of each tensor if `weights`, in the sum's layout, replaces the replica's;
+ * frozen tensors remain the replica's. */
 void sh_replica_place(const sh_replica *replica, float *weights, float **parameters);
 
-/* Raises a shared maximum. */
 void sh_replica_raise_max(atomic_uint *shared, uint32_t value);
 
-/* Initializes the weights for the job's start. */
 void sh_replica_initialise(sh_replica *replica, uint64_t seed);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first frame of a stream is a TAIL with the stream's position p. After it, the stream may
- * send:
+ * The first frame of a stream is a TAIL. After it, at the stream's position p, the stream may send:
  *
  *     STATE  array `array` of chunk `next`. After the first array of a chunk, its other arrays
  *            follow immediately
@@ -9,7 +8,7 @@
  *     TAIL   that begins at p. If a step was applied, all chunks before `next` have their sums
  *
  * Each stream has the exponents of its own position, so its part of the weights is updated exactly
- * as on its donor, independently of the other streams.
+ * as on its donor.
  */
 #include "train/replica_receiver.h"
 
@@ -19,11 +18,11 @@
 
 typedef struct stream_state {
     bool begun;
-    bool busy;            /* the body of `head` is being received */
-    sh_frame head;        /* of the last frame */
+    bool busy; /* the body of `head` is being received */
+    sh_frame head;
     uint32_t first, end;  /* of the stripe */
     uint32_t next, array; /* expected chunk and array */
-    sh_tail now;          /* the last tail; `after` is the stream's position */
+    sh_tail now;          /* `after` is the stream's position */
     sh_tail coming;       /* memory for the next tail */
     unsigned char *body;  /* of a tail */
 } stream_state;
@@ -36,8 +35,8 @@ struct sh_replica_receiver {
     sh_schedule schedule;
     uint32_t transfer;
     sh_chunks chunks;
-    float *scales; /* by tensor, of the current update */
-    bool *has_sum; /* by chunk: its sum of the current stage is received */
+    float *scales; /* by place in the sum */
+    bool *has_sum; /* by chunk: this stage's sum is received */
     uint32_t stream_count;
     stream_state streams[];
 };
@@ -104,7 +103,6 @@ void sh_replica_receiver_free(sh_replica_receiver *receiver)
     free(receiver);
 }
 
-/* The memory for the sum of a chunk. */
 static void *sums_of(const sh_replica_receiver *receiver, const sh_chunk *chunk)
 {
     const sh_sum *sum = receiver->replica->sum;
@@ -112,7 +110,6 @@ static void *sums_of(const sh_replica_receiver *receiver, const sh_chunk *chunk)
            sh_layout_offset(sh_sum_layout_of(sum), chunk->first_element);
 }
 
-/* Checks that the frame belongs to this transfer and to the stream's position. */
 static sh_status check_place(const sh_replica_receiver *receiver, const stream_state *stream,
                              const sh_frame *head)
 {
@@ -181,7 +178,6 @@ static sh_status find_sink(const sh_replica_receiver *receiver, const stream_sta
     return SH_OK;
 }
 
-/* Adds the donor to an error message. */
 static sh_status in_stream(sh_status status, uint32_t stream)
 {
     return sh_fail_in(status, "the state from donor %u", stream);
@@ -204,7 +200,6 @@ sh_status sh_replica_receiver_frame(sh_replica_receiver *receiver, uint32_t inde
     return SH_OK;
 }
 
-/* Applies a step to all chunks that the stream has sent. */
 static sh_status apply(sh_replica_receiver *receiver, const stream_state *stream, double clip)
 {
     sh_replica *replica = receiver->replica;
@@ -230,8 +225,8 @@ static sh_status apply(sh_replica_receiver *receiver, const stream_state *stream
     return SH_OK;
 }
 
-/* Whether two tails have equal envelopes, epoch totals and, if `exponents`, exponents. Does not
- * compare the best validation, which VALIDATE and ABORT change. */
+/* Compares envelopes, epoch totals and, if `exponents`, exponents, but not the best validation,
+ * which VALIDATE and ABORT change. */
 static bool is_same(const sh_replica_receiver *receiver, const sh_tail *a, const sh_tail *b,
                     bool exponents)
 {
@@ -243,7 +238,7 @@ static bool is_same(const sh_replica_receiver *receiver, const sh_tail *a, const
            a->epoch.score == b->epoch.score;
 }
 
-/* Checks that `coming` is possible for this job and at this point of the stream. */
+/* Whether `coming` is possible for this job at this point of the stream. */
 static sh_status check_tail(const sh_replica_receiver *receiver, const stream_state *stream)
 {
     const sh_tail *tail = &stream->coming;
@@ -275,7 +270,6 @@ static sh_status check_tail(const sh_replica_receiver *receiver, const stream_st
     return sh_sum_state_set(receiver->replica->sum, tail->envelopes, tail->exponents);
 }
 
-/* Processes a received TAIL. */
 static sh_status pass_stage(sh_replica_receiver *receiver, stream_state *stream)
 {
     SH_TRY(sh_tail_decode(&stream->coming, stream->body, receiver->chunks.tensors));
@@ -325,7 +319,6 @@ sh_status sh_replica_receiver_done(sh_replica_receiver *receiver, uint32_t index
     stream->busy = false;
     if (!sh_replica_receiver_complete(receiver))
         return SH_OK;
-    /* The replica is complete: sets its other state besides weights and slots. */
     const sh_tail *tail = &receiver->streams[0].now;
     replica->steps = tail->after.steps;
     replica->phase = tail->after.phase;

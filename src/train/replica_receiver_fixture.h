@@ -12,11 +12,11 @@
 #include "net/frame.h"
 #include "train/transfer.h"
 
-/* A change of frame `at`: of one field, of one byte, or replacement by another frame. */
+/* Changes a field or a byte of frame `at`, or replaces the frame. */
 struct damage {
     uint32_t at;
     enum { VIEW, STEP, ATTEMPT, BUCKET, HOP, BYTES, KIND, BYTE, REAL, FAR, INSTEAD } of;
-    uint32_t value; /* for BYTE: place * 256 + value; for INSTEAD: the other frame's number */
+    uint32_t value; /* BYTE: place * 256 + value; INSTEAD: the other frame */
     sh_status code;
     const char *message;
 };

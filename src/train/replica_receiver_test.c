@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tests complete transfers. Donors train equal replicas, each at its own speed; a substitute for
- * the trainer updates whole tensors. A seed chooses the order of all events. Whenever the receiver
- * is complete, its replica must equal the donors' at that position in every bit.
+ * the trainer updates whole tensors. A seed orders all events. Whenever the receiver is complete,
+ * its replica must equal the donors' at that position in every bit.
  */
 #include "train/replica_receiver.h"
 
@@ -25,7 +25,7 @@ typedef struct course_case {
     const char *optimizer, *freeze, *schedule;
     float momentum, clip_norm;
     uint32_t chunk_elements, wire;
-    const char *strategy; /* NULL: sync */
+    const char *strategy;
 } course_case;
 
 static const course_case cases[] = {
@@ -91,7 +91,7 @@ static sh_job job_of(const course_case *each)
     job.batch_size = BATCH;
     job.weight_decay = 0.01f;
     job.steps = STEPS;
-    if (each->strategy != NULL) { /* the transferred state is the outer optimizer's */
+    if (each->strategy != NULL) { /* transfers the outer optimizer's state */
         snprintf(job.strategy, sizeof job.strategy, "%s", each->strategy);
         job.outer_lr = 0.7f;
         job.outer_momentum = 0.5f;
@@ -131,14 +131,13 @@ static print print_of(const sh_replica *replica)
     return made;
 }
 
-/* A device that trains and sends its state. */
 struct donor {
     sh_replica *replica;
     sh_position position;
-    bool summed;               /* the stage's sum is computed */
-    uint32_t told;             /* buckets of the sum passed to the sender */
-    sh_replica_sender *sender; /* NULL before the transfer begins */
-    bool in_flight;            /* the body of `head` is being received into `sink` */
+    bool summed;
+    uint32_t told; /* buckets passed to the sender */
+    sh_replica_sender *sender;
+    bool in_flight;
     sh_frame head;
     const void *body;
     sh_sink sink;
@@ -165,7 +164,7 @@ struct world {
     bool skips; /* all devices skip validations, because the best one is part of replicas */
 };
 
-/* Makes gradients that grow and shrink by 2^12 between steps, which causes redos. */
+/* Gradients grow and shrink by 2^12 between steps, which causes redos. */
 static void draw_gradients(struct world *world, uint64_t seed)
 {
     const size_t each = world->taken->summed_count;
@@ -189,7 +188,7 @@ static struct world *new_world(const course_case *is, uint32_t donors, uint64_t 
     assert_ok(sh_rate_parse(&world->rate, world->job.schedule, 0));
     world->random = sh_random_for(seed, SH_RANDOM_TEST, 0, 0);
     world->donor_count = donors;
-    sh_job other = world->job; /* the receiver starts with other weights */
+    sh_job other = world->job;
     other.seed++;
     assert_ok(sh_replica_new(&world->taken, &other, &is->problem));
     assert_ok(sh_replica_receiver_new(
@@ -228,7 +227,6 @@ static const print *known_at(const struct world *world, sh_position position)
     return NULL;
 }
 
-/* Checks that all donors have the same replica at the same position. */
 static void arrive(struct world *world, const struct donor *donor)
 {
     const print mine = print_of(donor->replica);
@@ -264,7 +262,7 @@ static const void *totals_of(const struct donor *donor, size_t first)
     return all + sh_layout_offset(sh_sum_layout_of(donor->replica->sum), first);
 }
 
-/* A tensor's integers; valid until the next call. */
+/* Valid until the next call. */
 static const int32_t *integers_of(const struct donor *donor, uint32_t tensor)
 {
     static int32_t room[40000];
@@ -288,7 +286,6 @@ static double clip_of(const struct world *world, const struct donor *donor)
     return sh_norm_clip(sqrt(total), (double)world->job.clip_norm);
 }
 
-/* Applies a step like the trainer, but to whole tensors. */
 static void apply_step(const struct world *world, struct donor *donor, double clip)
 {
     sh_replica *replica = donor->replica;
@@ -330,7 +327,6 @@ static bool validates_at(uint64_t steps)
     return steps > 0 && steps % EPOCH_STEPS == 0;
 }
 
-/* Ends a donor's stage with this result and begins the next one. */
 static void pass(struct world *world, struct donor *donor, sh_passed passed, uint32_t phase,
                  double clip)
 {
@@ -374,7 +370,7 @@ static void end_attempt(struct world *world, struct donor *donor)
     pass(world, donor, SH_PASSED_APPLY, validates_at(donor->replica->steps) ? 0 : 1, clip);
 }
 
-/* Makes one action of the current stage; sometimes aborts the stage. */
+/* Makes one action; sometimes aborts the stage. */
 static void advance(struct world *world, struct donor *donor)
 {
     const sh_sum_layout *layout = sh_sum_layout_of(donor->replica->sum);
@@ -384,7 +380,7 @@ static void advance(struct world *world, struct donor *donor)
         world->aborted++;
         restart(world, donor, again ? 0 : donor->position.phase, true);
     } else if (donor->position.phase == 0 && world->skips) {
-        restart(world, donor, 1, false); /* skip the validation without notice */
+        restart(world, donor, 1, false); /* without notice */
     } else if (donor->position.phase == 0) {
         pass(world, donor, SH_PASSED_VALIDATE, 1, 1);
     } else if (!donor->summed) {
@@ -395,7 +391,7 @@ static void advance(struct world *world, struct donor *donor)
             sh_replica_sender_span(donor->sender, told->first_element, told->elements,
                                    totals_of(donor, told->first_element));
     } else {
-        end_attempt(world, donor); /* sometimes before all buckets were passed to the sender */
+        end_attempt(world, donor);
     }
 }
 
@@ -432,7 +428,7 @@ static void check_complete(struct world *world)
     assert_string_equal(print_of(world->taken).hex, known->hex);
 }
 
-/* Delivers the head or the body of a frame. False if no frame is queued. */
+/* The head or the body of a frame. False if none is queued. */
 static bool deliver(struct world *world, uint32_t index)
 {
     struct donor *donor = &world->donors[index];
@@ -458,7 +454,6 @@ static bool deliver(struct world *world, uint32_t index)
     return true;
 }
 
-/* Whether training and transfer are complete. */
 static bool is_over(struct world *world)
 {
     for (uint32_t i = 0; i < world->donor_count; i++) {
@@ -470,10 +465,9 @@ static bool is_over(struct world *world)
     return sh_replica_receiver_left_bytes(world->receiver) == 0;
 }
 
-/* Makes all actions in an order that the seed chooses. */
 static void run_world(struct world *world)
 {
-    const uint32_t haste = 1 + sh_random_below(&world->random, 40); /* of the training */
+    const uint32_t haste = 1 + sh_random_below(&world->random, 40);
     while (!is_over(world)) {
         const uint32_t index = sh_random_below(&world->random, world->donor_count);
         struct donor *donor = &world->donors[index];
@@ -520,7 +514,6 @@ static void the_receiver_ends_as_the_donors(void **state)
     assert_true(redone > 100 && aborted > 100 && followed > 100);
 }
 
-/* Delivers all frames that a donor can send. */
 static void deliver_all(struct world *world, uint32_t index)
 {
     do
@@ -528,7 +521,7 @@ static void deliver_all(struct world *world, uint32_t index)
     while (deliver(world, index));
 }
 
-/* First all donors pause, as when all devices have halted; then they continue one by one. */
+/* All donors pause, as when all devices have halted, then continue one by one. */
 static void donors_may_stand_still(void **state)
 {
     (void)state;
@@ -562,7 +555,6 @@ static void donors_may_stand_still(void **state)
     free_world(world);
 }
 
-/* Two donors at one position differ in the epoch's totals or in the best validation. */
 static void donors_that_differ_are_found(void **state)
 {
     (void)state;
@@ -588,7 +580,6 @@ static void donors_that_differ_are_found(void **state)
     }
 }
 
-/* A stream cannot write to chunks of another stripe. */
 static void donors_keep_to_their_stripes(void **state)
 {
     (void)state;
@@ -614,7 +605,6 @@ struct frame {
 
 enum { FRAMES_MAX = 64, BODY_MAX = 4096 };
 
-/* A valid stream of the case `damaged`, from a single donor. */
 struct record {
     struct frame frames[FRAMES_MAX];
     uint32_t count;
@@ -669,7 +659,6 @@ static struct world *record_stream(struct record *record)
     return world;
 }
 
-/* Copies the body of the damaged frame to `body` and returns its head. */
 static sh_frame spoil(const struct damage *damage, const struct record *record,
                       unsigned char body[BODY_MAX])
 {
@@ -704,7 +693,7 @@ static sh_frame spoil(const struct damage *damage, const struct record *record,
     case REAL: /* a NaN */
         memcpy(body + damage->value, (const unsigned char[]){0, 0, 0xc0, 0x7f}, 4);
         break;
-    case FAR: /* both positions, in bits that the head lacks */
+    case FAR: /* bits that the head lacks */
         body[12] = body[20] = (unsigned char)damage->value;
         break;
     case INSTEAD:
@@ -754,7 +743,7 @@ static void damaged_frames_are_refused(void **state)
         sh_replica_receiver_free(receiver);
     }
 
-    /* The undamaged stream; then the same for a job without clipping, and for a shorter job. */
+    /* The undamaged stream; then for a job without clipping, and for a shorter job. */
     sh_replica_receiver *receiver = new_receiver(world, &world->job, &world->schedule);
     for (uint32_t f = 0; f < record.count; f++) {
         assert_int_equal(sh_replica_receiver_complete(receiver), f > 7);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The queue of frames, from oldest to newest. Each frame owns a copy of its body:
+ * The queue of frames. Each frame owns a copy of its body:
  *
  *     oldest -> ... -> | waiting -> ... -> newest
  *     returned by next | not yet
  *
- * Chunks of the stripe before `next` are appended; sums and tails keep the receiver's copy of them
- * at the sender's position. All arrays of a chunk are appended together, so they have the same
- * position.
+ * Sums and tails keep the receiver's copy of the chunks before `next` at the sender's position. All
+ * arrays of a chunk are appended together, so they have the same position.
  */
 #include "train/replica_sender.h"
 
@@ -16,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Minimum limit on the bytes of queued sums. On a busy processor, several small steps can be
- * complete before the receiver runs again. */
+/* Minimum limit on the bytes of queued sums. On a busy processor, several small steps can end
+ * before the receiver runs again. */
 #define LIMIT_LEAST_BYTES ((size_t)8 * 1024 * 1024)
 
 typedef struct entry {
@@ -31,14 +30,14 @@ struct sh_replica_sender {
     uint32_t transfer;
     sh_chunks chunks;
     uint32_t first, end; /* of the stripe */
-    bool spoils;         /* flips a bit of the next chunk */
+    bool spoils;
     size_t window_bytes, limit_bytes;
 
     pthread_mutex_t lock; /* guards the fields below */
-    uint32_t next;        /* next chunk to append */
-    sh_position position; /* of the current stage */
-    const void **totals;  /* by chunk: its complete sum of this stage, or NULL; borrowed */
-    float *envelopes;     /* by tensor; this and the next three as in the last tail */
+    uint32_t next;        /* chunk to append */
+    sh_position position;
+    const void **totals; /* by chunk: its complete sum of this stage, or NULL; borrowed */
+    float *envelopes;    /* by tensor; this and the next three as in the last tail */
     int32_t *exponents;
     sh_epoch_totals epoch;
     sh_best best;
@@ -48,7 +47,7 @@ struct sh_replica_sender {
     char message[SH_MESSAGE_BYTES];
 };
 
-/* Ends the transfer with the thread's error message and frees the waiting frames. */
+/* Keeps the thread's error message and frees the waiting frames. */
 static void give_up(sh_replica_sender *sender, sh_status status)
 {
     sender->failure = status;
@@ -69,7 +68,7 @@ static void give_up(sh_replica_sender *sender, sh_status status)
         kept->newer = NULL;
 }
 
-/* Appends a frame to the queue and returns its body; NULL if the transfer has failed. */
+/* Appends a frame and returns its body; NULL if the transfer has failed. */
 static unsigned char *append(sh_replica_sender *sender, sh_frame head, size_t bytes)
 {
     if (sender->failure != SH_OK)
@@ -105,7 +104,6 @@ static unsigned char *append(sh_replica_sender *sender, sh_frame head, size_t by
     return fresh->body;
 }
 
-/* Appends an array of words and returns the copy, or NULL. */
 static unsigned char *append_words(sh_replica_sender *sender, sh_frame head, const void *words,
                                    uint32_t count, size_t word_bytes)
 {
@@ -129,7 +127,6 @@ static void read_state(sh_replica_sender *sender)
     sender->best = sender->replica->best;
 }
 
-/* Appends the tail of a stage that led from the current position to `after`. */
 static void append_tail(sh_replica_sender *sender, sh_passed passed, sh_position after, double clip)
 {
     const uint32_t tensors = sender->chunks.tensors;
@@ -243,7 +240,7 @@ void sh_replica_sender_fill(sh_replica_sender *sender)
     pthread_mutex_unlock(&sender->lock);
 }
 
-/* Like sh_replica_sender_span; the caller holds the lock. */
+/* The caller holds the lock. */
 static void take_sums(sh_replica_sender *sender, size_t first, size_t elements, const void *totals)
 {
     const sh_sum *sum = sender->replica->sum;

@@ -3,7 +3,6 @@
  * Sends one stripe of a replica's state to a joining device while the replica keeps training
  * (train/transfer.h defines the frames).
  *
- *     SH_TRY(sh_replica_sender_new(&sender, &options));
  *     sh_replica_sender_fill(sender);                           // again after frames were sent
  *     sh_replica_sender_span(sender, first, elements, totals);  // a bucket's sum is complete
  *     sh_replica_sender_passed(sender, &outcome);               // the stage is complete
@@ -32,20 +31,20 @@ typedef struct sh_replica_sender_options {
     const sh_replica *replica; /* borrowed until sh_replica_sender_free */
     uint32_t transfer;         /* number of the transfer, in every head */
     uint32_t stripe, stripes;  /* at most SH_TRANSFER_STREAMS_MAX */
-    uint32_t chunk_elements;   /* the same as the receiver's; 0: SH_CHUNK_ELEMENTS */
+    uint32_t chunk_elements;   /* as the receiver's; 0: SH_CHUNK_ELEMENTS */
     size_t window_bytes;       /* 0: SH_REPLICA_SENDER_WINDOW_BYTES */
-    bool spoils;               /* for tests: flips a bit of the first chunk (train/bit_flip.h) */
+    bool spoils;               /* for tests: flips a bit (train/bit_flip.h) */
     size_t limit_bytes;        /* 0: the window plus the sums of two stages, or 8 MiB of them */
 } sh_replica_sender_options;
 
 /*
- * The first frame is the TAIL of the current position. Owned: sh_replica_sender_free. SH_INVALID:
- * the limit is less than the window and a chunk with its sum. SH_LIMIT: the model is too large.
+ * The first frame is the TAIL of the current position. SH_INVALID: the limit is less than the
+ * window and a chunk with its sum. SH_LIMIT: the model is too large.
  */
 sh_status sh_replica_sender_new(sh_replica_sender **sender,
                                 const sh_replica_sender_options *options) SHOAL_CHECKED;
 
-/* No frame of this sender may be in use. NULL is fine. */
+/* No frame of this sender may be in use. */
 void sh_replica_sender_free(sh_replica_sender *sender);
 
 /* Appends chunks of the current state while fewer bytes are queued than the window. */
@@ -53,9 +52,8 @@ void sh_replica_sender_fill(sh_replica_sender *sender);
 
 /*
  * The stage's reduced sum of these elements (whole buckets) is complete: appends it for the chunks
- * sent so far. `totals` points to the sum of the first element and is borrowed until
- * sh_replica_sender_passed or sh_replica_sender_restarted. A repeated call has no effect. For
- * sh_engine_watcher.on_span.
+ * sent so far. `totals`, the sum from the first element, is borrowed until sh_replica_sender_passed
+ * or sh_replica_sender_restarted. A repeated call has no effect. For sh_engine_watcher.on_span.
  */
 void sh_replica_sender_span(sh_replica_sender *sender, size_t first_element, size_t elements,
                             const void *totals);
@@ -71,7 +69,7 @@ void sh_replica_sender_passed(sh_replica_sender *sender, const sh_stage_outcome 
 void sh_replica_sender_restarted(sh_replica_sender *sender);
 
 /*
- * The next frame in order. `*body` is NULL if none is queued; else it is borrowed until its
+ * The next frame. `*body` is NULL if none is queued; else it is borrowed until its
  * sh_replica_sender_done. SH_LIMIT: the receiver is too slow; SH_NO_MEMORY. After a failure there
  * are no more frames.
  */

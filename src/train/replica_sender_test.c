@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the frames of a sender, their order, and the limits of the queue. replica_receiver_test.c
- * tests sender and receiver together. */
 #include "train/replica_sender.h"
 
 #include <pthread.h>
@@ -9,11 +7,11 @@
 
 #include "base/test.h"
 
-enum { ELEMENTS = 1000 }; /* of a chunk */
+enum { ELEMENTS = 1000 };
 
 static const sh_problem problem = {1, 10, 10, 10, SH_TARGET_CLASS};
 
-/* 2,229 weights in one bucket: chunks of 1000, 1000 and 229. */
+/* 2,229 weights: chunks of 1000, 1000 and 229. */
 static sh_replica *new_replica(const char *optimizer, const char *freeze)
 {
     sh_job job;
@@ -40,8 +38,8 @@ static sh_replica_sender *new_sender(const sh_replica *replica, uint32_t stripe,
     return sender;
 }
 
-/* Takes all queued frames and returns them as a text such as "T5.1 W0 A0 S0": kinds with chunks,
- * and tails with the position of the completed stage. */
+/* All queued frames as a text such as "T5.1 W0 A0 S0": kinds with chunks, and tails with the
+ * position of the completed stage. */
 static const char *frames_of(sh_replica_sender *sender)
 {
     static char text[1024];
@@ -78,7 +76,6 @@ static void tell_all(sh_replica_sender *sender, sh_replica *replica)
                            sh_sum_total(replica->sum).accumulator);
 }
 
-/* Completes a stage that leads to `phase` or, with APPLY, to the next step. */
 static void pass(sh_replica_sender *sender, sh_replica *replica, sh_passed passed, uint32_t phase)
 {
     sh_stage_outcome outcome = {.before = sh_replica_position(replica), .clip = 1};
@@ -114,8 +111,8 @@ static void gives_tail_chunks_sums_tail(void **state)
     sh_replica_free(replica);
 }
 
-/* Tests a chunk sent after its bucket's sum, sums known only from the outcome, and sums that an
- * abort invalidates. */
+/* A chunk after its bucket's sum, sums known only from the outcome, and sums that an abort
+ * invalidates. */
 static void a_late_chunk_gets_its_sum(void **state)
 {
     (void)state;
@@ -139,7 +136,6 @@ static void a_late_chunk_gets_its_sum(void **state)
     sh_replica_free(replica);
 }
 
-/* A lap has no sums, so the whole stripe is sent again. */
 static void after_a_lap_the_stripe_begins_anew(void **state)
 {
     (void)state;
@@ -157,7 +153,7 @@ static void after_a_lap_the_stripe_begins_anew(void **state)
     sh_replica_free(replica);
 }
 
-/* Tests a validation that the trainer skips without notice, and one that starts again. */
+/* A validation that the trainer skips without notice, and one that starts again. */
 static void a_phase_that_is_set_is_followed(void **state)
 {
     (void)state;
@@ -202,7 +198,7 @@ static void bodies_are_copies(void **state)
         assert_ok(sh_replica_sender_next(sender, &head, &body));
     assert_int_equal(head.kind, SH_FRAME_SUM);
     assert_int_equal(((const int32_t *)body)[0], -4);
-    sh_replica_sender_free(sender); /* while frames are in use and waiting */
+    sh_replica_sender_free(sender);
     sh_replica_free(replica);
 }
 
@@ -224,10 +220,10 @@ static void chunks_keep_to_the_window(void **state)
     assert_ok(sh_replica_sender_new(&sender, &options));
     const size_t tail = sh_tail_bytes(replica->summed);
     sh_replica_sender_fill(sender);
-    assert_int_equal(sh_replica_sender_queued_bytes(sender), tail); /* the window is full */
+    assert_int_equal(sh_replica_sender_queued_bytes(sender), tail);
     assert_ok(sh_replica_sender_next(sender, &head, &body));
     sh_replica_sender_fill(sender);
-    assert_int_equal(sh_replica_sender_queued_bytes(sender), tail); /* a frame in use counts */
+    assert_int_equal(sh_replica_sender_queued_bytes(sender), tail);
     sh_replica_sender_done(sender);
     sh_replica_sender_fill(sender);
     sh_replica_sender_fill(sender);
@@ -253,7 +249,7 @@ static void a_receiver_that_is_too_slow_is_dropped(void **state)
     assert_ok(sh_replica_sender_next(sender, &head, &body));
     sh_replica_sender_fill(sender);
     size_t before = 0;
-    while (sh_replica_sender_queued_bytes(sender) > head.bytes) { /* besides the frame in use */
+    while (sh_replica_sender_queued_bytes(sender) > head.bytes) {
         before = sh_replica_sender_queued_bytes(sender);
         assert_true(before <= limit);
         tell_all(sender, replica);
@@ -266,7 +262,7 @@ static void a_receiver_that_is_too_slow_is_dropped(void **state)
     tell_all(sender, replica);
     pass(sender, replica, SH_PASSED_APPLY, 1);
     sh_replica_sender_fill(sender);
-    assert_int_equal(*(const unsigned char *)body, SH_PASSED_NOTHING); /* still valid */
+    assert_int_equal(*(const unsigned char *)body, SH_PASSED_NOTHING);
     sh_replica_sender_done(sender);
     assert_int_equal(sh_replica_sender_queued_bytes(sender), 0);
     assert_fails(sh_replica_sender_next(sender, &head, &none), SH_LIMIT, "too slow");
@@ -293,7 +289,7 @@ static void *train(void *context)
     return NULL;
 }
 
-/* For the thread sanitizer: the thread of the steps and that of the loop. */
+/* For the thread sanitizer: the step's thread and the loop's. */
 static void two_threads_may_work_on_one(void **state)
 {
     (void)state;

@@ -6,8 +6,7 @@
 #include "base/test.h"
 #include "train/step.h"
 
-/* A replica that computes no gradients. The leader's outcomes and sums keep it equal to
- * the leader's. */
+/* Computes no gradients; the leader's outcomes and sums keep it equal. */
 typedef struct follower {
     sh_replica *leader, *replica;
     sh_trainer *trainer; /* of the leader */
@@ -26,7 +25,7 @@ static void follow(void *context, const sh_stage_outcome *outcome)
         return;
     assert_true(self->trainer->update.applied.numbers.clip == (float)outcome->clip);
     assert_int_equal(outcome->before.steps + 1, outcome->after.steps);
-    enum { PIECES = 7 }; /* last piece first; pieces cross the bounds of tensors and lanes */
+    enum { PIECES = 7 }; /* last first; they cross the bounds of tensors and lanes */
     for (size_t p = PIECES; p-- > 0;)
         sh_replica_update(replica, &self->trainer->update.applied, total.elements * p / PIECES,
                           total.elements * (p + 1) / PIECES, total.accumulator, NULL);
@@ -37,7 +36,6 @@ static void follow(void *context, const sh_stage_outcome *outcome)
                             replica->summed_count * sizeof(float));
 }
 
-/* With optimizer state, clipping and running statistics. */
 static void what_is_told_of_a_step_is_all_of_it(void **state)
 {
     (void)state;
@@ -72,7 +70,7 @@ static void what_is_told_of_a_step_is_all_of_it(void **state)
     for (int i = 0; i < 4; i++)
         assert_ok(sh_trainer_step(self.trainer, &part, &result));
     assert_int_equal(self.stages[SH_PASSED_APPLY], 4);
-    assert_true(self.stages[SH_PASSED_REDO] > 0); /* the first exponents are a guess */
+    assert_true(self.stages[SH_PASSED_REDO] > 0);
     assert_true(sh_position_same(sh_replica_position(self.leader), (sh_position){4, 0}));
     assert_ok(sh_trainer_evaluate(self.trainer, &part, &totals));
     assert_int_equal(self.stages[SH_PASSED_VALIDATE], 1);
@@ -85,8 +83,6 @@ static void what_is_told_of_a_step_is_all_of_it(void **state)
     sh_pipeline_close(pipeline);
 }
 
-/* On a narrow wire, running statistics have 32 bits and other tensors the wire's width. The number
- * of elements in a bucket does not depend on the wire. */
 static void statistics_keep_their_bits(void **state)
 {
     (void)state;
@@ -124,7 +120,7 @@ static void statistics_keep_their_bits(void **state)
     }
 }
 
-/* With sums of 0, an update multiplies a running variance, initially 1, by 1 - momentum. */
+/* With sums of 0, an update multiplies a variance, initially 1, by 1 - momentum. */
 static void each_statistic_has_its_momentum(void **state)
 {
     (void)state;
@@ -154,7 +150,7 @@ static void each_statistic_has_its_momentum(void **state)
         seen++;
     }
     assert_true(seen > 9);
-    replica->takes_statistics = true; /* as with local:H */
+    replica->takes_statistics = true; /* local:H */
     assert_true(sh_replica_momentum(replica, 0) == 1);
     free(scales);
     free(sums);

@@ -17,7 +17,7 @@ sh_class_mix sh_samples_mix_classes(int32_t class, int32_t other, float weight,
     const float first = mix.share * class_weights[mix.class];
     const float second = mix.other_share * class_weights[mix.other];
     mix.weight = first + second;
-    mix.share = first / mix.weight; /* positive, like the larger share and all class weights */
+    mix.share = first / mix.weight; /* positive, as all class weights */
     mix.other_share = second / mix.weight;
     return mix;
 }
@@ -49,7 +49,7 @@ sh_status sh_samples_prepare(sh_stage *stage)
                       : sh_block_new((void **)&stage->spare, bytes * lanes, "samples to mix with");
 }
 
-/* The class weight of a sample that is not mixed. */
+/* The class weight of an unmixed sample. */
 static float weight_of(const sh_stage *stage, const void *target)
 {
     int32_t class;
@@ -104,7 +104,6 @@ static sh_status read_plain(const sh_stage *stage, sh_execution *execution, uint
     return sh_pipeline_read_at(pipeline, &stage->task.order, position, values, target);
 }
 
-/* Reads a training sample; sets its loss weight and random keys. */
 static sh_status read_training(const sh_stage *stage, uint32_t lane, sh_execution *execution,
                                uint32_t position, uint32_t i, float part)
 {

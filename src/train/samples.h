@@ -3,19 +3,19 @@
  * Fills the inputs of a program with samples: values, targets and, in training, each sample's
  * weight in the loss and the keys of its random numbers.
  *
- *     SH_TRY(sh_samples_prepare(stage));
- *     SH_TRY(sh_samples_read(stage, lane, execution, range, 1.0f / (float)batch));
- *
  * Mixed samples (mixup, cutmix) have two targets with shares that add up to 1:
  *
  *     classes   the loss is the sum of both losses times their shares. The class with the larger
  *               share is the target of the training accuracy. Class weights scale both losses, as
  *               in PyTorch's CrossEntropyLoss(weight=...) with probabilities
- *     labels    the target is the mean of both targets, weighted by their shares. Binary cross
- *               entropy is linear in the target, so the loss is the mean of both losses. The
- *               accuracy counts a label as set if it is above one half
+ *     labels    the target is the mean of both targets, weighted by their shares, and so is the
+ *               loss: binary cross entropy is linear in the target. The accuracy counts a label as
+ *               set if it is above one half
  *     numbers   likewise. The gradient of the squared error is that of the mean of both losses
  *     samples   the target is the mixed sample itself
+ *
+ *     SH_TRY(sh_samples_prepare(stage));
+ *     SH_TRY(sh_samples_read(stage, lane, execution, range, 1.0f / (float)batch));
  *
  * Threads: a lane reads into its own execution; several lanes read at once.
  */
@@ -24,7 +24,7 @@
 
 #include "train/stage.h"
 
-/* The target of a sample mixed from two classes. `class` has the larger share. */
+/* `class` has the larger share. */
 typedef struct sh_class_mix {
     int32_t class, other;
     float share, other_share; /* of the loss */
@@ -38,11 +38,10 @@ sh_class_mix sh_samples_mix_classes(int32_t class, int32_t other, float weight,
 /* Sets target[i] to weight target[i] + (1 - weight) other[i], for i < count. */
 void sh_samples_mix_numbers(float *target, const float *other, uint32_t count, float weight);
 
-/* Bytes per lane that reading needs in addition to the program's inputs. */
+/* Bytes per lane that reading needs besides the program's inputs. */
 size_t sh_samples_spare_bytes(const sh_pipeline *pipeline);
 
-/* Allocates memory for the second sample of each mix, if the job mixes samples. Owned by the stage;
- * sh_stage_release frees it. */
+/* Allocates memory for mixes, if the job mixes samples; sh_stage_release frees it. */
 sh_status sh_samples_prepare(sh_stage *stage) SHOAL_CHECKED;
 
 /* Reads the samples at these positions of the epoch. In training, also sets their random keys and

@@ -12,7 +12,7 @@ static bool close_to(float value, double wanted)
     return fabs((double)value - wanted) < CLOSE;
 }
 
-/* Without class weights, shares are unchanged, and the class of the larger one is first. */
+/* Without class weights, shares are unchanged. */
 static void the_larger_share_is_the_target(void **state)
 {
     (void)state;
@@ -31,7 +31,7 @@ static void the_larger_share_is_the_target(void **state)
     }
 }
 
-/* In PyTorch, a sample with probabilities y has the loss -sum over k of weight[k] y[k] log p[k]. */
+/* In PyTorch, the loss for probabilities y is -sum over k of weight[k] y[k] log p[k]. */
 static void weights_of_classes_scale_both_losses(void **state)
 {
     (void)state;

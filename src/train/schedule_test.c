@@ -5,8 +5,8 @@
 
 #include "train/job_fixture.h"
 
-/* Each epoch contains every sample once, in consecutive parts. There are as many local steps as
- * steps of sync. */
+/* An epoch has every sample once, in consecutive parts, and as many local steps as sync has
+ * steps. */
 static void an_epoch_falls_into_outer_steps(void **state)
 {
     (void)state;
@@ -52,7 +52,6 @@ static void an_epoch_falls_into_outer_steps(void **state)
     }
 }
 
-/* Every sample of an epoch is in exactly one grain of one step, for all sizes. */
 static void every_sample_once_an_epoch(void **state)
 {
     (void)state;

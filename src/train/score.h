@@ -10,9 +10,6 @@
  *               2^-24, at most 2^15 per sample
  *     samples   like numbers
  *
- *     sh_sum_add_loss(sum, loss, count, sh_score(target, outputs, count, answers, targets));
- *     printf("%g", sh_score_figure(target, outputs, totals.score, totals.samples));
- *
  * Threads: any.
  */
 #ifndef SHOAL_TRAIN_SCORE_H
@@ -22,12 +19,12 @@
 
 #include "tensor/target.h"
 
-/* The score of `count` samples, from the model's answers and the targets (outputs 1 and 2 of its
- * graph, model/model.h). */
+/* The score of `count` samples, from the answers and the targets (outputs 1 and 2 of the graph,
+ * model/model.h). */
 uint64_t sh_score(sh_target target, uint32_t outputs, uint32_t count, const void *answers,
                   const void *targets);
 
-/* The metric for a score over `samples` samples; 0 without samples. */
+/* 0 without samples. */
 double sh_score_figure(sh_target target, uint32_t outputs, uint64_t score, uint64_t samples);
 
 /* "accuracy" or "mae". */

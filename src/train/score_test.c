@@ -31,7 +31,7 @@ static void errors_of_numbers_are_added(void **state)
     const uint64_t score = sh_score(SH_TARGET_NUMBERS, 2, 2, answers, targets);
     assert_true(fabs(sh_score_figure(SH_TARGET_NUMBERS, 2, score, 2) - ((0.375 + 2) / 2)) < 1e-7);
     assert_string_equal(sh_score_name(SH_TARGET_NUMBERS), "mae");
-    /* In two parts, as on two devices. */
+    /* As on two devices. */
     assert_int_equal(sh_score(SH_TARGET_NUMBERS, 2, 1, answers, targets) +
                          sh_score(SH_TARGET_NUMBERS, 2, 1, answers + 2, targets + 2),
                      score);

@@ -8,7 +8,7 @@
 #include "base/host.h"
 #include "data/trained.h"
 
-/* Chooses model and recipe if the job's model is SH_MODEL_AUTO. */
+/* Chooses model and recipe for SH_MODEL_AUTO. */
 static sh_status choose(sh_session *session, const sh_dataset_info *found,
                         const sh_job_given *given)
 {
@@ -72,8 +72,8 @@ done:
     return status;
 }
 
-/* Always queries the number of cores, even if it is not needed: this touches pages of libraries,
- * and a plan and the training must start with equal memory in use to get the same footprint. */
+/* Always queries the number of cores: this touches pages of libraries, and a plan and the training
+ * must start with equal memory in use to get the same footprint. */
 sh_status sh_session_start(sh_session *session, uint32_t lanes, uint64_t memory)
 {
     const uint32_t cores = sh_host_cores();

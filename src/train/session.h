@@ -5,7 +5,6 @@
  *     SH_TRY(sh_session_open(&session, &job, NULL));               // data and replica
  *     ... load or receive the replica's state ...
  *     SH_TRY(sh_session_start(session, lanes, 0));                 // compile
- *     sh_session_close(session);
  *
  * Threads: caller locks.
  */
@@ -23,12 +22,12 @@ typedef struct sh_session {
     sh_model_choice choice; /* empty if the job names its model */
     sh_recipe recipe;       /* likewise */
     sh_pipeline *pipeline;
-    char *trained; /* the facts of the training data (data/trained.h), for checkpoints; NULL: too
-                      long, or the caller passed a data set; owned */
-    sh_network *network; /* of an imported model, else NULL; this session holds a reference */
+    char *trained; /* facts of the training data (data/trained.h), for checkpoints; NULL: too long,
+                      or the caller passed a data set; owned */
+    sh_network *network; /* of an imported model, else NULL; the session holds a reference */
     const sh_kernels *kernels;
     sh_replica *replica;
-    sh_scale scale;        /* of the model's outputs */
+    sh_scale scale;
     sh_trainer *trainer;   /* after sh_session_start */
     bool evaluate_only;    /* set before sh_session_start: no training */
     sh_bit_flip flip;      /* for tests */
@@ -37,16 +36,15 @@ typedef struct sh_session {
                               borrows them for the call */
     uint32_t gpu_count;
 
-    /* For work with other devices, as in sh_trainer_options; set before sh_session_start. */
+    /* As in sh_trainer_options; set before sh_session_start. */
     bool shared;
     void (*on_passed)(void *context, const sh_stage_outcome *outcome);
-    void (*on_times)(void *context, const sh_step_times *times); /* likewise */
+    void (*on_times)(void *context, const sh_step_times *times);
     void (*on_answers)(void *context, const sh_answers *answers);
     void *context;
 } sh_session;
 
-/* The network and the data that a job only names. All zero: a built-in model, and data read from
- * where the job says. */
+/* All zero: a built-in model, and data read from where the job says. */
 typedef struct sh_session_data {
     sh_network *network;       /* of an imported model; the session takes a reference */
     sh_dataset *dataset;       /* ownership passes to the session, also on failure; NULL: */
@@ -58,15 +56,15 @@ typedef struct sh_session_data {
      * Borrowed for the call. */
     const struct sh_trained *trained;
 
-    /* Progress of packing, in samples; called on the calling thread. */
+    /* Progress of packing, in samples; on the calling thread. */
     void (*on_packing)(void *context, uint64_t packed, uint64_t samples);
     void *context;
 } sh_session_data;
 
 /*
  * Opens the data and makes the replica of the job's start. `data` may be NULL. The job is complete
- * (sh_job_complete); if its model is SH_MODEL_AUTO, the session's job has the chosen model and a
- * recipe for it, which `choice` and `recipe` explain.
+ * (sh_job_complete); for SH_MODEL_AUTO, the session's job has the chosen model and recipe, which
+ * `choice` and `recipe` explain.
  */
 sh_status sh_session_open(sh_session **session, const sh_job *job,
                           const sh_session_data *data) SHOAL_CHECKED;
@@ -84,11 +82,10 @@ void sh_session_reopen(const sh_session *session);
 /* Applies changed on_... functions and their context after the start. Not in a stage. */
 void sh_session_set_callbacks(const sh_session *session);
 
-/* Floating-point operations that training on one sample takes: forward and backward, a multiply-add
- * counts as two. 0: the graph could not be built. Builds the graph, which takes milliseconds. */
+/* Floating-point operations of training on one sample: forward and backward, a multiply-add counts
+ * as two. 0: the graph could not be built. Takes milliseconds. */
 double sh_session_sample_flops(const sh_session *session);
 
-/* NULL is fine. */
 void sh_session_close(sh_session *session);
 
 #endif

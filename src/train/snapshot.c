@@ -15,11 +15,10 @@
 #define KEY_TRAINED "shoal.trained"
 #define NAME_BYTES 256
 
-/* The tensors of a checkpoint and their data in memory. */
 typedef struct tensor_list {
     sh_stored_tensor *items;
-    void **data;               /* by item */
-    char (*names)[NAME_BYTES]; /* storage for names that the replica does not have */
+    void **data;
+    char (*names)[NAME_BYTES]; /* names that the replica lacks */
     float *envelopes;
     int32_t *exponents;
     size_t count;
@@ -70,7 +69,7 @@ static void free_tensors(tensor_list *list)
     free(list->exponents);
 }
 
-/* Writes the position as JSON. Files without "validation_due" have no validation due. */
+/* Files without "validation_due" have none due. */
 static sh_status print_position(char **text, const sh_replica *replica)
 {
     const sh_best *best = &replica->best;
@@ -130,7 +129,7 @@ const char *sh_snapshot_trained(const sh_safetensors *file)
     return sh_safetensors_metadata(file, KEY_TRAINED);
 }
 
-/* Parses a JSON value of the metadata; owned by the caller. */
+/* Owned by the caller. */
 static sh_status read_metadata(json_t **json, const sh_safetensors *file, const char *key)
 {
     const char *text;

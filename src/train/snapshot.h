@@ -2,17 +2,17 @@
 /*
  * Saves a job and its replica to a checkpoint file and loads them.
  *
+ * Tensors of a checkpoint: the weights under their own names, so that other programs find them;
+ * "optimizer.<slot>.<name>" for tensors that are not frozen; "sum.envelopes" and "sum.exponents"
+ * with one value for each of these tensors. Metadata: "shoal.job" (train/job_json.h) and
+ * "shoal.position", both JSON; "shoal.data", the data's fingerprint; "shoal.trained"
+ * (data/trained.h), absent in files of earlier versions.
+ *
  *     SH_TRY(sh_snapshot_save("runs/a/checkpoints", &job, &data, replica));
  *     ...
  *     SH_TRY(sh_checkpoint_open(&file, path, "runs/a"));
  *     SH_TRY(sh_snapshot_read_job(&job, file));
  *     SH_TRY(sh_snapshot_load(replica, file));
- *
- * Tensors of a checkpoint: the weights under their own names, so that other programs find them;
- * "optimizer.<slot>.<name>" for tensors that are not frozen; "sum.envelopes" and "sum.exponents"
- * with one value for each of these tensors.
- * Metadata: "shoal.job" (train/job_json.h) and "shoal.position", both JSON; "shoal.data", the
- * data's fingerprint; "shoal.trained" (data/trained.h), absent in files of earlier versions.
  *
  * Threads: caller locks.
  */
@@ -22,37 +22,36 @@
 #include "store/safetensors.h"
 #include "train/replica.h"
 
-/* The data of a checkpoint's job. The texts are borrowed for the call. */
+/* The texts are borrowed for the call. */
 typedef struct sh_snapshot_data {
     const char *fingerprint;
     const char *trained; /* data/trained.h; NULL: not written */
 } sh_snapshot_data;
 
-/* Writes a checkpoint into the folder and keeps the previous one (store/checkpoint.h). */
+/* Keeps the previous checkpoint in the folder (store/checkpoint.h). */
 sh_status sh_snapshot_save(const char *folder, const sh_job *job, const sh_snapshot_data *data,
                            const sh_replica *replica) SHOAL_CHECKED;
 
-/* Reads the job of a checkpoint. SH_MISMATCH: shoal did not write the file. */
+/* SH_MISMATCH: shoal did not write the file. */
 sh_status sh_snapshot_read_job(sh_job *job, const sh_safetensors *file) SHOAL_CHECKED;
 
 /* The fingerprint of the checkpoint's data; borrowed from the file. Fails as above. */
 sh_status sh_snapshot_read_fingerprint(const char **fingerprint,
                                        const sh_safetensors *file) SHOAL_CHECKED;
 
-/* The value of "shoal.trained", or NULL; borrowed from the file. */
+/* "shoal.trained", or NULL; borrowed from the file. */
 const char *sh_snapshot_trained(const sh_safetensors *file);
 
-/* The steps applied when the checkpoint was written. Fails as above and with SH_FORMAT. */
+/* The steps applied at the checkpoint. Fails as above and with SH_FORMAT. */
 sh_status sh_snapshot_read_steps(uint64_t *steps, const sh_safetensors *file) SHOAL_CHECKED;
 
 /*
- * Loads the checkpoint into a replica of the same job. SH_MISMATCH: the checkpoint is of another
- * model; the message names a tensor that is missing or has another shape. After a failure the
- * content of the replica is undefined.
+ * The replica is of the same job. SH_MISMATCH: the checkpoint is of another model; the message
+ * names a tensor that is missing or has another shape. After a failure the content of the replica
+ * is undefined.
  */
 sh_status sh_snapshot_load(sh_replica *replica, const sh_safetensors *file) SHOAL_CHECKED;
 
-/* Whether the file's metadata mark it as a checkpoint. */
 bool sh_snapshot_is_checkpoint(const sh_safetensors *file);
 
 #endif

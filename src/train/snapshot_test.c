@@ -29,7 +29,7 @@ static sh_job job_of(const char *model)
     return job_with(model, "");
 }
 
-/* A replica with values in all of its state, as after training. */
+/* Has values in all of its state, as after training. */
 static sh_replica *used_replica(const sh_job *job)
 {
     sh_replica *replica;
@@ -134,7 +134,6 @@ static void foreign_files_are_refused(void **state)
     scratch_remove(folder);
 }
 
-/* A checkpoint with `text` as its position. */
 static sh_safetensors *with_position(const char *folder, const char *text)
 {
     char path[SCRATCH_BYTES + 16];
@@ -148,8 +147,7 @@ static sh_safetensors *with_position(const char *folder, const char *text)
     return file;
 }
 
-/* Validation results that a file lacks are as before the first validation. The steps can be read
- * separately. */
+/* Missing validation results are as before the first validation. */
 static void positions_of_older_files_are_read(void **state)
 {
     (void)state;
@@ -166,7 +164,6 @@ static void positions_of_older_files_are_read(void **state)
     scratch_remove(folder);
 }
 
-/* A validation that is due when the checkpoint is written is still due after loading. */
 static void a_validation_stays_due(void **state)
 {
     (void)state;

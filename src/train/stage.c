@@ -2,17 +2,15 @@
 /*
  * A stage up to its reduction consists of these turns of the team:
  *
- *     clear    lanes clear the own part of the sum unless it has held units, and compute values
+ *     clear    lanes clear the own part of the sum unless units are held, and compute values
  *              that depend only on the weights
- *     compute  each lane takes the next unit until none is left, runs its forward and backward
- *              pass and adds each gradient when it is available. The lane that adds the last
- *              contribution to a bucket notifies the engine, so the engine sends buckets while
- *              earlier layers are still in the backward pass
+ *     compute  each lane takes the next unit until none is left. The lane that adds the last
+ *              contribution to a bucket notifies the engine, which sends the bucket while earlier
+ *              layers are still in the backward pass
  *     check    with other devices: lanes compute the check of the weights. This is the last turn,
  *              so a bit that flips while units are computed is detected in the same stage
  *
- * Then the engine completes the reduction, or fails. The strategy computes the units and can have
- * other operations at each of these points (strategy_ops.h).
+ * The strategy can have other operations at each of these points (strategy_ops.h).
  */
 #include "train/stage.h"
 
@@ -267,7 +265,6 @@ static void compute(void *context, uint32_t lane)
     sh_stopwatch_add(stage->times.watching, lane, SH_SPAN_BUSY, begun);
 }
 
-/* Adds this lane's part of the weights to the check. */
 static void check(void *context, uint32_t lane)
 {
     sh_stage *stage = context;
@@ -308,7 +305,7 @@ static sh_status compute_all(sh_stage *stage, sh_engine *engine)
     sh_gpus_begin_turn(stage);
     sh_stage_run_lanes(stage, compute, stage);
     sh_gpus_end_turn(stage);
-    if (training) { /* record the lanes' speed */
+    if (training) {
         const uint32_t full = sh_schedule_batch(&stage->schedule, 0).grain;
         uint32_t samples = 0;
         for (uint32_t i = 0; stage->times.pace_clock != NULL && i < units; i++)
@@ -322,7 +319,6 @@ static sh_status compute_all(sh_stage *stage, sh_engine *engine)
     return status;
 }
 
-/* Clears the sum unless units are held, and prepares the weights. */
 static sh_status begin(sh_stage *stage, const sh_part *part)
 {
     sh_sum *sum = stage->replica->sum;

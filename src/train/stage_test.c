@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Interrupts stages at arbitrary points, with real rings on the loopback. The remaining devices
- * must continue with their held units and reach the weights of an undisturbed run. A device that
- * completed more stages than others before the failure copies its replica to them, as a transfer
- * would. Every other failure waits until one device has completed a stage that another one has not.
+ * continue with their held units and must reach the weights of an undisturbed run. A device that is
+ * ahead after the failure copies its replica to the others, as a transfer would.
  */
 #include "train/trainer.h"
 
@@ -29,7 +28,6 @@
 
 typedef struct world world;
 
-/* One device, with everything that a process of its own would have. */
 typedef struct site {
     world *of;
     uint32_t index, rank;
@@ -41,14 +39,14 @@ typedef struct site {
     sh_listener *listener;
     uint16_t port;
     sh_engine *ring;  /* guarded by the world's lock */
-    uint32_t view;    /* the view whose links are accepted; only for the loop */
-    sh_engine engine; /* forwards to the ring and can fail at a chosen event */
+    uint32_t view;    /* whose links are accepted; only for the loop */
+    sh_engine engine; /* forwards to the ring and can fail */
     pthread_t thread;
     sh_part part;
     sh_ranges work; /* of the first step after a failure */
     sh_position before;
-    uint32_t passed;   /* reported outcomes */
-    uint32_t outgrown; /* redos after the first step, that is, without calibration */
+    uint32_t passed;
+    uint32_t outgrown; /* redos after the first step */
     uint32_t reduced;  /* attempts at steps started in this view */
 } site;
 
@@ -58,16 +56,16 @@ struct world {
     site sites[DEVICES];
     uint32_t devices, view; /* of the current view */
     unsigned char key[SH_KEY_BYTES];
-    atomic_uint events; /* stages begun, spans ready and complete, of all devices of this view */
+    atomic_uint events; /* of all devices of this view */
     uint32_t break_at;
-    const site *late; /* the device that does not complete attempt `late_at` of the view, or NULL */
-    uint32_t late_at; /* from 1 */
-    sh_position front;                    /* the highest position of any device in this view */
-    pthread_cond_t passing;               /* signals a change of `front`; the lock guards both */
+    const site *late; /* does not complete attempt `late_at` (from 1) of the view, or NULL */
+    uint32_t late_at;
+    sh_position front;                    /* the highest position in this view */
+    pthread_cond_t passing;               /* `front` changed; `lock` guards both */
     sh_sum_totals validations[STEPS + 1]; /* by steps; of the undisturbed run */
     bool learns;                          /* this is the undisturbed run of one device */
     char hash[SH_DIGEST_TEXT];
-    uint32_t held_kept, held_redone, brought_along, outgrown; /* counts of these events */
+    uint32_t held_kept, held_redone, brought_along, outgrown;
 };
 
 /* ---- a ring that fails at a chosen event ----------------------------------------------------- */
@@ -99,8 +97,7 @@ static bool stays_behind(const site *self)
     return self->of->late == self && self->reduced == self->of->late_at;
 }
 
-/* Fails the round on this device after another device has completed it. The ring's loop keeps
- * running meanwhile. */
+/* Fails after another device has completed the round. The ring's loop keeps running. */
 static sh_status stay_behind(site *self)
 {
     world *w = self->of;
@@ -182,7 +179,7 @@ static void on_span(void *context, uint32_t index, const sh_span *span)
     count_event(((site *)context)->of);
 }
 
-/* Some views gather factors (train/factors.h), others only add up gradients. */
+/* Some views gather factors (train/factors.h). */
 static const sh_engine_ops break_ops[] = {
     {.name = "breaking", .begin = break_begin, .ready = break_ready, .wait = break_wait},
     {.name = "breaking",
@@ -205,7 +202,7 @@ static void accept_previous(void *context, sh_channel *channel, const char *iden
     char name[32];
     link_name(name, self->view);
     if (self->view == 0 || strcmp(identity, name) != 0)
-        sh_channel_close(channel); /* of a view that failed before its links were connected */
+        sh_channel_close(channel); /* of a view that failed before it was connected */
     else
         assert_ok(self->ring->ops->take(self->ring, 0, channel));
 }
@@ -250,7 +247,6 @@ static void make_ring(void *context)
     set_ring(self, ring);
 }
 
-/* Accepts no further links, so that the ring can be closed. */
 static void leave_view(void *context)
 {
     ((site *)context)->view = 0;
@@ -271,14 +267,12 @@ static void link_up(void *context)
 
 /* ---- a device -------------------------------------------------------------------------------- */
 
-/* Announces only at the last opportunity. */
 static bool announce(void *context, bool last, uint64_t *view)
 {
     *view = last ? ANNOUNCED + ((site *)context)->replica->steps : 0;
     return last;
 }
 
-/* Checks that the position advances and that the caller holds the replica's lock. */
 static void on_passed(void *context, const sh_stage_outcome *outcome)
 {
     site *self = context;
@@ -340,7 +334,7 @@ static sh_status next_stage(site *self)
     const sh_status status = sh_trainer_step(self->trainer, &self->part, &result);
     self->part.work = NULL;
     SH_TRY(status);
-    assert_int_equal(result.totals.samples, batch.samples.count); /* each grain counts once */
+    assert_int_equal(result.totals.samples, batch.samples.count);
     assert_int_equal(result.totals.next_view, ANNOUNCED + self->replica->steps - 1);
     return SH_OK;
 }
@@ -361,7 +355,6 @@ static void *live(void *argument)
 
 /* ---- work of the coordinator ----------------------------------------------------------------- */
 
-/* Runs all live devices as one view, from their positions to the end or to a failure. */
 static void run_view(world *w)
 {
     const uint32_t grains = sh_job_grains(&w->job);
@@ -397,7 +390,6 @@ static void run_view(world *w)
     }
 }
 
-/* Copies the replica of a device at the target position to one that is behind. */
 static void bring_along(site *receiver, const site *sender)
 {
     const sh_replica *from = sender->replica;
@@ -417,8 +409,7 @@ static void bring_along(site *receiver, const site *sender)
     receiver->of->brought_along++;
 }
 
-/* Brings all devices to the highest position, or to its validation if that is due on any
- * device. */
+/* Brings all devices to the highest position, or to its validation if that is due on any device. */
 static sh_position gather(world *w)
 {
     const site *leader = site_at(w, 0);
@@ -444,7 +435,7 @@ static sh_position gather(world *w)
     return target;
 }
 
-/* Assigns the grains of the current step that no device holds to random devices. */
+/* Assigns the step's grains that no device holds to random devices. */
 static void deal_out(world *w, sh_random *random)
 {
     const sh_schedule *schedule = sh_trainer_schedule(site_at(w, 0)->trainer);
@@ -491,7 +482,6 @@ static void set_job(world *w, float lr, uint32_t wire, bool workers)
     assert_ok(sh_job_complete(&w->job));
 }
 
-/* Checks and closes a world whose devices have completed the job. */
 static void end_world(world *w)
 {
     for (uint32_t r = 0; r < w->devices; r++) {
@@ -508,7 +498,6 @@ static void end_world(world *w)
             close_site(&w->sites[i]);
 }
 
-/* Runs the job without failures and returns the number of events. */
 static uint32_t run_quietly(world *w, float lr, uint32_t wire, uint32_t devices, const world *quiet,
                             bool workers)
 {
@@ -524,9 +513,8 @@ static uint32_t run_quietly(world *w, float lr, uint32_t wire, uint32_t devices,
     return atomic_load(&w->events);
 }
 
-/* Chooses a failure at a random event, or at a point where one device has completed a stage and
- * another has not. In trial 1 that stage is the first attempt of the job, which calibrates the
- * exponents. */
+/* Fails at a random event, or where one device has completed a stage and another has not. In trial
+ * 1 that stage is the job's first attempt, which calibrates. */
 static void choose_break(world *w, uint32_t trial, uint32_t number, uint32_t moments,
                          sh_random *random)
 {
@@ -538,9 +526,8 @@ static void choose_break(world *w, uint32_t trial, uint32_t number, uint32_t mom
     w->late_at = 1 + trial / 2 % (STEPS - 1);
 }
 
-/* Removes a random device, which may be the one ahead of or behind the others. Removes none after
- * the failures with a late device in trials 1, 5, 9 ..., so that these trials always copy a
- * replica. */
+/* Removes a random device, but none after a late device's failure in trials 1, 5, 9 ..., which thus
+ * always copy a replica. */
 static void lose_one(world *w, uint32_t trial, sh_random *random)
 {
     if (w->devices == (trial % 2 == 0 ? 1 : 2) || (w->late != NULL && trial % 4 == 1))
@@ -552,8 +539,6 @@ static void lose_one(world *w, uint32_t trial, sh_random *random)
             w->sites[i].rank = rank++;
 }
 
-/* Runs the job with failures among three devices, then among two; in some trials,
- * one device remains. */
 static void disturb(const world *quiet, float lr, uint32_t trial, uint32_t moments, world *seen)
 {
     sh_random random = sh_random_for(4, SH_RANDOM_TEST, trial, 0);
@@ -583,8 +568,7 @@ static void disturb(const world *quiet, float lr, uint32_t trial, uint32_t momen
     seen->brought_along += w.brought_along;
 }
 
-/* Every trial ends with the weights of the undisturbed run. In some trial, units were held at a
- * redo, and in some trial a replica was copied. */
+/* In some trial units were held at a redo, and in some trial a replica was copied. */
 static void disturb_often(world *quiet, float lr, uint32_t wire, uint32_t trials, world *seen,
                           bool workers)
 {
@@ -607,7 +591,7 @@ static void what_is_held_is_gone_on_with(void **state)
     assert_true(seen.held_kept > TRIALS);
 }
 
-/* Gradients exceed their exponents, so failures occur in redone attempts of any step. */
+/* Gradients exceed their exponents. */
 static void redone_attempts_as_well(void **state)
 {
     (void)state;
@@ -616,7 +600,6 @@ static void redone_attempts_as_well(void **state)
     assert_true(quiet.outgrown > 0);
 }
 
-/* With workers, and momentum of the outer steps. */
 static void what_workers_have_come_to_as_well(void **state)
 {
     (void)state;
@@ -625,7 +608,7 @@ static void what_workers_have_come_to_as_well(void **state)
     assert_true(seen.held_kept > TRIALS);
 }
 
-/* On a narrow wire, another device that recomputes a grain rounds it equally. */
+/* Another device that recomputes a grain rounds it equally. */
 static void on_narrow_wires_too(void **state)
 {
     (void)state;

@@ -4,10 +4,9 @@
  * batch normalization's mean and variance (parameters of SH_ROLE_STATISTIC). The exact sum over the
  * grains is the step's value, so the averages are the same on every device.
  *
- *     sh_statistic_follow(weights, sum, sh_sum_scale(...), count, parameter->momentum, &max_abs);
+ * With local:H, the sum is the mean over the workers and replaces the common averages (m = 1).
  *
- * With local:H, each worker updates its own averages. The sum is the mean over the workers and
- * replaces the common averages (m = 1).
+ *     sh_statistic_follow(weights, sum, sh_sum_scale(...), count, parameter->momentum, &max_abs);
  *
  * Threads: any; lanes share a tensor by taking disjoint ranges. Pointers are borrowed for the call.
  */
@@ -18,13 +17,13 @@
 #include <stdint.h>
 
 /*
- * Sets running[i] to (1 - m) running[i] + m sum[i] scale, with one rounding per operation; with
- * m = 1 to sum[i] scale exactly. Raises *max_abs to the largest |sum[i]|.
+ * Sets running[i] to (1 - m) running[i] + m sum[i] scale, with one rounding per operation; with m =
+ * 1 to sum[i] scale exactly. Raises *max_abs to the largest |sum[i]|.
  */
 void sh_statistic_follow(float *running, const int32_t *sum, float scale, size_t count, float m,
                          uint32_t *max_abs);
 
-/* The same for float values instead of a sum. */
+/* The same with float values instead of a sum. */
 void sh_statistic_follow_values(float *running, const float *values, size_t count, float m);
 
 #endif

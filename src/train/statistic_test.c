@@ -18,7 +18,6 @@ static void moves_a_tenth_of_the_way(void **state)
     assert_int_equal(max_abs, 3 << 20);
 }
 
-/* With a momentum of 1, the previous value has no effect. */
 static void takes_a_mean_over(void **state)
 {
     (void)state;
@@ -30,7 +29,6 @@ static void takes_a_mean_over(void **state)
     assert_int_equal(max_abs, 1 << 30);
 }
 
-/* Values and a sum with these values give the same bits. */
 static void follows_values_likewise(void **state)
 {
     (void)state;

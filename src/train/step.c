@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One step. The stage (stage.c) computes and reduces. The verdict on the total is the same on all
- * devices: apply the step, redo it, or fail. There are two more turns of the team:
+ * After the stage (stage.c), the verdict on the total, equal on all devices, is to apply the step,
+ * redo it, or fail. There are two more turns of the team:
  *
  *     measure  with clipping: lanes add up the squares of disjoint ranges, for the norm
  *     apply    lanes update disjoint ranges of the weights
@@ -18,7 +18,6 @@
 
 /* ---- the update ------------------------------------------------------------------------------ */
 
-/* Adds the squares of this lane's range of the gradient, tensor by tensor. */
 static void measure(void *context, uint32_t lane)
 {
     sh_trainer *trainer = context;
@@ -77,7 +76,6 @@ void sh_step_run_lanes(sh_trainer *trainer, sh_team_task *task)
     sh_stage_run_lanes(&trainer->stage, task, trainer);
 }
 
-/* Updates this lane's range of the weights. */
 static void apply(void *context, uint32_t lane)
 {
     sh_trainer *trainer = context;
@@ -130,7 +128,6 @@ void sh_step_count(sh_trainer *trainer, uint64_t from, uint32_t count, const sh_
     replica->phase = validate ? SH_PHASE_VALIDATION : SH_PHASE_FIRST;
 }
 
-/* The order of an epoch's samples, according to --sampling. */
 static sh_order order_of(const sh_trainer *trainer, uint32_t epoch)
 {
     sh_order order;
@@ -155,7 +152,6 @@ void sh_step_begin_batch(sh_trainer *trainer, uint64_t number)
     task->order = order_of(trainer, task->batch.epoch);
 }
 
-/* Requests the prefetch of this device's share of a batch. */
 static void want_share(sh_trainer *trainer, const sh_part *part, const sh_batch *batch,
                        sh_split split, const sh_order *order)
 {
@@ -167,7 +163,7 @@ static void want_share(sh_trainer *trainer, const sh_part *part, const sh_batch 
     sh_prefetch_want(trainer->prefetch, split, order, first, last.first + last.count - first);
 }
 
-/* Likewise for a later step, assuming an unchanged share. */
+/* Assumes an unchanged share. */
 static void want_step(sh_trainer *trainer, const sh_part *part, uint64_t step)
 {
     const sh_schedule *schedule = &trainer->stage.schedule;
@@ -248,7 +244,6 @@ static sh_status take_up(sh_stage *stage, const sh_part *part)
     return SH_OK;
 }
 
-/* Starts the next attempt with the held units, after the exponents changed. */
 static void redo(sh_trainer *trainer, sh_position before)
 {
     sh_stage *stage = &trainer->stage;
@@ -264,7 +259,6 @@ static void redo(sh_trainer *trainer, sh_position before)
            (unsigned long long)before.steps + 1);
 }
 
-/* Applies the step. */
 static void finish_step(sh_trainer *trainer, sh_position before, sh_step_result *result)
 {
     sh_stage *stage = &trainer->stage;
@@ -293,7 +287,6 @@ static void finish_step(sh_trainer *trainer, sh_position before, sh_step_result 
     sh_step_report_passed(trainer, SH_PASSED_APPLY, before, clip);
 }
 
-/* The step's sum is complete and correct, but it waits for its audit. */
 static void await_audit(sh_trainer *trainer, uint32_t key, sh_step_result *result)
 {
     trainer->audit.key = key;
@@ -311,7 +304,6 @@ static void report_times(sh_trainer *trainer, const sh_trainer_work *already)
         trainer->on_times(trainer->context, &times);
 }
 
-/* Applies the step that waited for its audit. */
 static sh_status resume(sh_trainer *trainer, sh_step_result *result)
 {
     sh_stage *stage = &trainer->stage;

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Measures the time of each part of a step, per lane. Without a clock the stopwatch is off, and a
- * call only tests for that.
+ * Measures the time of each part of a step, per lane. Without a clock the stopwatch is off.
  *
  *     const uint64_t begun = sh_stopwatch_now(&watch);
  *     read_samples(...);
  *     sh_stopwatch_add(&watch, lane, SH_SPAN_READ, begun);
- *     ...
- *     sh_stopwatch_end_step(&watch, &times);
  *
  * Threads: each lane adds to its own spans. Turns, steps and the network belong to lane 0.
  */
@@ -22,8 +19,8 @@ typedef enum sh_span_kind {
     SH_SPAN_READ,     /* reading samples */
     SH_SPAN_SUM,      /* the exact sum without SH_SPAN_ADD: clearing, checks, totals of factors */
     SH_SPAN_APPLY,    /* the optimizer */
-    SH_SPAN_BUSY,     /* all work of a lane in a turn of the team, including the other spans */
-    SH_SPAN_FORWARD,  /* programs until backward begins, with their inputs */
+    SH_SPAN_BUSY,     /* all work of a lane in the team's turns, including the other spans */
+    SH_SPAN_FORWARD,  /* programs until backward, with their inputs */
     SH_SPAN_BACKWARD, /* programs from there on, without SH_SPAN_ADD */
     SH_SPAN_ADD,      /* adding to the exact sum */
     SH_SPAN_PREPARE,  /* the part of programs that depends only on the weights */
@@ -35,7 +32,6 @@ typedef struct sh_lane_spans {
     uint64_t count[SH_SPAN_COUNT];
 } sh_lane_spans; /* whole cache lines, so lanes do not disturb each other */
 
-/* The sums at a point in time. */
 typedef struct sh_tally {
     uint64_t ns[SH_SPAN_COUNT]; /* of all lanes */
     uint64_t turns_ns, network_ns, at_ns;
@@ -46,20 +42,19 @@ typedef struct sh_stopwatch {
     uint32_t lanes;
     sh_lane_spans *spans; /* by lane; owned */
     uint64_t turns_ns;    /* wall time of the team's turns */
-    uint64_t network_ns;  /* lane 0's waiting time for the network */
+    uint64_t network_ns;  /* lane 0's waiting time */
     uint64_t steps, steps_ns;
 
-    sh_tally mark;     /* the start of the current step */
+    sh_tally mark;     /* the step's start */
     bool carried;      /* `mark` is set; a next begin_step keeps it */
     uint64_t ended_ns; /* end of the previous step; 0 if interrupted since */
 } sh_stopwatch;
 
-/* `clock` is borrowed until sh_stopwatch_release; NULL: the stopwatch is off. */
+/* `clock` is borrowed until sh_stopwatch_release. */
 sh_status sh_stopwatch_init(sh_stopwatch *watch, const sh_clock *clock,
                             uint32_t lanes) SHOAL_CHECKED;
 void sh_stopwatch_release(sh_stopwatch *watch);
 
-/* Sets all sums to zero. */
 void sh_stopwatch_clear(sh_stopwatch *watch);
 
 static inline uint64_t sh_stopwatch_now(const sh_stopwatch *watch)
@@ -98,7 +93,6 @@ static inline void sh_stopwatch_add(sh_stopwatch *watch, uint32_t lane, sh_span_
  */
 void sh_stopwatch_add_run(sh_stopwatch *watch, uint32_t lane, uint64_t begun, uint64_t turn,
                           uint64_t added);
-/* The lane's total time in SH_SPAN_ADD. */
 static inline uint64_t sh_stopwatch_added(const sh_stopwatch *watch, uint32_t lane)
 {
     return watch->clock == NULL ? 0 : watch->spans[lane].ns[SH_SPAN_ADD];
@@ -110,15 +104,14 @@ void sh_stopwatch_begin_step(sh_stopwatch *watch);
 /*
  * Ends the step when it is applied. Sets `ends_ns`, `wall_ns` and the parts of `times`. Time
  * outside of turns and of the network counts as the optimizer's. Call sh_stopwatch_begin_step
- * before the next step; the time until then is the next step's part `between`.
+ * before the next step; the time until then is that step's part `between`.
  */
 void sh_stopwatch_end_step(sh_stopwatch *watch, sh_step_times *times);
 
 /* Cancels the current step, for a validation or a failure. The next step has no part `between`. */
 void sh_stopwatch_interrupt(sh_stopwatch *watch);
 
-/* Adds the rows that are not instructions of programs. Sets the number of lanes and steps and the
- * wall time. */
+/* Adds the rows that are not instructions of programs, and sets lanes, steps and wall time. */
 sh_status sh_stopwatch_report(const sh_stopwatch *watch, sh_profile *profile) SHOAL_CHECKED;
 
 #endif

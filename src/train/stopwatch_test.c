@@ -64,7 +64,6 @@ static void one_that_is_off_looks_at_no_clock(void **state)
     sh_stopwatch_release(&watch);
 }
 
-/* A job of one step, 20 samples in 5 grains, with its trainer. */
 typedef struct small_job {
     sh_job job;
     sh_pipeline *pipeline;
@@ -106,7 +105,6 @@ static void small_job_close(small_job *small)
     sh_pipeline_close(small->pipeline);
 }
 
-/* Steps of a real trainer: the profile accounts for all time, and a validation is not a step. */
 static void a_trainer_accounts_for_its_steps(void **state)
 {
     (void)state;
@@ -183,7 +181,7 @@ static void a_steps_time_is_parted(void **state)
     assert_int_equal(times.step, 7);
     assert_int_equal(times.ends_ns, 2400);
     assert_int_equal(times.wall_ns, 1400);
-    now = 2500; /* between two steps */
+    now = 2500;
     sh_stopwatch_begin_step(&watch);
     now = 3000;
     sh_stopwatch_end_step(&watch, &times);
@@ -231,8 +229,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* With the system's clock, the parts of a step add up to its wall time, and the wall times to that
- * of all steps. Checks the median step, because another process may interrupt a step. */
+/* With the system's clock. The wall times of the steps also add up to that of all steps. Checks the
+ * median step, because another process may interrupt a step. */
 static void parts_add_up(void **state)
 {
     (void)state;

@@ -2,13 +2,13 @@
 /*
  * The strategy of a job: when and how devices synchronise.
  *
+ * A strategy is a row of train/strategies.def: properties, which are readable without a trainer,
+ * and the operations that a trainer calls (train/strategy_ops.h). Code outside the trainer tests
+ * properties and never compares rows.
+ *
  *     sh_strategy strategy;
  *     SH_TRY(sh_strategy_parse(&strategy, job.strategy));   // --strategy
  *     if (strategy.row->local) ... strategy.number local steps ...
- *
- * A strategy is a row of train/strategies.def. The row has properties, which are readable without a
- * trainer, and the operations that a trainer calls (train/strategy_ops.h). Code outside the trainer
- * tests properties and never compares rows.
  *
  * Threads: any; values.
  */
@@ -27,12 +27,12 @@ typedef struct sh_strategy_row {
     const char *name;
     const char *number; /* name of its number, such as "K"; NULL: takes no number */
     const char *course; /* strategies of equal course and number give a job the same weights */
-    bool servers;       /* devices send their results to servers (cluster/serving.h) */
+    bool servers;       /* devices send results to servers (cluster/serving.h) */
     bool apart;         /* a single device computes each batch */
     bool local;         /* a step consists of workers that each make `number` local steps */
 
-    /* If MPI's collectives cannot run the strategy: the option as the user writes it, and the
-     * reason; else NULL. */
+    /* If MPI's collectives cannot run it: the option as the user writes it, and the reason; else
+     * NULL. */
     const char *mpi_option, *mpi_reason;
 
     const struct sh_strategy_ops *ops;
@@ -47,7 +47,7 @@ typedef struct sh_strategy {
  * valid forms. */
 sh_status sh_strategy_parse(sh_strategy *strategy, const char *text) SHOAL_CHECKED;
 
-/* Whether both give a job the same weights, so that the job can change from one to the other. */
+/* Whether a job can change from one to the other with the same weights. */
 bool sh_strategy_same_course(const sh_strategy *a, const sh_strategy *b);
 
 /* Lists the forms of all strategies, or only of those with servers, separated by commas and by

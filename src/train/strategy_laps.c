@@ -3,33 +3,32 @@
  * ps-async and ps-bounded:K: devices train apart. A stage is a *lap* of at most LAP_UPDATES steps.
  * Each step is an *update*, a batch that a single device computes.
  *
- * A lap starts with equal replicas. The updates are assigned to devices on request, so every sample
- * is used once per epoch. A lap also ends at the end of its epoch and of the job.
+ * A lap starts with equal replicas. Updates are assigned to devices on request, so every sample is
+ * used once per epoch. A lap also ends at the end of its epoch and of the job.
  *
  *     weights     a device computes an update with the newest weights, which it requests at the
- *                 start and which include all its own updates. Other devices change them meanwhile
- *     gradient    of the update's mean loss, summed over its grains as in sync: integers of the
- *                 job's --wire, with the device's own exponents. If a gradient exceeds them, the
- *                 device computes the update again before it sends anything
- *     servers     apply each update to their shards on arrival, with the job's optimizer. They have
- *                 the optimizer's state; n of bias corrections counts the shard's updates
+ *                 start and which include all its own updates
+ *     gradient    of the update's mean loss, summed over its grains as in sync, with the
+ *                 device's own exponents. If a gradient exceeds them, the device computes the
+ *                 update again before it sends anything
+ *     servers     apply each update to their shards on arrival, with the job's optimizer. They
+ *                 have the optimizer's state; n of bias corrections counts the shard's updates
  *     rate        depends on the update's number, as in sync; clipping on its own gradient's norm
  *     statistics  of batch normalization are updated on arrival of each update
- *     bound       with ps-bounded:K, a device begins its update c of the lap only when every device
- *                 has finished its update c - K; K = 1 is lock step (Ho et al. 2013)
+ *     bound       with ps-bounded:K, a device begins its update c of the lap only when every
+ *                 device has finished its update c - K; K = 1 is lock step (Ho et al. 2013)
  *
  * During a lap the replica is unchanged. These arrays have the sum's elements:
  *
- *     weights     the newest weights, received before each update; programs compute with them
+ *     weights     the newest weights, for programs
  *     arrays[0]   weights: this device's shard with all updates; at the end of the lap all weights
  *     arrays[1+k] slot k of the optimizer, likewise
- *     words       the update being sent to the servers, in the memory of the total
+ *     words       the update being sent, in the memory of the total
  *
  * At the end of the lap, every device has the servers' weights and state, and the exponents of one
- * device. A reduction of only the trailer, as in a validation, compares the replicas of the lap's
- * start and adds up the totals. Then the arrays are copied to the replica. If a lap fails, the
- * remaining devices repeat it, and no sample counts twice. Weights depend on the devices' speeds
- * and differ from run to run. A single device makes the steps of sync.
+ * device. A reduction of only the trailer compares the replicas of the lap's start and adds up the
+ * totals. Then the arrays are copied to the replica. If a lap fails, the remaining devices repeat
+ * it, and no sample counts twice. A single device makes the steps of sync.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +39,7 @@
 
 #define LAP_UPDATES 64u
 
-/* The parameters of an update for the servers. */
+/* Sent with an update. */
 typedef struct numbers {
     double lr, clip;
     float scales[]; /* by place in the sum */
@@ -52,17 +51,17 @@ typedef struct lap_state {
     uint32_t bound; /* K; 0: no bound */
     float *block;   /* memory of `weights` and `arrays`; owned */
     float *weights, *arrays[1 + SH_OPTIMIZER_MAX_SLOTS];
-    float **parameters; /* by tensor, into `weights`; this and the next two are owned */
-    numbers *numbers;   /* of this device's update */
-    float *state;       /* envelopes, then exponents */
-    void *words;        /* borrowed from the sum */
+    float **parameters; /* into `weights`; owned, as the next two */
+    numbers *numbers;
+    float *state; /* envelopes, then exponents */
+    void *words;  /* of the sum; borrowed */
     bool lapping;
     uint64_t begun;   /* steps applied before the lap */
-    uint32_t applied; /* updates to this device's shard in the lap; only for the loop */
+    uint32_t applied; /* updates to this device's shard; only for the loop */
     sh_sum_totals totals;
-    sh_trainer_work work; /* of this device, in the lap */
+    sh_trainer_work work;
     uint32_t redone;
-    sh_step_times times[LAP_UPDATES]; /* of this device's updates in the lap */
+    sh_step_times times[LAP_UPDATES];
     uint32_t timed;
 } lap_state;
 
@@ -128,7 +127,7 @@ done:
     return status;
 }
 
-/* Also counts memory for other devices' updates, assuming that all devices serve. */
+/* Counts memory for other devices' updates, as if all devices served. */
 static void equip(const sh_stage *stage, sh_lanes_options *lanes, bool shared)
 {
     (void)shared;
@@ -137,7 +136,7 @@ static void equip(const sh_stage *stage, sh_lanes_options *lanes, bool shared)
     lanes->held.weights += block_bytes(replica) + replica->summed_count * sizeof(float);
 }
 
-/* Outside of laps, programs compute with the replica's weights: copies them. */
+/* Outside of laps, programs compute with the replica's weights. */
 static void follow(sh_stage *stage)
 {
     const lap_state *lap = lap_of(stage);
@@ -160,7 +159,7 @@ static size_t word_offset(const void *context, size_t element)
     return sh_layout_offset(sh_sum_layout_of(lap->replica->sum), element);
 }
 
-/* Applies an update to this device's shard. Runs on the loop. */
+/* Runs on the loop. */
 static void apply(void *context, size_t from, size_t to, const void *said, const void *words)
 {
     lap_state *lap = context;
@@ -170,14 +169,13 @@ static void apply(void *context, size_t from, size_t to, const void *said, const
                              lap->begun + ++lap->applied),
         with->scales,
     };
-    /* The address where an array of all tensors would start; only the shard is read. */
+    /* Where an array of all tensors would start; only the shard is read. */
     const void *sums = (const void *)((uintptr_t)words - word_offset(lap, from));
     sh_replica_update_arrays(lap->replica, lap->arrays, &step, from, to, sums, NULL);
 }
 
 /* ---- an update ------------------------------------------------------------------------------- */
 
-/* Computes the gradient of the batch; adapts exponents until they fit. */
 static sh_status compute_update(sh_trainer *trainer)
 {
     const sh_part alone = {.engine = sh_engine_solo()};
@@ -201,7 +199,6 @@ static sh_status compute_update(sh_trainer *trainer)
     return sh_step_fail_attempts(trainer);
 }
 
-/* Copies this lane's range of the sum to `words` and raises max_abs. */
 static void copy_sum(void *context, uint32_t lane)
 {
     sh_trainer *trainer = context;
@@ -275,7 +272,6 @@ static sh_status begin_lap(sh_trainer *trainer, sh_exchange *exchange)
                              });
 }
 
-/* Begins the lap and computes updates until none is left. */
 static sh_status make_updates(sh_trainer *trainer, sh_exchange *exchange, const sh_part *part)
 {
     sh_stage *stage = &trainer->stage;
@@ -298,12 +294,11 @@ static sh_status make_updates(sh_trainer *trainer, sh_exchange *exchange, const 
         SH_TRY(compute_update(trainer));
         begun = sh_stopwatch_now(watch);
         sh_lanes_set_waiting(stage->lanes, true);
-        status = sh_exchange_settle(exchange); /* waits until the previous update is sent */
+        status = sh_exchange_settle(exchange);
         sh_lanes_set_waiting(stage->lanes, false);
         sh_stopwatch_since(watch, &watch->network_ns, begun);
         SH_TRY(status);
 
-        /* Counts the update and passes it to the servers. */
         const sh_sum_totals totals = sh_sum_read_totals(replica->sum);
         lap->totals.loss += totals.loss;
         lap->totals.samples += totals.samples;
@@ -328,7 +323,7 @@ static sh_status make_updates(sh_trainer *trainer, sh_exchange *exchange, const 
     }
 }
 
-/* Makes a lap or, if the engine has a single device, a step. Nothing is held after a failed lap. */
+/* Makes a step if the engine has a single device. Nothing is held after a failed lap. */
 static sh_status make_lap(sh_trainer *trainer, const sh_part *part, sh_step_result *result)
 {
     sh_stage *stage = &trainer->stage;
@@ -345,16 +340,14 @@ static sh_status make_lap(sh_trainer *trainer, const sh_part *part, sh_step_resu
     SH_TRY(sh_stage_share_sum(stage, part->engine));
     sh_status status = make_updates(trainer, exchange, part);
 
-    /* Restores the replica's exponents; nothing is held. */
     sh_replica_lock(replica);
-    sh_sum_keep_state(replica->sum, false);
+    sh_sum_keep_state(replica->sum, false); /* restores the replica's exponents */
     sh_replica_unlock(replica);
     lap->lapping = false;
     sh_stage_forget(stage);
     stage->task.todo.count = 0;
     SH_TRY(status);
 
-    /* Waits for all devices: compares replicas and adds up the totals. */
     stage->task.mode = SH_MODEL_EVALUATE;
     stage->task.carried = &lap->totals;
     status = sh_stage_reduce(stage, part);
@@ -363,7 +356,6 @@ static sh_status make_lap(sh_trainer *trainer, const sh_part *part, sh_step_resu
     SH_TRY(sh_step_compare_replicas(trainer, part));
     *result = (sh_step_result){.totals = sh_sum_read_totals(replica->sum), .redone = lap->redone};
 
-    /* Copies the arrays to the replica. */
     sh_replica_lock(replica);
     status =
         sh_sum_state_set(replica->sum, lap->state, (const int32_t *)lap->state + replica->summed);

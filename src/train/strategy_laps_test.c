@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Devices are threads with their own replicas, linked by real servers on the loopback. The
- * assignment of updates to devices is random, so the tests check only properties that do not depend
- * on it.
+ * Devices are threads, linked by real servers on the loopback. Updates are assigned to devices at
+ * random, so the tests check only what does not depend on it.
  */
 #include <math.h>
 
@@ -122,7 +121,6 @@ static bool no_word(void *context, bool last, uint64_t *word)
     return true;
 }
 
-/* Connects the links with a round of the fixture and creates the trainers. */
 static void begin_together(world *w, const sh_job *job, uint64_t until)
 {
     w->spans = 1;
@@ -148,12 +146,12 @@ static void train_together(const world *w)
 
 static void end_together(world *w)
 {
-    end_world(w); /* close engines first: they write to memory of the trainers */
+    end_world(w); /* engines write to memory of the trainers */
     for (uint32_t i = 0; i < w->devices; i++)
         close_trainee(&trainees[i]);
 }
 
-/* The distance of two replicas' weights, relative to the change of the first one's. */
+/* Relative to the change of the first one's weights. */
 static double difference(const trainee *a, const trainee *b)
 {
     double way = 0, apart = 0;
@@ -178,9 +176,8 @@ static void train_alone(trainee *self, const char *strategy, const sh_job *like,
     assert_ok(train(self));
 }
 
-/* With very small steps, the result hardly depends on the weights that a gradient was computed
- * with. The devices must then reach nearly the weights of sync: each update counts once and has the
- * right size. */
+/* The result then hardly depends on the weights that a gradient was computed with, and is nearly
+ * that of sync. */
 static void small_steps_lead_to_where_sync_does(void **state)
 {
     (void)state;
@@ -241,8 +238,7 @@ static void alone_it_is_sync(void **state)
     close_trainee(&each[1]);
 }
 
-/* A device leaves in its second lap. The others have their complete state from the start of the lap
- * and continue, here each alone. */
+/* A device leaves in its second lap. The others continue from the start of the lap, each alone. */
 static void a_lap_that_breaks_off_leaves_all_as_it_was(void **state)
 {
     (void)state;

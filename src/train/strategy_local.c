@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local:H: a unit is a worker (train/worker.h). The lane that takes a worker makes all its local
- * steps with its own weights and adds the result to the sum. Each lane therefore prepares its own
- * programs.
+ * local:H: a unit is a worker (train/worker.h). A lane makes all local steps of its worker with
+ * weights of its own, so each lane prepares its own programs.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -14,10 +13,10 @@
 typedef struct local_state {
     sh_strategy_state base;
     sh_rate rate;
-    sh_schedule local;   /* of local steps; the rates follow it */
+    sh_schedule local;   /* of local steps, which the rates follow */
     sh_worker **workers; /* by lane; owned */
     uint32_t count;
-    float *const **parameters; /* by lane: the weights of its worker, for programs; owned */
+    float *const **parameters; /* its worker's weights by lane; owned */
 } local_state;
 
 static local_state *local_of(const sh_stage *stage)
@@ -45,7 +44,7 @@ static const sh_strategy_ops ops;
 static sh_status make(sh_strategy_state **state, sh_stage *stage, const sh_trainer_options *options,
                       uint32_t number)
 {
-    (void)number; /* the schedule has it */
+    (void)number;
     sh_status status;
     local_state *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
@@ -100,7 +99,6 @@ static sh_status prepare(sh_stage *stage, uint32_t lane)
     return sh_stage_prepare(stage, lane, 1, &stage->task.batch);
 }
 
-/* The local batch after `done` samples of a worker. */
 static sh_batch local_batch(const sh_stage *stage, sh_range samples, uint32_t done)
 {
     const uint32_t most = sh_schedule_worker_batch(&stage->schedule);

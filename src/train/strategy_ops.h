@@ -9,14 +9,10 @@
  *         .compute = sh_grains_compute,
  *         .first = sh_grains_first,
  *     };
- *     const sh_strategy_row sh_strategy_mine = {.name = "mine", .course = "mine", .ops = &ops};
  *
- * A strategy with its own state creates the state in `make`; the state's first member is an
- * sh_strategy_state.
- *
- * The trainer has the code that all strategies share and never tests which strategy it has.
- * Operations receive the stage; `stage->strategy` is the state. They are called once per stage or
- * per unit, never per element. Only `make` and `share` allocate memory.
+ * A strategy's own state, created in `make`, starts with an sh_strategy_state; `stage->strategy`
+ * points to it. Operations are called once per stage or per unit, never per element. Only `make`
+ * and `share` allocate memory.
  *
  * Order of inclusion: trainer.h, stage.h, strategy_ops.h, step.h, then the strategies and
  * trainer.c.
@@ -32,7 +28,6 @@
 
 #define SH_SIZES_MAX 18 /* two steps of two workers with 4 each, and validation */
 
-/* The programs to compile. */
 typedef struct sh_size_list {
     sh_lane_size items[SH_SIZES_MAX];
     size_t count;
@@ -44,8 +39,8 @@ typedef struct sh_strategy_ops {
 
     /* ---- when a trainer is created, unless it only evaluates ---- */
 
-    /* Optional. Creates the state. *state is `plain` before the call and is kept if this trainer
-     * needs no other state. The lanes do not exist yet. */
+    /* Optional. The lanes do not exist yet. *state is `plain` before the call and is kept if this
+     * trainer needs no other state. */
     sh_status (*make)(sh_strategy_state **state, sh_stage *stage, const sh_trainer_options *options,
                       uint32_t number);
 
@@ -59,7 +54,7 @@ typedef struct sh_strategy_ops {
      * `held`. `shared`: with the memory needed for other devices. */
     void (*equip)(const sh_stage *stage, sh_lanes_options *lanes, bool shared);
 
-    /* Optional. The lanes exist; there may be fewer than requested. */
+    /* Optional. The lanes exist, perhaps fewer than requested. */
     void (*start)(sh_stage *stage);
 
     /* ---- during a stage ---- */
@@ -74,18 +69,17 @@ typedef struct sh_strategy_ops {
     /* Required, any lane. Prepares the lane to compute with the replica's weights. */
     sh_status (*prepare)(sh_stage *stage, uint32_t lane);
 
-    /* Required, any lane. Computes a unit of the batch; in training, adds all its tensors to the
-     * sum. */
+    /* Required, any lane. In training, adds all of the unit's tensors to the sum. */
     sh_status (*compute)(sh_stage *stage, uint32_t lane, uint32_t unit);
 
-    /* Optional, any lane. Whether units of this stage are grains for which only gradients are
-     * needed, so that GPUs can compute them; NULL: false. */
+    /* Optional, any lane. Whether this stage needs only gradients of grains, so that GPUs can
+     * compute them; NULL: false. */
     bool (*wants_gradients_alone)(const sh_stage *stage);
 
-    /* Optional, any lane. Called after the last unit, only with other devices. */
+    /* Optional, any lane. After the last unit, only with other devices. */
     void (*finish)(sh_stage *stage, uint32_t lane);
 
-    /* Optional. Completes the totals after all of this device's spans are ready for the engine. */
+    /* Optional. Completes the totals after this device's spans are ready for the engine. */
     sh_status (*complete)(sh_stage *stage);
 
     /* Optional. Adjusts the traffic of a full step; traffic->summed is set to the whole sum. */
@@ -94,24 +88,23 @@ typedef struct sh_strategy_ops {
     /* ---- for a step ---- */
 
     /* Required. Returns the samples that lane 0 computes first in this step, and prepares lane 0
-     * for them except its program. */
+     * except its program. */
     sh_range (*first)(sh_stage *stage);
 
-    /* Optional. Makes one or more steps. NULL: sh_step_together (train/step.h), for strategies
-     * whose devices make each step together. */
+    /* Optional. Makes one or more steps. NULL: sh_step_together (train/step.h). */
     sh_status (*step)(sh_trainer *trainer, const sh_part *part, sh_step_result *result);
 } sh_strategy_ops;
 
-/* Operations without a state: units are grains; all lanes compute with the replica's weights. */
+/* Without a state: units are grains, and lanes compute with the replica's weights. */
 extern const sh_strategy_ops sh_strategy_plain;
 
-/* Operations for strategies whose units are grains (strategy_sync.c). */
+/* For strategies whose units are grains (strategy_sync.c). */
 void sh_grains_add_sizes(sh_size_list *list, const sh_stage *stage, const sh_batch *step);
 sh_status sh_grains_prepare(sh_stage *stage, uint32_t lane) SHOAL_CHECKED;
 sh_status sh_grains_compute(sh_stage *stage, uint32_t lane, uint32_t unit) SHOAL_CHECKED;
 sh_range sh_grains_first(sh_stage *stage);
 
-/* Adds the numbers of samples that the grains of a batch have. */
+/* Adds the sizes of a batch's grains. */
 void sh_size_list_add_batch(sh_size_list *list, uint32_t samples, uint32_t grain);
 
 #endif

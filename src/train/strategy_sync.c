@@ -5,8 +5,7 @@
  *
  * With sync and an engine that gathers, devices exchange factors instead of the gradients of
  * tensors for which factors are smaller (train/factors.h). A span of records then precedes the
- * trailer, and the buckets lack these tensors. While the engine works, there is a turn
- * whenever records arrive:
+ * trailer, and the buckets lack these tensors. Whenever records arrive, there is a turn:
  *
  *     multiply each lane takes the next grain of another device and adds the product of its factors
  */
@@ -36,12 +35,11 @@ sh_status sh_grains_prepare(sh_stage *stage, uint32_t lane)
     return sh_stage_prepare(stage, lane, sh_lanes_count(stage->lanes), &stage->task.batch);
 }
 
-/* The grain that a lane computes. */
 typedef struct grain_work {
     sh_stage *stage;
     uint32_t grain, lane; /* `grain` is an index in the batch */
-    sh_sum_parts parts;   /* of the current gradient */
-    uint32_t samples;     /* this and the next two: only if factors are stored */
+    sh_sum_parts parts;
+    uint32_t samples; /* this and the next two: only if factors are stored */
     const sh_execution *execution;
     size_t record;
 } grain_work;
@@ -85,8 +83,8 @@ const sh_strategy_ops sh_strategy_plain = {
 typedef struct factor_state {
     sh_strategy_state base;
     sh_factors *factors;
-    bool gathering;    /* in the current stage */
-    uint32_t span;     /* of the records, while gathering */
+    bool gathering;
+    uint32_t span;     /* of the records */
     uint32_t gathered; /* grains of other devices whose records arrived */
 } factor_state;
 
@@ -133,8 +131,8 @@ static void equip(const sh_stage *stage, sh_lanes_options *lanes, bool shared)
         lanes->held.sum += sh_factors_bytes(factors_of(stage)->factors);
 }
 
-/* Not every matrix belongs to a dense layer. If a program lacks the product for a tensor, this
- * trainer uses only gradients. */
+/* Not every matrix belongs to a dense layer. If a program lacks a product, this trainer uses only
+ * gradients. */
 static void start(sh_stage *stage)
 {
     const factor_state *own = factors_of(stage);
@@ -204,13 +202,12 @@ static void open_stage(sh_stage *stage)
         span->total = (unsigned char *)span->total + bytes;
         span->count -= elements;
     }
-    own->span = layout->bucket_count; /* replaces the trailer, which moves to the end */
+    own->span = layout->bucket_count; /* the trailer moves to the end */
     spans->items[spans->count++] = spans->items[own->span];
     spans->items[own->span] = sh_factors_begin(own->factors, &stage->task.batch, &stage->task.todo);
     spans->additions_per_unit[own->span] = sh_factors_count(own->factors);
 }
 
-/* The gradient sink that also stores factors. */
 static void add_and_keep(void *context, uint32_t tensor, const sh_gradient *gradient)
 {
     grain_work *work = context;
@@ -272,7 +269,6 @@ static void take_own(sh_stage *stage, uint32_t lane)
     }
 }
 
-/* Adds the products of the arrived grains of other devices to the total. */
 static void multiply(void *context, uint32_t lane)
 {
     sh_stage *stage = context;
@@ -293,7 +289,6 @@ static void multiply(void *context, uint32_t lane)
     sh_stopwatch_add(stage->times.watching, lane, SH_SPAN_BUSY, begun);
 }
 
-/* Completes the totals of the gathered factors as the factors arrive. */
 static sh_status complete(sh_stage *stage)
 {
     factor_state *own = factors_of(stage);

@@ -2,16 +2,15 @@
 /*
  * A check of a part of the exact sum: what a device commits to when a step is audited.
  *
- *     sh_sum_check own = {0};
- *     sh_sum_check_add(&own, key, 0, accumulator, elements, sizeof(int32_t));
- *
  * Eight multilinear hashes modulo 2^64 of the accumulator's integers and of the trailer's sums
  * (Carter, Wegman 1979). Each integer has 64 - width zero bits appended, so that a wrapped sum does
  * not change the check: the checks of parts add up to the check of their sum. The keys follow from
  * `key`, which nobody knows before the parts are fixed. A change in one integer is then missed with
- * a probability of 2^-64, or of 2^-8 if it changes the highest bit alone.
+ * a probability of 2^-64, or of 2^-8 if it changes the highest bit alone. The words that a device
+ * adds for itself (view, audit, stop, check of the weights) are excluded.
  *
- * The words that a device adds for itself are excluded: view, audit, stop and check of the weights.
+ *     sh_sum_check own = {0};
+ *     sh_sum_check_add(&own, key, 0, accumulator, elements, sizeof(int32_t));
  *
  * Threads: any; a value.
  */
@@ -23,6 +22,7 @@
 
 #define SH_SUM_CHECK_WORDS 8
 
+/* Zero initially. */
 typedef struct sh_sum_check {
     uint64_t words[SH_SUM_CHECK_WORDS];
 } sh_sum_check;
@@ -31,7 +31,6 @@ typedef struct sh_sum_check {
 void sh_sum_check_add(sh_sum_check *check, uint32_t key, uint64_t first, const void *integers,
                       uint64_t count, uint32_t bytes);
 
-/* Adds the check of another part. */
 void sh_sum_check_merge(sh_sum_check *check, const sh_sum_check *other);
 
 bool sh_sum_check_equal(const sh_sum_check *one, const sh_sum_check *other);

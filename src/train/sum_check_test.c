@@ -24,7 +24,7 @@ static sh_sum_check check_of(uint32_t key, uint64_t first, const void *integers,
     return check;
 }
 
-/* Adds integers of `bytes` bytes as an engine does: modulo their width. */
+/* Adds modulo the width of `bytes` bytes, as an engine does. */
 static void add(unsigned char *sum, const unsigned char *part, size_t count, uint32_t bytes)
 {
     for (size_t i = 0; i < count; i++) {
@@ -66,7 +66,7 @@ static void a_range_may_be_divided(void **state)
     assert_true(sh_sum_check_equal(&whole, &first));
 }
 
-/* Of changes of one bit, only those of the highest may be missed, one in 256. */
+/* A change of only the highest bit is missed once in 256. */
 static void changes_show(void **state)
 {
     (void)state;

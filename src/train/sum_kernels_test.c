@@ -10,7 +10,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { LENGTH = 1100 }; /* two blocks of terms and a part of a third */
+enum { LENGTH = 1100 }; /* two blocks and a part of a third */
 
 static const float edges[] = {
     0.0f,     -0.0f,          0.5f,     -0.5f,    1.0f,       -1.0f,       127.0f,   127.5f,
@@ -29,7 +29,6 @@ static int64_t read_sum(const void *sums, size_t i, sh_narrow narrow)
     return narrow == SH_NARROW_16 ? ((const int16_t *)sums)[i] : ((const int8_t *)sums)[i];
 }
 
-/* A value modulo 2^w as a signed integer. */
 static int64_t wrapped(int64_t value, sh_narrow narrow)
 {
     const uint64_t half = (uint64_t)1 << (bits_of(narrow) - 1);
@@ -54,7 +53,7 @@ static void make_gradient(float gradient[LENGTH], int exponent)
     }
 }
 
-/* Checks that a term is the product rounded down or up, and that whole products are exact. */
+/* A term is the product rounded down or up; whole products are exact. */
 static void check_term(float gradient, int exponent, int64_t added, sh_narrow narrow)
 {
     double product = isfinite(gradient) ? ldexp(fabs((double)gradient), exponent) : 0;
@@ -85,7 +84,7 @@ static void terms_are_rounded_down_or_up(void **state)
                 top = magnitude > top ? magnitude : top;
             }
             memset(first, 0, sizeof first);
-            for (unsigned v = SH_VARIANT_COUNT; v-- > 0;) { /* the portable variant first */
+            for (unsigned v = SH_VARIANT_COUNT; v-- > 0;) {
                 uint64_t check = 0;
                 if (!sh_variant_runs((sh_variant)v))
                     continue;
@@ -105,7 +104,6 @@ static void terms_are_rounded_down_or_up(void **state)
         }
 }
 
-/* The same key and place give the same bits, for any division of the tensor into calls. */
 static void rounding_depends_on_key_and_place_alone(void **state)
 {
     (void)state;
@@ -127,7 +125,6 @@ static void rounding_depends_on_key_and_place_alone(void **state)
             assert_memory_equal(whole, parts, sizeof whole);
             assert_true(check == part_check);
         }
-    /* and they depend on every part of the key */
     const sh_narrow_draw draws[] = {
         sh_narrow_draw_for(1, 2, 3, 4), sh_narrow_draw_for(1 + (UINT64_C(1) << 32), 2, 3, 4),
         sh_narrow_draw_for(2, 2, 3, 4), sh_narrow_draw_for(1, 3, 3, 4),
@@ -148,7 +145,6 @@ static void rounding_depends_on_key_and_place_alone(void **state)
     }
 }
 
-/* The deviation of the sum of all terms from its mean, in standard deviations. */
 static void rounding_is_unbiased(void **state)
 {
     (void)state;
@@ -185,17 +181,16 @@ static void rounding_is_unbiased(void **state)
         const double n = (double)LENGTH * GRAINS;
         assert_true(fabs(total) < 5 * sqrt(n * variance));
         assert_true(fabs(neighbours) < 5 * sqrt(n) * variance);
-        /* Chi-square: sums over grains and over elements have the variance of independent terms. */
+        /* Sums over grains and over elements have the variance of independent terms. */
         assert_true(fabs(grains / (n * variance) - 1) < 5 * sqrt(2.0 / GRAINS));
         assert_true(fabs(elements / (n * variance) - 1) < 5 * sqrt(2.0 / LENGTH));
     }
 }
 
-/* The terms of three grains, in wide and in narrow sums. */
 typedef struct three_grains {
     int64_t wide[LENGTH];
     unsigned char sums[2 * LENGTH];
-    uint64_t check; /* of the terms */
+    uint64_t check;
 } three_grains;
 
 static void add_three(three_grains *g, sh_narrow narrow, float gradients[3][LENGTH])
@@ -230,7 +225,7 @@ static void partial_sums_may_wrap_and_final_ones_are_found(void **state)
         for (size_t i = 0; i < LENGTH; i++)
             assert_true(read_sum(g.sums, i, n) == g.wide[i]);
 
-        for (size_t bad = 0; bad < LENGTH; bad += 97) { /* one sum out of range */
+        for (size_t bad = 0; bad < LENGTH; bad += 97) {
             const float kept = gradients[2][bad];
             gradients[2][bad] = bad % 2 == 0 ? kept + limit : kept - 2 * limit;
             add_three(&g, n, gradients);

@@ -2,14 +2,14 @@
 /*
  * The number formats of the exact sum's tensors and their layout in an accumulator.
  *
+ * An accumulator holds all tensors without gaps: first those with 32 bits per element, then those
+ * with the width of the wire.
+ *
  *     SH_TRY(sh_layout_init(&layout, &(sh_sum_options){.tensor_elements = sizes, .tensors = 3,
  *                                                      .bucket_bytes = 1 << 18, .wire = 8}));
  *     void *tensor = (unsigned char *)accumulator +
  *                    sh_layout_offset(&layout, layout.places[2].first_element);
  *     sh_layout_release(&layout);
- *
- * An accumulator holds all tensors without gaps: first those with 32 bits per element, then those
- * with the width of the wire.
  *
  * Threads: any; a layout is constant after sh_layout_init.
  */
@@ -33,7 +33,7 @@
 
 /* The number format of a tensor's sum; static storage. exact_sum.c defines the terms. */
 typedef struct sh_sum_form {
-    uint32_t wire; /* bits of an element */
+    uint32_t wire;
     sh_word word;
     sh_narrow narrow;    /* below 32 bits */
     int32_t bound_shift; /* the unit of a bound is 2^this units */
@@ -51,7 +51,7 @@ typedef struct sh_sum_options {
     size_t bucket_bytes;
     uint32_t wire; /* bits of an element: 32, 16 or 8; 0: 32 */
     uint32_t wide; /* number of first tensors that have 32 bits on any wire */
-    uint64_t seed; /* of the job; for the random rounding to 16 or 8 bits */
+    uint64_t seed; /* of the job; for stochastic rounding */
 } sh_sum_options;
 
 typedef struct sh_sum_place {
@@ -59,11 +59,11 @@ typedef struct sh_sum_place {
     const sh_sum_form *form;
 } sh_sum_place;
 
-/* A contiguous range of the accumulator that is reduced as a unit. */
+/* A contiguous range that engines reduce as a unit. */
 typedef struct sh_sum_bucket {
     size_t first_element, elements;
     uint32_t first_tensor, tensors;
-    sh_word word; /* type of its elements */
+    sh_word word;
 } sh_sum_bucket;
 
 typedef struct sh_sum_layout {
@@ -72,7 +72,7 @@ typedef struct sh_sum_layout {
     sh_sum_bucket *buckets; /* owned */
     uint32_t bucket_count;
     size_t elements, wide_elements; /* all, and those with 32 bits, which come first */
-    size_t narrow_bytes;            /* bytes of each other element */
+    size_t narrow_bytes;            /* of each other element */
 } sh_sum_layout;
 
 /*
@@ -84,14 +84,12 @@ typedef struct sh_sum_layout {
 sh_status sh_layout_init(sh_sum_layout *layout, const sh_sum_options *options) SHOAL_CHECKED;
 void sh_layout_release(sh_sum_layout *layout);
 
-/* The offset of an element in an accumulator, in bytes; sh_layout_offset(layout, layout->elements)
- * is the accumulator's size. */
+/* An offset in bytes; that of `layout->elements` is the accumulator's size. */
 size_t sh_layout_offset(const sh_sum_layout *layout, size_t element);
 
 /*
- * Returns `count` elements of one tensor of an accumulator as 32-bit integers. The result points
- * into the accumulator or, for narrow elements, to `room`, which must have space for `count`
- * integers.
+ * Returns `count` elements of one tensor as 32-bit integers: in the accumulator or, for narrow
+ * elements, in `room`, which must have space for `count` integers.
  */
 const int32_t *sh_layout_integers(const sh_sum_layout *layout, const void *accumulator,
                                   size_t first_element, size_t count, int32_t *room);

@@ -12,11 +12,11 @@
 
 #include "train/trainer.h"
 
-/* In bytes, without the trailer. An engine with the operation `gathered` exchanges the factors of
- * train/factors.h instead of some sums. */
+/* In bytes, without the trailer. Engines with the operation `gathered` exchange factors
+ * (train/factors.h) instead of some sums. */
 typedef struct sh_traffic {
-    uint64_t summed;   /* sums of gradients */
-    uint64_t gathered; /* factors, of all devices together */
+    uint64_t summed;   /* of gradients */
+    uint64_t gathered; /* factors of all devices */
     uint64_t spared;   /* the part of `summed` that factors replace */
 } sh_traffic;
 

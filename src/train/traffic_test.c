@@ -30,14 +30,14 @@ static void every_weight_is_summed(void **state)
     assert_true(traffic_of("lenet", 64, 16, "sync").summed < wide.summed);
 }
 
-/* LeNet's large dense layer is [500, 800]; its factors have 1300 numbers per sample. */
+/* The layer is [500, 800]; its factors have 1300 numbers per sample. */
 static void factors_spare_a_large_layer(void **state)
 {
     (void)state;
     const sh_traffic traffic = traffic_of("lenet", 64, 32, "sync");
     assert_int_equal(traffic.spared, 4 * 500 * 800);
     assert_true(traffic.gathered >= 4 * 64 * 1300 && traffic.gathered < 4 * 64 * 1300 + 1024);
-    /* No factors if the batch is so large that the gradient is smaller. */
+    /* The batch is so large that the gradient is smaller. */
     assert_int_equal(traffic_of("lenet", 320, 32, "sync").spared, 0);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Creates and inspects a trainer. stage.c computes and reduces a stage, step.c has the rest of a
- * step, and strategy_*.c the job's strategy.
+ * Creates and inspects a trainer. stage.c, step.c and strategy_*.c do its work.
  */
 #include "train/trainer.h"
 
@@ -30,7 +29,6 @@ static uint64_t header_bytes(const sh_replica *replica)
            ((uint64_t)replica->tensors + (uint64_t)replica->summed * replica->slot_count);
 }
 
-/* Creates the lanes with all programs of the job. */
 static sh_status open_lanes(sh_stage *stage, const sh_trainer_options *options)
 {
     sh_size_list list = {.count = 0};
@@ -83,7 +81,6 @@ static sh_status open_lanes(sh_stage *stage, const sh_trainer_options *options)
     return SH_OK;
 }
 
-/* Creates the strategy's state, the lanes and the arrays of the update. */
 static sh_status equip(sh_trainer *trainer, const sh_trainer_options *options)
 {
     sh_strategy strategy;
@@ -117,13 +114,13 @@ static sh_status weigh_classes(sh_stage *stage, const sh_dataset_info *info)
     return sh_class_weights_parse(&stage->class_weights, text, info->outputs);
 }
 
-/* Creates the index of classes that --sampling balanced needs. */
+/* Creates the index of classes for --sampling balanced. */
 static sh_status index_classes(sh_stage *stage)
 {
     if (strcmp(stage->job->sampling, "balanced") != 0)
         return SH_OK;
     const sh_dataset_info *info = sh_pipeline_about(stage->pipeline);
-    if (info->target != SH_TARGET_CLASS) /* from the data or from --task */
+    if (info->target != SH_TARGET_CLASS)
         return sh_fail(SH_INVALID, "--sampling balanced: %s has targets for %s, not classes",
                        info->name, sh_target_name(info->target));
     return sh_fail_in(sh_class_index_new(&stage->classes, sh_pipeline_dataset(stage->pipeline)),
@@ -271,7 +268,6 @@ void sh_trainer_clear_times(sh_trainer *trainer)
             sh_execution_clear_times(sh_lanes_execution(lanes, lane, size.mode, size.samples));
 }
 
-/* The context of add_to_hash. */
 typedef struct first_grain {
     sh_digest *digest;
 } first_grain;
@@ -293,7 +289,7 @@ sh_status sh_trainer_first_grain(sh_trainer *trainer, char hex[SH_DIGEST_TEXT])
     sh_status status;
     if (held == NULL)
         return sh_fail_memory(bytes, "the first grain's hash");
-    sh_replica_lock(replica); /* other readers must not get the initial weights */
+    sh_replica_lock(replica); /* hides the initial weights from readers */
     memcpy(held, replica->weights, bytes);
     sh_replica_initialise(replica, trainer->job.seed);
     sh_step_begin_batch(trainer, 0);
@@ -306,7 +302,7 @@ sh_status sh_trainer_first_grain(sh_trainer *trainer, char hex[SH_DIGEST_TEXT])
     SH_TRY_DONE(sh_execution_run(execution, add_to_hash, &probe));
 done:
     if (probe.digest != NULL) {
-        const sh_status finished = sh_digest_finish(probe.digest, hex); /* also frees the digest */
+        const sh_status finished = sh_digest_finish(probe.digest, hex);
         status = status == SH_OK ? finished : status;
         sh_bit_flip_first_grain(hex);
     }

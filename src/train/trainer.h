@@ -9,9 +9,9 @@
  *     SH_TRY(sh_trainer_evaluate(trainer, &part, &totals));
  *
  * All devices of a view make the same calls with the same engine rounds and reach the same
- * decisions, because they decide on the sums, which all have. If a round fails, nothing is applied,
- * and the grains that this device has computed are *held*: their contributions stay in the own part
- * of the sum, and the stage can continue under another engine with more grains (`work`).
+ * decisions, which depend only on the sums. If a round fails, nothing is applied, and this device's
+ * computed grains are *held*: they stay in the own part of the sum, and the stage can continue
+ * under another engine with more grains (`work`).
  *
  * Threads: one caller, which is lane 0. It holds the replica's lock while it changes the replica.
  */
@@ -27,8 +27,8 @@
 #include "train/schedule.h"
 #include "train/stopwatch.h"
 
-/* A stage that all devices completed. Reported under the replica's lock, after this device's
- * replica is updated and before the total is overwritten. */
+/* A stage that all devices completed. Reported under the replica's lock, after the update and
+ * before the total is overwritten. */
 typedef struct sh_stage_outcome {
     sh_passed passed; /* APPLY, REDO, VALIDATE or LAP */
     sh_position before, after;
@@ -40,7 +40,7 @@ typedef struct sh_stage_outcome {
 typedef struct sh_answers {
     sh_range samples;
     const float *losses, *given; /* [count], [count][outputs] */
-    const void *targets;         /* [count] as tensor/target.h has them */
+    const void *targets;         /* [count] as in tensor/target.h */
 } sh_answers;
 
 typedef struct sh_trainer_options {
@@ -49,15 +49,15 @@ typedef struct sh_trainer_options {
     const sh_kernels *kernels;
     sh_replica *replica;       /* borrowed */
     uint32_t lanes, gpu_count; /* lanes of the processor; GPUs, each with one more lane */
-    const uint32_t *gpus;      /* their numbers (gpu/device.h); borrowed for the call */
+    const uint32_t *gpus;      /* numbers as in gpu/device.h; borrowed for the call */
     const sh_clock *clock;     /* NULL: no profile; borrowed until sh_trainer_free */
     uint64_t memory;           /* limit in bytes of the process; 0: none (train/lanes.h) */
     bool evaluate_only;        /* only sh_trainer_evaluate will be called */
-    bool shared;               /* there may be other devices: allocates a separate total */
-    const sh_clock *pace;      /* for sh_trainer_speed; NULL: none. Borrowed as above */
+    bool shared;               /* allocates a separate total, for other devices */
+    const sh_clock *pace;      /* for sh_trainer_speed, or NULL. Borrowed as above */
     const sh_clock *times;     /* for on_times, without `clock` */
-    void (*on_passed)(void *context, const sh_stage_outcome *outcome); /* the caller's thread */
-    /* A step was applied; in a lap, each update that this device computed. */
+    void (*on_passed)(void *context, const sh_stage_outcome *outcome); /* on the caller's thread */
+    /* A step was applied; in a lap, each update of this device. */
     void (*on_times)(void *context, const sh_step_times *times);
     void (*on_answers)(void *context, const sh_answers *answers); /* any lane, several at once */
     void *context;                                                /* borrowed as above */
@@ -65,28 +65,27 @@ typedef struct sh_trainer_options {
 
 typedef struct sh_trainer sh_trainer;
 
-/* What this device computes in a step, and with which engine. */
 typedef struct sh_part {
     sh_range share; /* of the grains of a full step */
     uint32_t of;    /* grains of a full step */
     sh_engine *engine;
     bool stop, resume, lies; /* asks for the job's end; applies the audited step; for tests */
 
-    /* Training: the grains of the batch to compute in addition to the held ones, which count if
-     * they are of this position. NULL: the share, and nothing is held. Borrowed for the call. */
+    /* Training: the batch's grains to compute besides the held ones, which count if they are of
+     * this position. NULL: the share, and nothing is held. Borrowed for the call. */
     const sh_ranges *work;
 
     /* Called as late in the stage as the engine allows (sh_engine_decider), on one device at most:
      * sets the next view and the key of an audit (sh_sum_word). NULL: 0. */
     bool (*announce)(void *context, bool last, uint64_t *word);
-    bool (*end_early)(void *context); /* whether a stage of many steps should end soon; NULL: no */
+    bool (*end_early)(void *context); /* a stage of many steps should end soon; NULL: no */
     void *context;                    /* borrowed until the engine is closed */
 } sh_part;
 
 typedef struct sh_step_result {
     sh_sum_totals totals; /* over all devices, of the applied attempt */
-    uint32_t redone;      /* how often it was recomputed, without calibration */
-    uint32_t audit;       /* 0, or not applied: it waits for its audit (train/audited_step.h) */
+    uint32_t redone;      /* recomputations, without calibration */
+    uint32_t audit;       /* 0, or the unapplied step waits for its audit (train/audited_step.h) */
 } sh_step_result;
 
 typedef struct sh_trainer_work {
@@ -96,8 +95,7 @@ typedef struct sh_trainer_work {
 sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options) SHOAL_CHECKED;
 void sh_trainer_free(sh_trainer *trainer);
 const sh_schedule *sh_trainer_schedule(const sh_trainer *trainer);
-/* Whether the job ends at the replica's position: its last step is done, or --patience is
- * exhausted. False while a validation is due. */
+/* Whether the last step is done or --patience is exhausted. False while a validation is due. */
 bool sh_trainer_is_over(const sh_trainer *trainer);
 /* The memory of the process after its first step; borrowed until sh_trainer_free. */
 const sh_footprint *sh_trainer_footprint(const sh_trainer *trainer);
@@ -115,35 +113,35 @@ sh_trainer_work sh_trainer_work_done(const sh_trainer *trainer);
 sh_status sh_trainer_step(sh_trainer *trainer, const sh_part *part,
                           sh_step_result *result) SHOAL_CHECKED;
 
-/* Validates: totals over the validation samples, the same on all devices. Drops held grains. Fails
- * as above; the validation then starts again. */
+/* Totals over the validation samples are the same on all devices. Drops held grains. Fails as
+ * above; the validation then starts again. */
 sh_status sh_trainer_evaluate(sh_trainer *trainer, const sh_part *part,
                               sh_sum_totals *totals) SHOAL_CHECKED;
 
-/* Replaces on_passed, on_times, on_answers and their context. Not in a stage. */
+/* Replaces on_passed, on_times, on_answers and context. Not in a stage. */
 void sh_trainer_set_callbacks(sh_trainer *trainer, const sh_trainer_options *options);
 
 /* The grains held for the replica's position; borrowed until the next call that is not const. */
 const sh_ranges *sh_trainer_held(const sh_trainer *trainer);
 void sh_trainer_forget(sh_trainer *trainer); /* the next stage begins with an empty sum */
 
-/* Sets the replica's phase; drops held grains if the phase changes. */
+/* Drops held grains if the phase changes. */
 void sh_trainer_set_phase(sh_trainer *trainer, uint32_t phase);
 
 /* The rate of full grains per second if every lane is busy, and times of steps. */
 sh_speed sh_trainer_speed(const sh_trainer *trainer);
 
-/* A hash of the gradients of the job's first grain with its initial weights. If it differs between
- * devices, a processor, its memory or a build is defective. */
+/* A hash of the gradients of the job's first grain with its initial weights. A difference between
+ * devices shows a defective processor, memory or build. */
 sh_status sh_trainer_first_grain(sh_trainer *trainer, char hex[SH_DIGEST_TEXT]) SHOAL_CHECKED;
 
-/* A profile of the steps since sh_trainer_clear_times, with redone and failed ones, without
+/* Profiles the steps since sh_trainer_clear_times, redone and failed ones included, without
  * validation. The rows are the caller's. SH_INVALID without a clock. */
 sh_status sh_trainer_profile(const sh_trainer *trainer, sh_profile *profile,
                              sh_profile_level level) SHOAL_CHECKED;
 void sh_trainer_clear_times(sh_trainer *trainer);
 
-/* The lanes and the times of the steps, for measurements; borrowed until sh_trainer_free. */
+/* For measurements; borrowed until sh_trainer_free. */
 const sh_lanes *sh_trainer_lanes(const sh_trainer *trainer);
 const sh_stopwatch *sh_trainer_stopwatch(const sh_trainer *trainer);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests without a network that the weights do not depend on the division of the work. Devices are
- * threads, each with its own replica and trainer. Their engine adds up spans in memory.
+ * The weights do not depend on the division of the work. Devices are threads, each with its own
+ * replica and trainer. Their engine adds up spans in memory.
  */
 #include "train/failed_stage.h"
 #include "train/trainer.h"
@@ -21,18 +21,16 @@
 
 #define MAX_DEVICES 8
 
-/* The shared part of an engine that adds up the spans of all devices; its wait is a barrier. */
 typedef struct meeting {
     pthread_mutex_t lock;
     pthread_cond_t turn;
     uint32_t devices, arrived, generation;
     const sh_span *spans[MAX_DEVICES];
     uint32_t span_count;
-    uint32_t gathered; /* number of gathered spans */
-    bool rounds;       /* round partial sums, like sums of floats */
+    uint32_t gathered;
+    bool rounds; /* round sums, like sums of floats */
 } meeting;
 
-/* Faults in a replica's memory. */
 typedef enum fault { FAULT_NONE, FAULT_WEIGHT, FAULT_FROZEN, FAULT_EXPONENT } fault;
 
 typedef struct meeting_engine {
@@ -41,13 +39,12 @@ typedef struct meeting_engine {
     uint32_t device;
     const sh_span *spans;
     uint32_t span_count;
-    uint32_t ready; /* number of ready spans; guarded by the meeting's lock */
+    uint32_t ready; /* guarded by the meeting's lock */
     bool met;
-    fault fault; /* to cause in the next stage, before its grains are computed */
+    fault fault;
     sh_replica *replica;
 } meeting_engine;
 
-/* Causes a fault or undoes it. */
 static void change(sh_replica *replica, fault kind, bool undo)
 {
     uint32_t *weights = (uint32_t *)(void *)replica->weights;
@@ -104,7 +101,6 @@ static void add_span(const meeting *at, uint32_t span)
     }
 }
 
-/* Copies the words of all other devices to each device. */
 static void gather_span(meeting *at, uint32_t span)
 {
     at->gathered++;
@@ -127,7 +123,7 @@ static sh_status meet(sh_engine *engine)
     meeting_engine *self = (meeting_engine *)engine;
     meeting *at = self->at;
     pthread_mutex_lock(&at->lock);
-    assert_int_equal(self->ready, self->span_count); /* every span is ready, once */
+    assert_int_equal(self->ready, self->span_count);
     at->spans[self->device] = self->spans;
     const uint32_t generation = at->generation;
     if (++at->arrived == at->devices) {
@@ -145,7 +141,7 @@ static sh_status meet(sh_engine *engine)
 
 static const sh_engine_ops meeting_ops = {
     .name = "meeting", .begin = begin, .ready = ready, .wait = meet};
-/* Reduces all spans at once, so that the wait has nothing to do. */
+/* Reduces all spans at once; nothing is left for the wait. */
 static sh_status gathered(sh_engine *engine, size_t have, size_t *words)
 {
     meeting_engine *self = (meeting_engine *)engine;
@@ -164,7 +160,6 @@ static sh_status meet_once(sh_engine *engine)
 static const sh_engine_ops gathering_ops = {
     .name = "meeting", .begin = begin, .ready = ready, .gathered = gathered, .wait = meet_once};
 
-/* The options and the results of an experiment. */
 typedef struct experiment {
     sh_job job;
     uint32_t devices, lanes;
@@ -178,8 +173,8 @@ typedef struct experiment {
     char message[SH_MESSAGE_BYTES];
     fault fault; /* on device 1, in step 3 and in a validation */
     uint64_t check[MAX_DEVICES];
-    sh_failed_stage after[MAX_DEVICES]; /* of the failed step */
-    const sh_clock *pace;               /* only in a workshop */
+    sh_failed_stage after[MAX_DEVICES];
+    const sh_clock *pace;
 } experiment;
 
 typedef struct device {
@@ -207,7 +202,7 @@ static sh_status train(experiment *e, uint32_t index, sh_replica *replica, sh_tr
             engine.fault = e->fault;
         const sh_status status = sh_trainer_step(trainer, &part, &result);
         part.work = NULL;
-        if (now) { /* device 1 is repaired and computes its part again; the others keep theirs */
+        if (now) { /* device 1 is repaired and computes again; the others hold theirs */
             assert_int_equal(status, SH_DIVERGED);
             assert_true(sh_position_same(sh_replica_position(replica), (sh_position){2, 1}));
             const sh_failed_stage after = sh_trainer_failed_stage(trainer);
@@ -321,7 +316,7 @@ static void weights_do_not_depend_on_who_computes(void **state)
     }
 }
 
-/* Exchanging factors of dense layers (train/factors.h) gives the same sums. */
+/* Factors of dense layers (train/factors.h). */
 static void factors_make_the_same_sums(void **state)
 {
     (void)state;
@@ -346,7 +341,7 @@ static void factors_make_the_same_sums(void **state)
     }
 }
 
-/* Likewise with rates that depend on the step, with clipping and with random rounding. */
+/* With rates that depend on the step, clipping and random rounding. */
 static void nor_do_they_with_any_optimizer_or_wire(void **state)
 {
     (void)state;
@@ -388,7 +383,6 @@ static void nor_do_they_with_any_optimizer_or_wire(void **state)
     }
 }
 
-/* A limit above the norms of all gradients has no effect; a small one has. */
 static void clipping_begins_at_its_norm(void **state)
 {
     (void)state;
@@ -404,13 +398,12 @@ static void clipping_begins_at_its_norm(void **state)
     assert_string_not_equal(hashes[0], hashes[2]);
 }
 
-/* Overfits a few samples; the training's score must count all of them as correct. */
 static void a_few_samples_are_learnt_by_heart(void **state)
 {
     (void)state;
     experiment e = small("lenet", 1, 2);
     snprintf(e.job.data, sizeof e.job.data, "digits:30/50");
-    e.job.grain = 15; /* few grains, because most time is spent on adding up their gradients */
+    e.job.grain = 15;
     e.job.lr = 0.02f;
     e.steps = 60;
     run(&e);
@@ -429,7 +422,6 @@ static void another_seed_gives_other_weights(void **state)
     assert_string_not_equal(a.hash[0], b.hash[0]);
 }
 
-/* The comparison of weights detects a sum that depends on the order. */
 static void a_rounded_sum_would_be_seen(void **state)
 {
     (void)state;
@@ -440,7 +432,6 @@ static void a_rounded_sum_would_be_seen(void **state)
     assert_string_not_equal(a.hash[0], b.hash[0]);
 }
 
-/* No device applies a step if the replicas differ in weights, frozen weights or exponents. */
 static void replicas_that_differ_are_found(void **state)
 {
     (void)state;
@@ -487,7 +478,7 @@ static void not_a_number_names_step_and_tensor(void **state)
     assert_non_null(strstr(e.message, "step "));
     assert_non_null(strstr(e.message, "fc"));
     assert_non_null(strstr(e.message, "learning rate of 1e+30"));
-    experiment warm = small("mlp:784-32-10", 1, 1); /* the step's rate, not the option's */
+    experiment warm = small("mlp:784-32-10", 1, 1); /* the step's rate counts, not the option's */
     warm.job.lr = 1e30f;
     warm.job.warmup = 2; /* epochs of 4 steps */
     run(&warm);
@@ -496,7 +487,7 @@ static void not_a_number_names_step_and_tensor(void **state)
     assert_non_null(strstr(warm.message, "learning rate of 2.5e+29"));
 }
 
-/* An engine that records the number of computed samples when each span becomes ready. */
+/* Records the number of computed samples when each span becomes ready. */
 typedef struct watching_engine {
     sh_engine engine;
     const sh_sum *sum;
@@ -526,7 +517,6 @@ static sh_status watch_wait(sh_engine *engine)
     return SH_OK;
 }
 
-/* A single trainer for an experiment, with a watching engine. */
 typedef struct workshop {
     sh_pipeline *pipeline;
     sh_replica *replica;
@@ -560,7 +550,6 @@ static void workshop_close(workshop *shop)
     sh_pipeline_close(shop->pipeline);
 }
 
-/* Fails every round at its end. */
 static sh_status lose_wait(sh_engine *engine)
 {
     (void)engine;
@@ -601,7 +590,7 @@ static void work_is_checked_against_what_is_held(void **state)
     assert_int_equal(sh_trainer_work_done(trainer).grains, 16);
     assert_fails(sh_trainer_step(trainer, &lost, &result), SH_PEER_LOST, "gone");
     assert_int_equal(sh_ranges_total(held), 3);
-    shop.replica->phase++; /* as after a transfer: held grains are of another position */
+    shop.replica->phase++; /* held grains are of another position, as after a transfer */
     work.work = &(sh_ranges){1, {{0, 8}}};
     assert_ok(sh_trainer_step(trainer, &work, &result));
     assert_int_equal(result.totals.samples, 30);
@@ -612,7 +601,6 @@ static void work_is_checked_against_what_is_held(void **state)
     workshop_close(&shop);
 }
 
-/* A clock that advances by 1 ms with each reading. */
 static uint64_t tick(void *context)
 {
     atomic_ullong *now_ns = context;
@@ -640,7 +628,6 @@ static void the_pace_is_that_of_its_grains(void **state)
     workshop_close(&shop);
 }
 
-/* The buckets of dense layers are ready while the last grain is still in the backward pass. */
 static void buckets_are_ready_before_the_grain_ends(void **state)
 {
     (void)state;
@@ -652,16 +639,16 @@ static void buckets_are_ready_before_the_grain_ends(void **state)
     watching_engine *engine = &shop.engine;
     const sh_part part = {.share = {0, 8}, .of = 8, .engine = &engine->engine};
     assert_ok(sh_trainer_step(trainer, &part, &result));
-    assert_true(engine->count >= 3); /* two buckets and the trailer */
+    assert_true(engine->count >= 3);
     for (uint32_t i = 0; i < engine->count; i++)
         assert_int_equal(engine->order[i], i);
     for (uint32_t i = 0; i + 1 < engine->count; i++)
-        assert_int_equal(engine->samples_done[i], 28); /* of 30: the last grain is not complete */
+        assert_int_equal(engine->samples_done[i], 28); /* the last grain is not complete */
     assert_int_equal(engine->samples_done[engine->count - 1], 30);
     workshop_close(&shop);
 }
 
-/* Frozen weights do not change, even with weight decay, and are not part of the sum. */
+/* Weight decay does not change them, and they are not part of the sum. */
 static void frozen_weights_stay(void **state)
 {
     (void)state;
@@ -676,8 +663,7 @@ static void frozen_weights_stay(void **state)
     watching_engine *engine = &shop.engine;
     const sh_part part = {.share = {0, 8}, .of = 8, .engine = &engine->engine};
     const size_t bytes = replica->weight_count * sizeof *replica->weights;
-    const size_t trained =
-        32 * 10 + 10; /* fc2: the only tensors with gradients, state and a place in the sum */
+    const size_t trained = 32 * 10 + 10; /* fc2 */
     assert_int_equal(sh_sum_own(replica->sum).elements, trained);
     const sh_footprint *held = sh_trainer_footprint(trainer);
     assert_int_equal(held->weights, bytes);
@@ -706,12 +692,12 @@ static void the_first_grain_is_the_same_on_all_devices(void **state)
     for (uint32_t i = 0; i < 4; i++) {
         experiment e = small("lenet", 1, 2);
         workshop shop;
-        if (i >= 2) { /* lanes with their own weights */
+        if (i >= 2) {
             snprintf(e.job.strategy, sizeof e.job.strategy, "local:2");
             e.job.workers = 5;
         }
         workshop_open(&shop, &e, 1 + i % 2);
-        /* The hash must not depend on the present weights, which differ between runs. */
+        /* The hash must not depend on the present weights. */
         shop.replica->weights[0] += 1 + (float)i;
         const float held = shop.replica->weights[0];
         assert_ok(sh_trainer_first_grain(shop.trainer, hash[i]));

@@ -36,8 +36,7 @@ static size_t pieces(size_t elements, uint32_t most)
     return elements / most + (elements % most > 0);
 }
 
-/* Appends a range of the weights, in chunks of at most `most` elements with the properties of
- * `like`. */
+/* Appends a range in chunks with the properties of `like`. */
 static void cut(sh_chunks *chunks, size_t first, size_t elements, uint32_t most, sh_chunk like)
 {
     while (elements > 0) {
@@ -105,7 +104,7 @@ float *sh_chunk_data(const sh_replica *replica, const sh_chunk *chunk, uint32_t 
     return (array == 0 ? replica->weights : replica->slots[array - 1]) + chunk->first_element;
 }
 
-/* The head of a TAIL, before its arrays, in the wire's byte order. Doubles are their bits. */
+/* In the wire's byte order. Doubles are their bits. */
 typedef struct tail_head {
     uint32_t passed, tensors;
     uint64_t steps_before, steps_after;

@@ -3,11 +3,6 @@
  * The protocol that transfers a replica's state to a joining device while the donors keep training,
  * between senders (train/replica_sender) and the receiver (train/replica_receiver). No sockets.
  *
- *     SH_TRY(sh_chunks_init(&chunks, replica, 0));
- *     sh_chunks_stripe(&chunks, 1, 3, &first, &end);       // the part of donor 1 of 3
- *     float *slot = sh_chunk_data(replica, &chunks.items[first], 1);
- *     sh_chunks_release(&chunks);
- *
  * Each donor sends a stripe of the state in its own stream:
  *
  *     TAIL   the donor's position; `passed` is SH_PASSED_NOTHING
@@ -17,9 +12,8 @@
  *     STATE  ...
  *
  * A SUM follows its chunk immediately if the bucket was complete before the chunk was sent. If
- * devices train apart (train/strategy_laps.c), there are no sums of the weights' changes. The TAIL
- * then has SH_PASSED_LAP, and the donor sends its stripe again from the start. A lap has many
- * steps, so this costs less than their sums would.
+ * devices train apart (train/strategy_laps.c), there are no sums: the TAIL has SH_PASSED_LAP, and
+ * the donor sends its stripe again, which costs less than the sums of a lap's many steps.
  *
  * Heads (net/frame.h): `view` is the number of the transfer. `step` has the low 32 bits of the
  * steps and `attempt` the phase of the current stage's position (TAIL: of the completed stage).
@@ -36,8 +30,8 @@
  *
  * clip, loss, value, reference and last are doubles. `value` to `at` are the best validation
  * (train/best.h). Envelopes (float) and exponents (int32) have one value per tensor of the sum, as
- * of the end of the stage. The exponents that scale the stage's sums are in the previous TAIL. All
- * values are little-endian.
+ * of the end of the stage; the previous TAIL has the exponents of the stage's sums. All values are
+ * little-endian.
  *
  * Threads: any; values.
  */
@@ -53,10 +47,10 @@
 #define SH_CHUNK_ELEMENTS_MAX 65536u
 #define SH_TAIL_HEAD_BYTES 112
 
-/* Whether a stage with this result can lead from `before` to `after`. */
+/* Whether a stage's result can lead from `before` to `after`. */
 bool sh_passed_leads(sh_passed passed, sh_position before, sh_position after);
 
-/* Part of a replica: within one bucket of its sum, or frozen. */
+/* Within one bucket of the sum, or frozen. */
 typedef struct sh_chunk {
     size_t first_element; /* of the replica's weights */
     uint32_t elements;
@@ -65,7 +59,7 @@ typedef struct sh_chunk {
     bool frozen;
 } sh_chunk;
 
-/* All chunks in the order of sending: the frozen ones, which need no sums, then by bucket. */
+/* In the order of sending: the frozen ones, which need no sums, then by bucket. */
 typedef struct sh_chunks {
     sh_chunk *items; /* owned */
     uint32_t count;
@@ -85,17 +79,16 @@ void sh_chunks_release(sh_chunks *chunks);
 void sh_chunks_stripe(const sh_chunks *chunks, uint32_t stripe, uint32_t stripes, uint32_t *first,
                       uint32_t *end);
 
-/* The data of an array of a chunk; borrowed from the replica. */
+/* Borrowed from the replica. */
 float *sh_chunk_data(const sh_replica *replica, const sh_chunk *chunk, uint32_t array);
 
-/* The content of a TAIL. */
 typedef struct sh_tail {
     sh_passed passed;
     sh_position before, after;
-    double clip; /* of an APPLY: the factor on its gradients; else 1 */
+    double clip; /* of an APPLY, else 1 (sh_stage_outcome) */
     sh_epoch_totals epoch;
     sh_best best;
-    float *envelopes; /* a value per tensor, as in `exponents`; both borrowed */
+    float *envelopes; /* by tensor, as `exponents`; both borrowed */
     int32_t *exponents;
 } sh_tail;
 
@@ -103,9 +96,8 @@ size_t sh_tail_bytes(uint32_t tensors);
 void sh_tail_encode(unsigned char *body, const sh_tail *tail, uint32_t tensors);
 
 /*
- * Decodes a body; writes envelopes and exponents to the arrays that `tail` points to.
- * sh_sum_state_set checks these values. SH_FORMAT, SH_CORRUPT: the body is invalid; the content of
- * `tail` is then undefined.
+ * Writes envelopes and exponents to the arrays that `tail` points to; sh_sum_state_set checks them.
+ * SH_FORMAT, SH_CORRUPT: the body is invalid; the content of `tail` is then undefined.
  */
 sh_status sh_tail_decode(sh_tail *tail, const unsigned char *body, uint32_t tensors) SHOAL_CHECKED;
 
@@ -113,7 +105,7 @@ sh_status sh_tail_decode(sh_tail *tail, const unsigned char *body, uint32_t tens
  * do not overlap. */
 void sh_words_copy(void *to, const void *from, size_t words, size_t word_bytes);
 
-/* Bytes of a chunk's sum; 0 if the chunk is frozen. */
+/* 0 if the chunk is frozen. */
 static inline size_t sh_chunk_sum_bytes(const sh_chunk *chunk)
 {
     return (size_t)chunk->elements * chunk->word_bytes;

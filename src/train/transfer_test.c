@@ -36,7 +36,6 @@ static bool within_a_bucket(const sh_replica *replica, const sh_chunk *chunk)
     return false;
 }
 
-/* Checks that every element is in one chunk, and that a chunk is within one bucket or frozen. */
 static void check_chunks(const sh_replica *replica, const sh_chunks *chunks, uint32_t most)
 {
     unsigned char *covered = calloc(replica->weight_count, 1);
@@ -57,7 +56,7 @@ static void check_chunks(const sh_replica *replica, const sh_chunks *chunks, uin
     free(covered);
 }
 
-/* Checks that stripes are consecutive and that none exceeds its part by more than a chunk. */
+/* Stripes are consecutive and exceed their part by a chunk at most. */
 static void check_stripes(const sh_chunks *chunks, uint32_t stripes, uint32_t most)
 {
     uint32_t next = 0, first, end;
@@ -175,7 +174,7 @@ static void a_tail_comes_back(void **state)
     sh_tail back = {.envelopes = back_envelopes, .exponents = back_exponents};
     assert_int_equal(sh_tail_bytes(3), sizeof body);
     sh_tail_encode(body, &tail, 3);
-    /* Little-endian, at the offsets defined in the header. */
+    /* Offsets as in the header. */
     static const unsigned char head[32] = {2, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0,
                                            3, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0};
     assert_memory_equal(body, head, sizeof head);

@@ -14,22 +14,18 @@
 
 #define WATCHED 50 /* samples of a split */
 
-/*
- * A data set that records which samples were prefetched. A read in step n waits until the samples
- * of step n + 1 are prefetched, so a test can tell for every sample whether it was prefetched in
- * time.
- */
+/* A data set that records which samples were prefetched. A read in step n waits until the samples
+ * of step n + 1 are prefetched, so a test can tell whether each sample was prefetched in time. */
 typedef struct watched_set {
     sh_dataset base;
     pthread_mutex_t lock; /* guards `there` */
     pthread_cond_t news;
     bool there[SH_SPLITS][WATCHED];
     sh_schedule schedule;
-    uint64_t seed, step; /* `step` is the step being computed */
-    uint32_t missed;     /* samples that were not prefetched in time; guarded by `lock` */
+    uint64_t seed, step; /* `step` is being computed */
+    uint32_t missed;     /* samples not prefetched in time; guarded by `lock` */
 } watched_set;
 
-/* The sample at a position of a step. */
 static inline uint32_t watched_sample(const watched_set *set, uint64_t step, uint32_t position)
 {
     sh_order order;
@@ -46,7 +42,6 @@ static inline void set_there(watched_set *set, sh_split split, uint32_t index, b
     pthread_mutex_unlock(&set->lock);
 }
 
-/* Initialises the lock; no sample is prefetched. */
 static inline void watch_disk(watched_set *set)
 {
     pthread_condattr_t monotonic;
@@ -57,7 +52,7 @@ static inline void watch_disk(watched_set *set)
     pthread_condattr_destroy(&monotonic);
 }
 
-/* Waits until a sample is prefetched; counts it as missed after 30 seconds. */
+/* Counts the sample as missed after 30 seconds. */
 static inline void wait_there(watched_set *set, sh_split split, uint32_t index)
 {
     struct timespec deadline;
@@ -94,7 +89,7 @@ static inline sh_status watched_read(const sh_dataset *dataset, sh_split split, 
     memset(sample, (int)(10 * index), 64);
     *(int32_t *)target = (int32_t)index % 10;
     if (split == SH_SPLIT_VALIDATION) {
-        wait_there(set, split, index); /* prefetched while others are computed */
+        wait_there(set, split, index);
         return SH_OK;
     }
     pthread_mutex_lock(&set->lock);
@@ -108,7 +103,7 @@ static inline sh_status watched_read(const sh_dataset *dataset, sh_split split, 
 
 static inline void watched_close(sh_dataset *dataset)
 {
-    (void)dataset; /* it is on the stack */
+    (void)dataset;
 }
 
 #endif

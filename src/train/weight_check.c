@@ -2,8 +2,8 @@
 /*
  * Keys of adjacent places must not be a linear function of the place: three such keys times
  * (1, -2, 1) add up to 0, and a wrong update can cause such differences. Therefore a key is a
- * multiple of an odd constant, XORed with its upper bits. A product of 64 by 32 bits is computed as
- * two products of 32 by 32 bits, which every instruction set has for vectors.
+ * multiple of an odd constant, XORed with its upper bits. A product of 64 by 32 bits is two
+ * products of 32 by 32 bits, which every instruction set has for vectors.
  */
 #include "train/weight_check.h"
 

@@ -24,7 +24,7 @@
 /* The part of the check for `count` floats (or other 32-bit words), starting at place `first`. */
 uint64_t sh_weight_check(const void *words, size_t first, size_t count);
 
-/* The same function for each instruction set, for tests. */
+/* By instruction set, for tests. */
 typedef uint64_t sh_weight_check_kernel(const void *words, size_t first, size_t count);
 extern sh_weight_check_kernel *const sh_weight_check_kernels[SH_VARIANT_COUNT];
 

@@ -15,7 +15,6 @@ static void fill(uint32_t *words)
         words[i] = sh_random_next(&random);
 }
 
-/* The definition, computed term by term. */
 static uint64_t reference(const uint32_t *words, size_t first, size_t count)
 {
     uint64_t check = 0;
@@ -65,7 +64,7 @@ static void every_flipped_bit_shows(void **state)
         }
 }
 
-/* Detects regular differences, as a wrong update may cause, and swapped neighbours. */
+/* A wrong update may cause regular differences or swap neighbours. */
 static void regular_differences_show(void **state)
 {
     (void)state;

@@ -19,11 +19,10 @@ struct sh_worker {
     size_t count;       /* own weights: those in the sum, in its layout */
     float *block;       /* memory of the following arrays */
     float *weights, *gradient, *slots[SH_OPTIMIZER_MAX_SLOTS];
-    uint32_t added; /* number of tensors added since the last step */
+    uint32_t added; /* tensors added since the last step */
     uint64_t steps; /* local steps since sh_worker_begin */
 };
 
-/* The number of arrays of `count` floats. */
 static size_t arrays_of(uint32_t slot_count)
 {
     return 2 + (size_t)slot_count;
@@ -55,7 +54,7 @@ sh_status sh_worker_new(sh_worker **worker, const sh_replica *replica, const sh_
     if (fresh->parameters == NULL)
         SH_TRY_DONE(sh_fail_memory(replica->tensors * sizeof *fresh->parameters, "a worker"));
     const uint64_t bytes = sh_worker_bytes(replica, job);
-    if ((size_t)bytes != bytes) /* more than a 32-bit processor can address */
+    if ((size_t)bytes != bytes) /* more than 32 bits can address */
         SH_TRY_DONE(sh_fail_memory(SIZE_MAX, "a worker"));
     SH_TRY_DONE(sh_pages_new((void **)&fresh->block, (size_t)bytes, "a worker"));
     float *next = fresh->block;
@@ -100,7 +99,7 @@ void sh_worker_add(void *context, uint32_t tensor, const sh_gradient *gradient)
     sh_worker *worker = context;
     const sh_replica *replica = worker->replica;
     const uint32_t place = replica->place_of[tensor];
-    const bool is_first = worker->added < replica->summed; /* whether from the first grain */
+    const bool is_first = worker->added < replica->summed;
     float *sum = worker->gradient + sh_sum_first_element(replica->sum, place) + gradient->first;
     worker->added += gradient->last;
     if (is_first) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compares workers with an independent implementation of their definition: a single worker with
- * artificial gradients, and a whole training that the test recomputes sample by sample with plain
- * loops in double precision.
+ * artificial gradients, and a whole training, recomputed sample by sample in double precision.
  */
 #include "train/worker.h"
 
@@ -37,7 +36,7 @@ static sh_job job_of(const way *each)
 {
     sh_job job;
     sh_job_init(&job);
-    snprintf(job.model, sizeof job.model, "dscnn:s"); /* weights, biases, statistics */
+    snprintf(job.model, sizeof job.model, "dscnn:s");
     snprintf(job.data, sizeof job.data, "digits");
     snprintf(job.strategy, sizeof job.strategy, "local:3");
     snprintf(job.optimizer, sizeof job.optimizer, "%s", each->optimizer);
@@ -52,7 +51,6 @@ static sh_job job_of(const way *each)
 
 static const sh_problem problem = {1, 49, 10, 12, SH_TARGET_CLASS};
 
-/* The artificial gradient of element i in grain `grain` of local step `step`. */
 static float made_up(uint32_t step, uint32_t grain, size_t i)
 {
     sh_random random = sh_random_for(step, SH_RANDOM_TEST, grain, (uint32_t)i);
@@ -158,7 +156,7 @@ static void its_steps_are_the_optimizers(void **state)
                 const float *got = sh_worker_parameters(worker)[t];
                 if (place == SH_FROZEN)
                     assert_ptr_equal(got, replica->parameters[t]);
-                else /* only the norm is added up in another order */
+                else /* clipping's norm is added up in another order */
                     assert_close(got, expected + sh_sum_first_element(replica->sum, place),
                                  sh_sum_elements(replica->sum, place), job.clip_norm > 0 ? 1e-7 : 0,
                                  ways[w].optimizer);
@@ -178,7 +176,6 @@ static void its_steps_are_the_optimizers(void **state)
     }
 }
 
-/* The replica has the outer optimizer: without decay, clipping or the job's optimizer state. */
 static void the_outer_step_is_plain(void **state)
 {
     (void)state;
@@ -193,8 +190,8 @@ static void the_outer_step_is_plain(void **state)
         assert_string_equal(replica->optimizer->name, "sgd");
         assert_true(replica->settings.weight_decay == 0 && replica->settings.lr == 0.75f);
         assert_int_equal(replica->settings.nesterov, momentum);
-        assert_true(replica->takes_statistics); /* replaces its statistics by the mean */
-        const uint64_t bytes = sh_worker_bytes(replica, &job); /* adamw has two slots */
+        assert_true(replica->takes_statistics);
+        const uint64_t bytes = sh_worker_bytes(replica, &job); /* two slots */
         assert_int_equal(bytes, 4 * replica->summed_count * sizeof(float));
         sh_replica_free(replica);
     }
@@ -211,8 +208,8 @@ enum { HIDDEN = 5, OUT = 10, SAMPLES = 70 };
 enum { W1 = HIDDEN * PIXELS, B1 = HIDDEN, W2 = OUT * HIDDEN, B2 = OUT, ALL = W1 + B1 + W2 + B2 };
 
 typedef struct course {
-    double weights[ALL], momentum[ALL]; /* the common weights */
-    uint32_t local_steps;               /* before the current outer step */
+    double weights[ALL], momentum[ALL];
+    uint32_t local_steps; /* before the current outer step */
 } course;
 
 #define LOCAL_OF_EPOCH(job) ((SAMPLES + (job)->batch_size - 1) / (job)->batch_size)
@@ -226,7 +223,7 @@ static double rate_of(const sh_job *job, uint32_t step)
     return (double)job->lr * pow(0.5, epochs) * (step < epoch ? (step + 1.0) / epoch : 1);
 }
 
-/* Adds one sample's gradient of the cross-entropy, times `part`. */
+/* Adds `part` times one sample's gradient of the cross-entropy. */
 static void add_sample(double *gradient, const double *weights, const float *pixels, int32_t label,
                        double part)
 {
@@ -262,8 +259,8 @@ static void add_sample(double *gradient, const double *weights, const float *pix
     }
 }
 
-/* Trains one worker on the samples [first, end) of the order, `batch` at a time, with SGD, momentum
- * and weight decay. */
+/* Trains one worker on the samples [first, end) of the order, with SGD, momentum and weight
+ * decay. */
 static void walk(double *weights, const sh_pipeline *pipeline, const sh_order *order,
                  const sh_job *job, uint32_t first, uint32_t end, uint32_t step)
 {
@@ -288,7 +285,6 @@ static void walk(double *weights, const sh_pipeline *pipeline, const sh_order *o
     }
 }
 
-/* Makes an outer step with the samples [first, first + count) of the epoch's order. */
 static void outer_step(course *c, const sh_pipeline *pipeline, const sh_order *order,
                        const sh_job *job, uint32_t first, uint32_t count)
 {
@@ -343,15 +339,14 @@ static sh_job training_job(const setting *each)
     return job;
 }
 
-/* The result of a training. */
 typedef struct outcome {
-    sh_status status; /* of the last step */
-    float *weights;   /* owned */
+    sh_status status;
+    float *weights; /* owned */
     size_t count;
     sh_sum_totals validation;
 } outcome;
 
-/* Trains the job; copies the initial weights to `first` unless it is NULL. */
+/* Copies the initial weights to `first` unless it is NULL. */
 static outcome train(float *first, const sh_pipeline *pipeline, const sh_job *job, uint32_t lanes)
 {
     outcome got = {SH_OK, NULL, 0, {0}};
@@ -425,8 +420,7 @@ static void the_course_is_that_of_the_definition(void **state)
     }
 }
 
-/* One worker without outer momentum makes the steps of sync, except for the rounding of sums.
- * Includes prepared weights and running statistics. */
+/* Equal except for the rounding of sums. Includes prepared weights and running statistics. */
 static void one_worker_is_sync(void **state)
 {
     (void)state;
@@ -436,7 +430,7 @@ static void one_worker_is_sync(void **state)
     } models[] = {
         {"mlp:784-5-10", 0.05f},
         {"lenet", 0.05f},
-        {"resnet:20", 0.0005f}, /* with ten times this rate, a difference grows tenfold per step */
+        {"resnet:20", 0.0005f}, /* with ten times this rate, differences grow tenfold per step */
     };
     /* 70 samples: per epoch 4 steps of 20, 20, 20 and 10, or 2 outer steps */
     static const setting local = {"local:3", 3, 1, 20, 6, 2, 2, 0, 0.01f, 1, 0, true};
@@ -457,8 +451,7 @@ static void one_worker_is_sync(void **state)
     }
 }
 
-/* Results do not depend on the lane of a worker: with running statistics, dropout and two
- * optimizers with state, and on lanes that validated before. */
+/* With running statistics, dropout, optimizers with state, and lanes that validated before. */
 static void lanes_do_not_matter(void **state)
 {
     (void)state;
@@ -488,7 +481,6 @@ static void lanes_do_not_matter(void **state)
     }
 }
 
-/* The replica never takes over values that are not finite. */
 static void a_worker_that_diverges_ends_the_job(void **state)
 {
     (void)state;
