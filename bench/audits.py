@@ -7,9 +7,8 @@
     quiet    --steps steps with --audit 2 on devices with AVX-512 and AVX2 (and --also COMMAND, such as a program for
              Arm under qemu): nobody is named, and the weights are those of one device
 
-The cost needs root, for the lab. Each lie is seen with the probability of an audit of its share, so with --audit 2 a
-liar is named after 50 lies in the mean, and after 150 in 95 of 100 jobs. One that has no grains at that moment is named
-in an audit of any share, so the mean is somewhat lower where shares change.
+The cost needs root, for the lab. A lie is seen if its step is audited, so with --audit 2 a liar is named after 50 lies
+in the mean, and after 150 in 95 of 100 jobs.
 """
 
 import math

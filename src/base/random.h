@@ -24,6 +24,7 @@ typedef enum sh_random_purpose {
     SH_RANDOM_DROPOUT = 6,  /* keys of a sample: (epoch, sample index) */
     SH_RANDOM_ROUNDING = 7, /* of a gradient: (step, grain), one block per tensor */
     SH_RANDOM_BALANCE = 8,  /* key of a class's order: (epoch, completed passes over the class) */
+    SH_RANDOM_AUDIT = 9,    /* the circle of a recount */
 } sh_random_purpose;
 
 typedef struct sh_random {

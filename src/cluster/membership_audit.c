@@ -18,17 +18,6 @@ static bool has_reported(const sh_membership *membership, const sh_roster_entry 
 
 /* ---- drawing --------------------------------------------------------------------------------- */
 
-/* How many shares of a step to audit: `part` of them on average. */
-static uint32_t draw_shares(const sh_seating *view, double part, uint32_t random)
-{
-    uint32_t shares = 0;
-    for (uint32_t i = 0; i < view->seat_count; i++)
-        shares += view->seats[i].share.count > 0;
-    const double wanted = part * shares;
-    const uint32_t whole = (uint32_t)wanted;
-    return whole + ((double)random < (wanted - whole) * 0x1p32);
-}
-
 uint32_t sh_membership_draw_audit(sh_membership *membership, uint32_t view, sh_position position,
                                   const uint32_t random[4])
 {
@@ -38,20 +27,14 @@ uint32_t sh_membership_draw_audit(sh_membership *membership, uint32_t view, sh_p
     if (!sh_membership_works(membership) || audit->part <= 0 || view != seating->number ||
         seating->seat_count < 2 || position.phase == SH_PHASE_VALIDATION)
         return 0;
-    uint32_t shares = draw_shares(seating, audit->part, random[0]);
-    if (shares == 0 && audit->due)
-        shares = 1;
-    if (shares == 0)
+    if (!audit->due && (double)random[0] >= audit->part * 0x1p32)
         return 0;
     audit->due = audit->unexplained = false;
     audit->key = random[1] | 1;
     audit->stage = SH_AUDITING_SUMS;
     audit->view = view;
     audit->at = position;
-    audit->seat = random[2] % seating->seat_count;
-    audit->left = shares;
-    audit->turn = random[3] % (seating->seat_count - 1);
-    audit->share.round = 0;
+    audit->seed = (uint64_t)random[2] << 32 | random[3];
     return audit->key;
 }
 
@@ -75,48 +58,30 @@ static bool adds_up(const sh_membership *membership)
            sh_sum_check_equal(&sum, &zero->audit.total);
 }
 
-static uint32_t shares_added(const sh_membership *membership)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < membership->now.seat_count; i++)
-        count += at_seat(membership, i)->notice.audit.grains.count > 0;
-    return count;
-}
-
 /* ---- shares ---------------------------------------------------------------------------------- */
 
-/* Begins with the share of the first seat from `seat` on that has grains; false: none. */
-static bool begin_share(sh_membership *membership)
+/* Deals all shares as their devices committed to them: what a device reports later about its own
+ * share does not count. False: nobody says that it added anything. */
+static bool begin_recount(sh_membership *membership)
 {
     sh_membership_audit *audit = &membership->audit;
-    const sh_seating *now = &membership->now;
-    sh_auditor auditors[SH_DEVICES_MAX];
-    uint32_t count = 0;
-    for (uint32_t past = 0; past < now->seat_count; past++) {
-        const uint32_t seat = (audit->seat + past) % now->seat_count;
-        const sh_roster_entry *suspect = at_seat(membership, seat);
-        if (suspect->notice.audit.grains.count == 0)
-            continue;
-        for (uint32_t i = 0; i < now->seat_count - 1; i++) {
-            const uint32_t place = seat + 1 + (audit->turn + i) % (now->seat_count - 1);
-            const sh_seat *other = &now->seats[place % now->seat_count];
-            auditors[count++] = (sh_auditor){other->device, other->share.count};
-        }
-        const uint32_t rounds = audit->share.round;
-        audit->seat = seat;
-        audit->stage = SH_AUDITING_SHARE;
-        sh_audit_begin(&audit->share, rounds, suspect->device, &suspect->notice.audit, auditors,
-                       count);
-        sh_membership_mark_all_changed(membership);
-        return true;
+    sh_recount_begin(&audit->recount);
+    for (uint32_t i = 0; i < membership->now.seat_count; i++) {
+        const sh_roster_entry *one = at_seat(membership, i);
+        sh_recount_add(&audit->recount, one->device, &one->notice.audit);
     }
-    return false;
+    if (!sh_recount_deal(&audit->recount, audit->seed))
+        return false;
+    audit->stage = SH_AUDITING_SHARES;
+    sh_membership_mark_all_changed(membership);
+    return true;
 }
 
 static void pass(sh_membership *membership)
 {
     membership->audit.stage = SH_AUDITING_DONE;
     membership->audit.steps++;
+    membership->audit.shares += sh_recount_shares(&membership->audit.recount);
     sh_membership_mark_all_changed(membership);
 }
 
@@ -125,20 +90,6 @@ static void repeat_step(sh_membership *membership)
 {
     membership->faults.not_added = true;
     sh_membership_halt(membership);
-}
-
-static void next_share(sh_membership *membership)
-{
-    sh_membership_audit *audit = &membership->audit;
-    audit->shares++;
-    audit->left--;
-    audit->seat++;
-    if (audit->left > 0 && begin_share(membership))
-        return;
-    if (audit->unexplained)
-        repeat_step(membership);
-    else
-        pass(membership);
 }
 
 /* Evicts a device that computed wrongly, so that the step is repeated; ends the job for device 0.
@@ -161,19 +112,19 @@ static void expel(sh_membership *membership, sh_roster_entry *one, const char *w
 
 static void name_liars(sh_membership *membership)
 {
-    const sh_audit audit = membership->audit.share; /* a loss drops it */
+    const sh_dispute dispute = membership->audit.dispute; /* a loss drops it */
     const unsigned long long step = membership->audit.at.steps + 1;
     char why[SH_MEMBERSHIP_TEXT];
-    if (audit.agreed > 1)
+    if (dispute.agreed > 1)
         snprintf(why, sizeof why, "in the audit of step %llu %u devices agree on other results",
-                 step, audit.agreed);
+                 step, dispute.agreed);
     else
         snprintf(why, sizeof why,
                  "in the audit of step %llu the coordinator has other results, and no third device "
                  "could decide",
                  step);
-    for (uint32_t i = 0; i < audit.liar_count; i++) {
-        sh_roster_entry *one = sh_membership_find(membership, audit.liars[i]);
+    for (uint32_t i = 0; i < dispute.liar_count; i++) {
+        sh_roster_entry *one = sh_membership_find(membership, dispute.liars[i]);
         if (one != NULL && membership->phase != SH_MEMBERSHIP_ENDED)
             expel(membership, one, why);
     }
@@ -197,60 +148,100 @@ static bool name_idle_liar(sh_membership *membership)
     return false;
 }
 
-static void check_answers(sh_membership *membership)
+/* Some answer to the recount is new: proceeds if it was the last. */
+static void check_recount(sh_membership *membership)
 {
-    sh_audit *share = &membership->audit.share;
+    sh_membership_audit *audit = &membership->audit;
+    for (uint32_t i = 0; i < membership->now.seat_count; i++) {
+        sh_roster_entry *one = at_seat(membership, i);
+        const sh_audit_report *report = &one->notice.audit;
+        if (has_reported(membership, one) &&
+            sh_recount_answer(&audit->recount, one->device, report->round, &report->answer))
+            sh_membership_mark_changed(membership, one);
+    }
+    if (!sh_recount_is_complete(&audit->recount))
+        return;
+    const sh_recount_share *wrong = sh_recount_find_wrong(&audit->recount);
+    if (wrong != NULL) {
+        sh_dispute_begin(&audit->dispute, &audit->recount, wrong);
+        audit->stage = SH_AUDITING_DISPUTE;
+        sh_membership_mark_all_changed(membership);
+    } else if (audit->unexplained) {
+        repeat_step(membership);
+    } else {
+        pass(membership);
+    }
+}
+
+static void check_dispute(sh_membership *membership)
+{
     for (uint32_t i = 0; i < membership->now.seat_count; i++) {
         const sh_roster_entry *one = at_seat(membership, i);
         if (!has_reported(membership, one))
             continue;
-        switch (sh_audit_answer(share, one->device, one->notice.audit.round,
-                                &one->notice.audit.answer)) {
-        case SH_AUDIT_WAITS:
+        switch (sh_dispute_answer(&membership->audit.dispute, one->device, one->notice.audit.round,
+                                  &one->notice.audit.answer)) {
+        case SH_DISPUTE_WAITS:
             break;
-        case SH_AUDIT_NEXT:
+        case SH_DISPUTE_NEXT:
             sh_membership_mark_all_changed(membership);
             return; /* nobody has answered the new round yet */
-        case SH_AUDIT_HONEST:
-            next_share(membership);
-            return;
-        case SH_AUDIT_LIARS:
+        case SH_DISPUTE_SETTLED:
             name_liars(membership);
             return;
         }
     }
 }
 
-void sh_membership_check_audit(sh_membership *membership)
+static void check_sums(sh_membership *membership)
 {
-    sh_membership_audit *audit = &membership->audit;
-    if (audit->view != membership->now.number)
-        return; /* device 0 has not reported that it is there */
-    if (audit->stage == SH_AUDITING_SHARE)
-        check_answers(membership);
-    if (audit->stage != SH_AUDITING_SUMS)
-        return;
     for (uint32_t i = 0; i < membership->now.seat_count; i++)
         if (!has_reported(membership, at_seat(membership, i)))
             return;
     if (name_idle_liar(membership))
         return;
-    audit->unexplained = !adds_up(membership);
-    if (audit->unexplained)
-        audit->left = shares_added(membership);
-    if (!begin_share(membership))
-        repeat_step(membership); /* nobody says that it added anything */
+    membership->audit.unexplained = !adds_up(membership);
+    if (!begin_recount(membership))
+        repeat_step(membership);
+}
+
+void sh_membership_check_audit(sh_membership *membership)
+{
+    if (membership->audit.view != membership->now.number)
+        return; /* device 0 has not reported that it is there */
+    switch (membership->audit.stage) {
+    case SH_AUDITING_SUMS:
+        check_sums(membership);
+        break;
+    case SH_AUDITING_SHARES:
+        check_recount(membership);
+        break;
+    case SH_AUDITING_DISPUTE:
+        check_dispute(membership);
+        break;
+    case SH_AUDITING_NOTHING:
+    case SH_AUDITING_DONE:
+        break;
+    }
 }
 
 /* ---- orders ---------------------------------------------------------------------------------- */
+
+/* What a device has to compute now; false: nothing. */
+static bool round_of(sh_audit_order *order, const sh_membership_audit *audit, uint32_t device)
+{
+    if (audit->stage == SH_AUDITING_SHARES)
+        return sh_recount_order_of(order, &audit->recount, device);
+    return audit->stage == SH_AUDITING_DISPUTE &&
+           sh_dispute_order_of(order, &audit->dispute, device);
+}
 
 void sh_membership_order_audit(sh_audit_order *order, const sh_membership *membership,
                                uint32_t device)
 {
     const sh_membership_audit *audit = &membership->audit;
     *order = (sh_audit_order){.key = audit->key, .passed = audit->stage == SH_AUDITING_DONE};
-    if (audit->stage == SH_AUDITING_SHARE)
-        (void)sh_audit_order_of(order, &audit->share, device);
+    (void)round_of(order, audit, device);
 }
 
 bool sh_membership_awaits_audit(const sh_membership *membership, const sh_roster_entry *one)
@@ -260,7 +251,6 @@ bool sh_membership_awaits_audit(const sh_membership *membership, const sh_roster
     if (audit->stage == SH_AUDITING_SUMS)
         return has_reported(membership, sh_membership_coordinator(membership)) &&
                !has_reported(membership, one);
-    return audit->stage == SH_AUDITING_SHARE && has_reported(membership, one) &&
-           sh_audit_order_of(&order, &audit->share, one->device) &&
+    return has_reported(membership, one) && round_of(&order, audit, one->device) &&
            one->notice.audit.round < order.round;
 }

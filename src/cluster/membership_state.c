@@ -133,7 +133,7 @@ bool sh_membership_is_linked(const sh_membership *membership)
 void sh_membership_interrupt_audit(sh_membership *membership)
 {
     sh_membership_audit *audit = &membership->audit;
-    const bool open = audit->stage == SH_AUDITING_SUMS || audit->stage == SH_AUDITING_SHARE;
+    const bool open = audit->stage > SH_AUDITING_NOTHING && audit->stage < SH_AUDITING_DONE;
     audit->due = audit->due || open;
     audit->stage = SH_AUDITING_NOTHING;
     audit->key = 0;

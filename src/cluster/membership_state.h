@@ -13,7 +13,7 @@
 #ifndef SHOAL_CLUSTER_MEMBERSHIP_STATE_H
 #define SHOAL_CLUSTER_MEMBERSHIP_STATE_H
 
-#include "cluster/audit.h"
+#include "cluster/audit_state.h"
 #include "cluster/balance.h"
 #include "cluster/faults.h"
 #include "cluster/membership.h"
@@ -37,22 +37,6 @@ typedef enum sh_membership_phase {
     SH_MEMBERSHIP_RECOVERING,
     SH_MEMBERSHIP_ENDED,
 } sh_membership_phase;
-
-/* The audit of a step (membership_audit.h). */
-typedef struct sh_membership_audit {
-    double part;  /* of all shares; 0: no audits */
-    bool due;     /* an audit was interrupted: the next step is audited */
-    uint32_t key; /* of the current or last audit; 0: none yet */
-    enum { SH_AUDITING_NOTHING, SH_AUDITING_SUMS, SH_AUDITING_SHARE, SH_AUDITING_DONE } stage;
-    uint32_t view;       /* of the audited step */
-    sh_position at;      /* likewise */
-    uint32_t seat, left; /* the share under audit; how many are to follow with it */
-    uint32_t turn;       /* which auditor has the first piece: random */
-    bool unexplained;    /* the sum is not what the devices committed to: all shares are audited */
-    sh_audit share;
-    uint64_t shares, steps; /* found right, ever */
-    uint32_t named;         /* devices evicted, ever */
-} sh_membership_audit;
 
 struct sh_membership {
     /* From the options, like all up to `first_grain`. */
