@@ -76,6 +76,8 @@ static sh_finding count_fault(sh_membership *membership, sh_roster_entry *one, c
     return SH_FINDING_OUT;
 }
 
+/* Counts replicas that differ from the majority's. One that was found odd already, and not restored
+ * since because another device was lost, is no further fault. */
 static sh_finding look_for_odd_replicas(sh_membership *membership, bool *odd)
 {
     for (uint32_t i = 0; i < membership->next.seat_count; i++) {
@@ -84,6 +86,9 @@ static sh_finding look_for_odd_replicas(sh_membership *membership, bool *odd)
         if (membership->recovery.agreement[i] != SH_REPLICA_ODD)
             continue;
         *odd = true;
+        if (one->odd_replica == one->notice.fetched + 1)
+            continue;
+        one->odd_replica = one->notice.fetched + 1;
         const sh_finding found = count_fault(membership, one, "its replica");
         if (found != SH_FINDING_NOBODY)
             return found;

@@ -66,6 +66,22 @@ static void stuck_bits_are_put_out_after_three_repairs(void **state)
     assert_int_equal(step(membership->now.number, 2), 0);
 }
 
+/* Other devices are lost before its replica is restored: that is no further fault of it. */
+static void losses_during_a_repair_are_no_faults(void **state)
+{
+    (void)state;
+    prove(6);
+    differ_by_weights(2);
+    for (uint32_t lost = 5; lost > 2; lost--) {
+        go(lost);
+        settle();
+        assert_true(present[2]);
+    }
+    fetch(2, (sh_position){1, SH_PHASE_FIRST});
+    assert_int_equal(step(membership->now.number, 2), 0);
+    assert_null(strstr(notes, "evicted"));
+}
+
 static void each_donor_is_tried_alone(void **state)
 {
     (void)state;
@@ -227,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stuck_bits_are_put_out_after_three_repairs),
+        cmocka_unit_test(losses_during_a_repair_are_no_faults),
         cmocka_unit_test(each_donor_is_tried_alone),
         cmocka_unit_test(a_step_between_repairs_forgives_most_of_them),
         cmocka_unit_test(one_that_comes_back_is_put_out_at_its_first_fault),

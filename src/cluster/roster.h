@@ -37,6 +37,7 @@ typedef struct sh_roster_entry {
     sh_repairs repairs;
     uint32_t wrong_numbers; /* how often it alone had non-finite ones */
     uint32_t fault_view;    /* the view whose halt last found it faulty */
+    uint64_t odd_replica;   /* 1 + the transfer of the last replica found odd; 0: none was */
     /* By sh_activity: the time to read or receive says nothing about computing. Waiting is not
      * recorded. */
     sh_stall work[SH_ACTIVITY_COUNT];
