@@ -129,10 +129,13 @@ stage_unit() { build_and_test ci ${but:+--but "$but"}; }
 # Without what is about the tools around the program, Open MPI, what computes more of what others do, and long tests
 # of several devices that the thread sanitizer runs too.
 stage_asan() {
-    build_and_test asan --but '^e2e\.(course|harness|lab|mpi|pretrained|async|audit|chaos|devices|journal|local|reading|standby|succession)$'
+    build_and_test asan --but '^e2e\.(course|harness|lab|mpi|pretrained|async|audit|chaos|devices|elastic|journal|keep|local|loss|reading|standby|succession)$'
 }
-# Without what has the threads of a test that is there. (Tests with one thread are skipped by themselves.)
-stage_tsan() { build_and_test tsan --but '^sim\.|^train\.golden|^e2e\.(cli|export|harness|lab|plan|pretrained)$'; }
+# Without what has the threads of a test that is there: one process that trains, or reads what another one left.
+# (Tests with one thread are skipped by themselves.)
+stage_tsan() {
+    build_and_test tsan --but '^sim\.|^train\.golden|^e2e\.(bad_data|bad_input|cli|eval|export|harness|lab|onnx|onnx_use|photos|pictures|plan|predict|pretrained|report|runs|sweep|tensorboard|trained)$'
+}
 stage_fuzz() { build_and_test fuzz -DSHOAL_FUZZ_SECONDS="$fuzz_seconds"; }
 # The unit tests of both cross builds, then trainings of these programs beside those of this machine's.
 stage_arm() {
