@@ -12,6 +12,7 @@ import ast
 import http.server
 import io
 import json
+import os
 import sys
 
 import numpy
@@ -36,6 +37,8 @@ FITS = {"crop": ImageOps.fit, "pad": ImageOps.pad, "stretch": lambda image, size
 
 class Model:
     def __init__(self, path):
+        if not os.path.isfile(path):
+            sys.exit(f"{path}: there is no such file; the run's folder of a training on photos has a model.onnx")
         self.session = onnxruntime.InferenceSession(path)
         about = self.session.get_modelmeta().custom_metadata_map
         if about.get("task") != "classify" or "imgsz" not in about:
@@ -93,8 +96,12 @@ def main():
         sys.exit(__doc__)
     Handler.model = Model(sys.argv[1])
     port = int(sys.argv[2]) if len(sys.argv) == 3 else 8000
+    try:
+        server = http.server.ThreadingHTTPServer(("", port), Handler)
+    except OSError as error:
+        sys.exit(f"port {port}: {error.strerror}; give another one: photo_page.py {sys.argv[1]} PORT")
     print(f"http://localhost:{port} names photos: {', '.join(Handler.model.names.values())}; Ctrl-C ends it", flush=True)
-    with http.server.ThreadingHTTPServer(("", port), Handler) as server:
+    with server:
         try:
             server.serve_forever()
         except KeyboardInterrupt:

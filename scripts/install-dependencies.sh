@@ -78,6 +78,8 @@ if [ "$(id -u)" -ne 0 ]; then
         die "these packages are missing, and there is neither root nor sudo to install them; as root:
   apt-get install --no-install-recommends ${missing[*]} ${missing_optional[*]}"
     fi
+    sudo -v || die "this user may not use sudo; run as root:
+  apt-get install --no-install-recommends ${missing[*]} ${missing_optional[*]}"
     as_root=(sudo)
 fi
 apt() {

@@ -18,7 +18,7 @@ static sh_sum_check result(const sh_ranges *grains, uint64_t lie)
     return check;
 }
 
-/* Deals shares of so many grains each, dealt alternately so that they are scattered. */
+/* Deals shares with these numbers of grains, in two ranges each. */
 static bool deal(const uint32_t *grains, uint32_t count, uint64_t seed)
 {
     uint32_t next = 0;

@@ -46,6 +46,7 @@ class Result(harness.Case):
         self.assertEqual([event["epoch"] for event in epochs], [1, 2, 3, 4])
         self.assertAlmostEqual(epochs[-1]["val_accuracy"], summary["val_accuracy"], 9)
 
+        self.assertIn("joined; this device takes part once all devices are there and have the weights\n", result.err)
         self.assertIn("the job has ended: complete at step 20\n", result.err)
         self.assertIn("accuracy %.2f %%\n" % (100 * summary["val_accuracy"]), result.err)
         self.assertIn("weights     %s\n" % summary["weights_hash"], result.err)

@@ -199,6 +199,14 @@ class Resume(Stop):
             self.assertEqual(self.read(self.last("run")), before)
         self.assert_ends_like("run", end, *JOB, "--epochs", "2")
 
+    def test_an_end_before_the_done_steps_is_refused(self):
+        before = self.read(self.last("run"))
+        for options, words in ((("--epochs", "1"), r"the job ends after 7 \(1\.0 epochs\)"), (("--steps", "3"), "the job ends after 3 ")):
+            result = self.shoal("train", "--resume", "run", *options, "--quiet", status=1)
+            self.assertRegex(result.err, r"\Ashoal: --resume run: 14 steps \(2\.0 epochs\) are done already, and with these options " + words)
+            self.assertIn("give more --epochs or --steps, or leave them out", result.err)
+        self.assertEqual(self.read(self.last("run")), before)
+
     def test_another_job_is_refused_with_both_values(self):
         for change, reason in (
                 (("--momentum", "0"), "--momentum 0 .*(0.9)"), (("--seed", "9"), "--seed 9 .*(1)"),

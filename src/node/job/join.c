@@ -202,6 +202,10 @@ static sh_status live(joining *self)
     if (keeps)
         sh_session_reopen(self->session);
     sh_member_ready(self->member, self->session, self->first_grain, self->delivery, keeps);
+    if (!self->started)
+        sh_joining_observe(self, &(sh_event){.kind = SH_EVENT_NOTE,
+                                             .text = "joined; this device takes part once all "
+                                                     "devices are there and have the weights"});
     self->whole = false;
     sh_outcome outcome = SH_OUTCOME_COMPLETE;
     sh_training_loop training_loop = {

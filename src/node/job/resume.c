@@ -52,6 +52,24 @@ static sh_status resumed_job(sh_job *job, const sh_train_options *options, const
     return sh_job_complete(job);
 }
 
+/* The job may not end before the steps that are done. */
+static sh_status check_end(const sh_session *session, const sh_train_options *options)
+{
+    const uint32_t samples = sh_pipeline_about(session->pipeline)->count[SH_SPLIT_TRAIN];
+    const sh_schedule schedule = sh_schedule_of(&session->job, samples);
+    const uint64_t done = session->replica->steps;
+    if (schedule.total_steps >= done || schedule.epoch_steps == 0)
+        return SH_OK;
+    return sh_fail(SH_INVALID,
+                   "--resume %.300s: %llu steps (%.1f epochs) are done already, and with these "
+                   "options the job ends after %llu (%.1f epochs): give more --epochs or --steps, "
+                   "or leave them out",
+                   options->resume, (unsigned long long)done,
+                   (double)done / (double)schedule.epoch_steps,
+                   (unsigned long long)schedule.total_steps,
+                   (double)schedule.total_steps / (double)schedule.epoch_steps);
+}
+
 /* Notes for the user: an unusable last checkpoint, so that steps are lost; changes of the job;
  * learning rates that changed with the job's end. */
 static sh_status write_note(char note[SH_MESSAGE_BYTES], const sh_session *session,
@@ -108,6 +126,7 @@ sh_status sh_resume_open(sh_session **session, sh_job *saved, const sh_train_opt
                             "them, or start a new run (%.300s)",
                             options->resume, fresh->job.data, before.data));
     SH_TRY_DONE(sh_snapshot_load(fresh->replica, file));
+    SH_TRY_DONE(check_end(fresh, options));
     SH_TRY_DONE(write_note(note, fresh, &before, options->resume, used));
 done:
     sh_safetensors_close(file);
