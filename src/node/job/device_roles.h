@@ -17,7 +17,7 @@
 typedef struct sh_device_roles {
     sh_serving serving;
     uint32_t used; /* see cluster/standby.h */
-    double audit;  /* the part of their shares that is audited, 0 .. 1 */
+    double audit;  /* the part of the steps that is audited, 0 .. 1 */
 } sh_device_roles;
 
 /*

@@ -58,7 +58,7 @@ typedef struct machine {
 } machine;
 
 static uint64_t seed;
-static float audit; /* per cent of the shares */
+static float audit; /* per cent of the steps */
 static uint64_t grain_ns[VIRTUAL_DEVICES];
 static machine machines[JOINERS_MAX + 1];
 static machine *const first = &machines[0];
@@ -434,7 +434,7 @@ static void draw_audit(void)
 }
 
 /* In one of eight worlds, a bit flips in a device's replica, once or for good, or in what it gives
- * to another; or, if all shares are audited, a device lies. Where device 0 may fail nothing flips:
+ * to another; or, if all steps are audited, a device lies. Where device 0 may fail nothing flips:
  * a device with wrong weights could replace it before they are restored. */
 static void draw_flip(void)
 {
