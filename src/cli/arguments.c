@@ -22,7 +22,6 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Limits long arguments in messages. */
 #define SHOWN "%.160s"
 
 /* "--NAME TEXT: reason" */
@@ -41,7 +40,7 @@ __attribute__((format(printf, 3, 4))) static SHOAL_CHECKED sh_status refuse(cons
 static sh_status check_range(const sh_option *option, const char *text, uint64_t number,
                              bool too_large, uint64_t type_max)
 {
-    /* A job checks its own maximum, with the same message for all callers. */
+    /* A job checks its own maximum. */
     const bool checked_later = option->owner == SH_OPTION_OF_JOB;
     const uint64_t max = option->max != 0 && !checked_later ? (uint64_t)option->max : type_max;
     if (too_large || number > max)
@@ -107,7 +106,7 @@ static sh_status store_float(const sh_option *option, const char *text, void *fi
     return SH_OK;
 }
 
-/* TEXT stores the argument itself, NAME a copy. */
+/* TEXT stores the argument, NAME a copy. */
 static sh_status store_text(const sh_option *option, const char *text, void *field)
 {
     if (text[0] == '\0')
@@ -124,7 +123,7 @@ static sh_status store_text(const sh_option *option, const char *text, void *fie
     return SH_OK;
 }
 
-/* `text` is the argument; `name` and `length`, the name in it. */
+/* `name` and `length`: the name in the argument `text`. */
 static sh_status unknown(const sh_option *options, const char *text, const char *name,
                          size_t length)
 {
@@ -141,7 +140,6 @@ static sh_status unknown(const sh_option *options, const char *text, const char 
     return sh_fail(SH_INVALID, "unknown option %.*s; did you mean --%s?", shown, text, meant.name);
 }
 
-/* Takes the option at argv[*at]; advances *at if its value is the next argument. */
 static sh_status take_option(const sh_option *options, void *values, int argc, char *const *argv,
                              int *at)
 {

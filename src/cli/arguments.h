@@ -8,13 +8,10 @@
  *          .offset = offsetof(struct values, batch_size), .help = "samples of one step"},
  *         {.kind = SH_OPTION_END},
  *     };
- *     if (sh_arguments_parse(&arguments, options, &values, argc, argv) != SH_OK)
- *         return sh_console_misuse("train", "%s", sh_message());
  *
  * Options are "--name value" or "--name=value", unabbreviated; the last one counts. A value that
- * begins with "--" needs the second form. The value of an option with `alone` is optional: the next
- * argument is its value only if it begins with a digit. After "--", all arguments are positional;
- * "-" always is.
+ * begins with "--" needs the second form. An option with `alone` takes the next argument as its
+ * value only if it begins with a digit. After "--", all arguments are positional; "-" always is.
  *
  * Threads: any.
  */
@@ -28,24 +25,24 @@
 #include "shoal/options.h"
 #include "shoal/status.h"
 
-#define SH_POSITIONALS_MAX (1 << 20) /* for any number of them */
+#define SH_POSITIONALS_MAX (1 << 20) /* any number of them */
 
 typedef struct sh_arguments {
-    bool help; /* --help or -h was given; the rest is not parsed */
+    bool help; /* --help or -h; the rest is not parsed */
     size_t positional_count;
     const char *
-        *positionals; /* space for argc of them, provided by the caller; texts borrowed from argv */
+        *positionals; /* space for argc of them, from the caller; texts borrowed from argv */
 } sh_arguments;
 
 /*
- * Parses `argc` arguments, without the names of program and command, into `arguments`, whose
- * `positionals` is set. On failure, the message names the option and its allowed values; some
- * `values` may be stored.
+ * Parses `argc` arguments, without the names of program and command; the `positionals` of
+ * `arguments` must be set. A failure names the option and its allowed values; some `values` may be
+ * stored.
  */
 sh_status sh_arguments_parse(sh_arguments *arguments, const sh_option *options, void *values,
                              int argc, char *const *argv) SHOAL_CHECKED;
 
-/* Formats the option's field for help: "64". `text` is empty for kinds without a default. */
+/* The field as in help: "64"; empty for kinds without a default. */
 void sh_option_default(const sh_option *option, const void *values, char text[32]);
 
 #endif

@@ -110,7 +110,7 @@ static void positionals_stand_anywhere(void **state)
         {{"a", "-n", "7", "b"}, {"a", "b"}, 7},
         {{"-n=7"}, {NULL}, 7},
         {{"--batch-size=7", "--", "--quiet", "--", "-x"}, {"--quiet", "--", "-x"}, 7},
-        {{"a", "--batch-size", "5", "--batch-size", "7"}, {"a"}, 7}, /* the last one counts */
+        {{"a", "--batch-size", "5", "--batch-size", "7"}, {"a"}, 7},
         {{""}, {""}, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -35,15 +35,13 @@ typedef enum sh_exit {
 /* Prints "shoal: message" on standard error; returns SH_EXIT_FAILURE. */
 int sh_console_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Likewise for misuse, with a line that points to help; `command` may be NULL. Returns
- * SH_EXIT_USAGE. */
+/* Likewise, with a line that points to help; `command` may be NULL. Returns SH_EXIT_USAGE. */
 int sh_console_misuse(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Prints a message on standard error. */
 void sh_console_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Flushes standard output. If that fails, reports it and turns SH_EXIT_DONE into a failure. */
+/* Flushes standard output. A failure is reported and turns SH_EXIT_DONE into a failure. */
 int sh_console_finish(int code);
 
 /* Prints the library's log lines on standard error: an sh_log_line (shoal/about.h). */

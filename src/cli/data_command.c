@@ -16,7 +16,7 @@
 
 #define CLASSES_MOST 100 /* printed; --json has all */
 #define CLEAN_BYTES 1024
-#define EXAMPLES 5 /* typical samples in a page, and as many unusual ones */
+#define EXAMPLES 5 /* typical ones in a page, and as many unusual ones */
 
 typedef struct data_values {
     sh_train_options options; /* first, because of SH_READS */

@@ -12,7 +12,7 @@
 
 #include "shoal/device_info.h"
 
-/* Prints the table on standard output, and why devices are on standby; returns the exit code. */
+/* Prints the table, and why devices are on standby; returns the exit code. */
 int sh_device_rows_print(const sh_device_list *list);
 
 /* Prints the table of GPUs, if there are any, behind an empty line; returns the exit code. */

@@ -12,7 +12,7 @@
 #include "cli/json_file.h"
 #include "shoal/shoal.h"
 
-#define WORST 1000 /* default number of samples for --errors */
+#define WORST 1000
 
 typedef struct eval_values {
     sh_eval_options options;

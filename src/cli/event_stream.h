@@ -14,8 +14,8 @@
  *
  * `event` is packing, run, joined, started, step, epoch, checkpoint or note; the join token is a
  * secret and is left out. `at` is in seconds of the system's monotonic clock, so lines of several
- * devices on one machine compare. The other keys are the fields of sh_event by their names, except
- * those of lr_find; those that are zero are left out (docs/reference/json.md).
+ * devices on one machine compare. The other keys are the fields of sh_event that are not zero,
+ * except those of lr_find (docs/reference/json.md).
  *
  * Threads: caller locks.
  */
@@ -28,7 +28,7 @@ typedef struct sh_event_stream {
     int descriptor; /* -1: writes nothing */
 } sh_event_stream;
 
-/* Opens or creates the file for appending. NULL: a stream that writes nothing. */
+/* Appends; creates the file if missing. NULL: a stream that writes nothing. */
 sh_status sh_event_stream_open(sh_event_stream *stream, const char *path) SHOAL_CHECKED;
 
 /* The line of an event at `at_seconds`, without a newline. Owned: free(). NULL: no line, or out of

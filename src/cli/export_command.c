@@ -58,7 +58,6 @@ static bool find_format(sh_model_format *format, const export_values *given)
     return false;
 }
 
-/* The main figure: accuracy, else mean absolute error. */
 static const char *figure(sh_quantity *text, const sh_model_figures *figures)
 {
     return isnan(figures->accuracy) ? sh_quantity_loss(text, figures->mae)

@@ -16,9 +16,9 @@
 #define SH_FIGURE_COUNT 11
 
 typedef struct sh_figure_name {
-    const char *key;   /* in JSON */
-    const char *title; /* displayed, at most 11 characters */
-    bool percent;      /* a fraction, displayed as a percentage */
+    const char *key;
+    const char *title; /* at most 11 characters */
+    bool percent;      /* displayed as a percentage */
 } sh_figure_name;
 
 /* The figures of a model in display order. */

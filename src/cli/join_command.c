@@ -100,7 +100,6 @@ static void observe(void *context, const sh_event *event)
     sh_progress_show(&session->progress, event);
 }
 
-/* Reports the job's end in the words of `shoal train`. */
 static void print_result(const sh_join_result *result, const char *saved)
 {
     sh_quantity a, b;
@@ -137,10 +136,10 @@ static int run(const sh_arguments *arguments, void *values)
     if (sh_lanes_check(given->options.lanes) != SH_OK)
         return sh_console_misuse("join", "%s", sh_message());
 #ifdef __linux__
-    if (given->local) /* train's own device must not outlive it */
+    if (given->local) /* train's device must not outlive it */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-    /* prctl does not notice a parent that has already ended. */
+    /* prctl misses a parent that has already ended. */
     if (given->local && getppid() != parent)
         return sh_console_fail("the training that started this device has ended");
     if (given->verbose)
@@ -179,7 +178,7 @@ static int run(const sh_arguments *arguments, void *values)
         return SH_EXIT_DONE;
     if (status == SH_STOPPED && sh_signals_exit() != SH_EXIT_FAILURE)
         return sh_signals_exit();
-    /* The training that started this device reports failures of the whole job. */
+    /* The training itself reports failures of the whole job. */
     if (given->local && (status == SH_PEER_LOST || status == SH_NUMERIC || status == SH_DIVERGED ||
                          status == SH_ABORTED))
         return SH_EXIT_FAILURE;

@@ -140,10 +140,10 @@ sh_status sh_json_file_write(const char *path, json_t *root)
 struct sh_json_list {
     const char *option_path; /* borrowed; for messages */
     char *real;              /* owned; NULL: standard output */
-    char other[PATH_MAX];    /* the temporary file; "": writes the file directly */
+    char other[PATH_MAX];    /* temporary; "": writes the file directly */
     FILE *file;
     bool begun, no_memory;
-    int error; /* of the first failed write */
+    int error; /* of the first failure */
 };
 
 sh_status sh_json_list_open(sh_json_list **list, const char *path)

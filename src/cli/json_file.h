@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes the file of --json atomically.
+ * Writes the file of --json atomically. The path "-" is standard output. A file that is not regular
+ * (a pipe, /dev/null) is written directly.
  *
  *     json_t *root = json_pack("{s:s}", "version", sh_version());
  *     if (sh_json_file_write(path, root) != SH_OK)      // takes root
  *         return sh_console_fail("%s", sh_message());
- *
- * The path "-" is standard output. A file that is not regular (a pipe, /dev/null) is written
- * directly.
  *
  * Threads: any.
  */
@@ -32,36 +30,34 @@ sh_status sh_result_file_check(const char *option, const char *path) SHOAL_CHECK
 sh_status sh_result_file_write(const char *option, const char *path,
                                const char *text) SHOAL_CHECKED;
 
-/* Writes `root` and takes it over in any case; NULL (out of memory) fails. A failure leaves an
- * existing file unchanged. */
+/* Takes `root` over in any case; NULL (out of memory) fails. A failure leaves an existing file
+ * unchanged. */
 sh_status sh_json_file_write(const char *path, json_t *root) SHOAL_CHECKED;
 
-/* A list written item by item, of any length. Replaces a regular file atomically; standard output
- * and other files get each item at once. */
+/* A list of any length, written item by item. A regular file is replaced atomically; other files
+ * get each item at once. */
 typedef struct sh_json_list sh_json_list;
 
-/* Begins the list of --json. `*list` is owned: end it with close or discard. */
+/* `*list` is owned: end it with close or discard. */
 sh_status sh_json_list_open(sh_json_list **list, const char *path) SHOAL_CHECKED;
 
-/* Adds `item` and takes it over; NULL (out of memory) fails. sh_json_list_close reports
- * failures. */
+/* Takes `item` over; NULL (out of memory) fails. sh_json_list_close reports failures. */
 void sh_json_list_add(sh_json_list *list, json_t *item);
 
-/* Completes the list and the file; frees it, also on failure. */
+/* Frees the list, also on failure. */
 sh_status sh_json_list_close(sh_json_list *list) SHOAL_CHECKED;
 
 /* Leaves an existing file unchanged. NULL is allowed. */
 void sh_json_list_discard(sh_json_list *list);
 
-/* A number; null if it is not finite. NULL: out of memory. */
+/* JSON's null if the number is not finite. NULL: out of memory. */
 json_t *sh_json_number(double number);
 
-/* Add `item`, which they take over. Without memory, `*array` or `*object` becomes NULL and stays
- * NULL. */
+/* Take `item` over. Without memory, `*array` or `*object` becomes and stays NULL. */
 void sh_json_append(json_t **array, json_t *item);
 void sh_json_set(json_t **object, const char *key, json_t *item);
 
-/* The text with malformed UTF-8 replaced. NULL: out of memory. */
+/* Malformed UTF-8 is replaced. NULL: out of memory. */
 json_t *sh_json_text(const char *text);
 
 #endif

@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Each test has its own current folder. */
 static int enter_folder(void **state)
 {
     static char folder[PATH_MAX];
@@ -177,7 +176,7 @@ static void a_list_is_written_as_a_whole(void **state)
     sh_json_list *list;
     assert_ok(sh_json_list_open(&list, "list.json"));
     sh_json_list_add(list, json_pack("{s:s}", "name", "a"));
-    expect_file_count(1); /* still a temporary name */
+    expect_file_count(1);
     assert_int_not_equal(access("list.json", F_OK), 0);
     sh_json_list_add(list, json_pack("{s:f}", "error", 0.5));
     assert_ok(sh_json_list_close(list));

@@ -6,11 +6,11 @@
 
 #include "cli/json_file.h"
 
-#define KEPT 0.98      /* of the average, per step */
-#define DIVERGED 4     /* times the minimum smoothed loss */
-#define SKIPPED 10     /* first points, which average few losses */
-#define ROWS 12        /* of the curve */
-#define WIDTH_LEAST 20 /* columns of the curve */
+#define KEPT 0.98
+#define DIVERGED 4 /* times the minimum */
+#define SKIPPED 10 /* first points, of few losses */
+#define ROWS 12
+#define WIDTH_LEAST 20
 #define WIDTH_MOST 72
 
 bool sh_lr_finder_add(sh_lr_finder *finder, double lr, double loss)
@@ -27,7 +27,6 @@ bool sh_lr_finder_add(sh_lr_finder *finder, double lr, double loss)
     return finder->diverged;
 }
 
-/* Points up to the last finite loss. */
 static uint32_t finite_points(const sh_lr_finder *finder)
 {
     uint32_t count = finder->count;
@@ -36,7 +35,6 @@ static uint32_t finite_points(const sh_lr_finder *finder)
     return count;
 }
 
-/* The index of the minimum smoothed loss. */
 static uint32_t minimum(const sh_lr_finder *finder, uint32_t count)
 {
     uint32_t least = 0;
@@ -64,7 +62,7 @@ bool sh_lr_finder_suggest(double *lr, const sh_lr_finder *finder)
     return found;
 }
 
-/* Maps a value in [low, high] to a row or column. */
+/* Maps [low, high] to a row or column. */
 static unsigned place(double value, double low, double high, unsigned places)
 {
     const double part = high > low ? (value - low) / (high - low) : 0;

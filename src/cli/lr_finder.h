@@ -34,14 +34,14 @@ typedef struct sh_lr_finder {
     bool diverged;         /* the last point exceeds 4 times `least`, or is not finite */
 } sh_lr_finder;
 
-/* Adds the loss of a step. True: the loss diverged and the test is over. */
+/* True: the loss diverged and the test is over. */
 bool sh_lr_finder_add(sh_lr_finder *finder, double lr, double loss);
 
 /* The rate where the smoothed loss falls most steeply over the logarithm of the rate, before its
  * minimum. False: it never falls, or there are too few points. */
 bool sh_lr_finder_suggest(double *lr, const sh_lr_finder *finder);
 
-/* Prints a curve of `width` columns and the conclusions. */
+/* Prints a curve of `width` columns, limited to 20 .. 72, and the conclusions. */
 void sh_lr_finder_print(const sh_lr_finder *finder, unsigned width, FILE *out);
 
 /* {"suggested_lr", "diverged_lr", "points": [{"lr", "loss", "smoothed"}]}; NULL: out of memory. */

@@ -19,7 +19,6 @@ static double loss_of(double lr, double middle, double end)
     return 2 - tanh(2 * log10(lr / middle)) + (lr > end ? pow(lr / end, 3) : 0);
 }
 
-/* Runs a test; returns its number of steps. */
 static int run(sh_lr_finder *finder, double middle, double end)
 {
     *finder = (sh_lr_finder){.count = 0};
@@ -29,7 +28,7 @@ static int run(sh_lr_finder *finder, double middle, double end)
     return STEPS;
 }
 
-/* The average lags the loss: the suggestion is the steepest rate or slightly above. */
+/* The average lags the loss, so the suggestion may be slightly above. */
 static void the_steepest_descent_is_suggested(void **state)
 {
     (void)state;
@@ -77,7 +76,7 @@ static void what_is_not_finite_has_diverged(void **state)
     assert_false(finder.diverged);
     finder.count = 80;
     assert_true(sh_lr_finder_add(&finder, 1, (double)NAN));
-    assert_true(sh_lr_finder_add(&finder, 2, 1)); /* ignored */
+    assert_true(sh_lr_finder_add(&finder, 2, 1));
     assert_int_equal(finder.count, 81);
     assert_true(sh_lr_finder_suggest(&lr, &finder));
     json_t *json = sh_lr_finder_json(&finder);

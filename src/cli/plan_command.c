@@ -187,7 +187,7 @@ static int print_memory(const sh_plan_result *plan)
     return sh_command_print_table(table, "");
 }
 
-#define POINTS 32 /* of a curve, shown without gaps */
+#define POINTS 32 /* shown without gaps */
 #define FASTER 0.95
 #define MULTIPLES_MAX 4 /* of the batch size */
 
@@ -198,7 +198,7 @@ static bool is_shown(const sh_plan_result *plan, size_t i)
     return n <= POINTS || i == plan->best || i + 1 == plan->point_count || n % POINTS == 0;
 }
 
-/* The first way with this batch size; the fastest, because they are sorted. NULL: there is none. */
+/* The fastest way with this batch size: the first, because they are sorted. NULL: none. */
 static const sh_plan_way *find_way(const sh_plan_result *plan, uint32_t batch_size)
 {
     for (size_t i = 0; i < plan->way_count; i++)

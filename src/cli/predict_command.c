@@ -12,8 +12,8 @@
 #include "shoal/about.h"
 #include "shoal/predict.h"
 
-#define TOP 5           /* default of --top */
-#define NAME_BYTES 1024 /* longer names are truncated */
+#define TOP 5
+#define NAME_BYTES 1024
 
 typedef struct predict_values {
     sh_predict_options options;
@@ -129,7 +129,6 @@ static void print_line(const teller *t, const sh_prediction *p)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* All outputs, the likeliest first if ordered. */
 static json_t *outputs_json(const teller *t, const sh_prediction *p, const char *figure)
 {
     json_t *list = json_array();

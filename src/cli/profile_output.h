@@ -20,7 +20,6 @@
 /* The level of "0", "1" or "2"; NULL and "" are 0. False: invalid. */
 bool sh_profile_level_of(sh_profile_level *level, const char *text);
 
-/* Prints operators, time outside programs, nodes if any, and the bottleneck. */
 void sh_profile_output_print(const sh_profile *profile, FILE *file);
 
 #endif

@@ -5,8 +5,8 @@
  *
  *     epoch 1/2 [=====>----]  120/938  loss 0.3124  acc 91.2 %  2,345 samples/s  ...
  *
- * The line begins with a carriage return and a clear, as does each other line while one is drawn.
- * Times come from the events, so the text depends only on them.
+ * While such a line is drawn, each line begins with a carriage return and a clear. Times come from
+ * the events.
  */
 #include "cli/progress.h"
 #include "base/utf8.h"
@@ -89,7 +89,6 @@ static void add_epoch(sh_line *line, const sh_event *event)
         sh_quantity_rate(&e, event->samples_per_second));
 }
 
-/* Adds a step's fields by importance, while they fit in `columns`. */
 static void add_step_fields(sh_line *line, const sh_progress *progress, const sh_event *event,
                             size_t columns)
 {
@@ -153,7 +152,7 @@ static void step_text(sh_progress *progress, sh_line *line, const sh_event *even
     progress->drawn = true;
 }
 
-/* Without a terminal, only the last event has a line. */
+/* Without a terminal, only the last event is shown. */
 static void packing_text(sh_progress *progress, sh_line *line, const sh_event *event)
 {
     char head[64];
@@ -177,7 +176,6 @@ static void packing_text(sh_progress *progress, sh_line *line, const sh_event *e
     progress->drawn = !ends;
 }
 
-/* The event's text after `what`. */
 static void named_text(sh_line *line, const char *what, const sh_event *event)
 {
     char clean[SH_RUN_BYTES];

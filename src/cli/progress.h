@@ -3,11 +3,7 @@
  * Shows a training's progress on standard error: on a terminal one redrawn line, else a plain line
  * from time to time; and a line for each notable event.
  *
- *     sh_progress progress;
- *     sh_progress_init(&progress, quiet);
- *     options.observer = observe;                  // calls sh_progress_show(&progress, event)
- *     status = sh_train(&options, &summary);
- *     sh_progress_end(&progress);
+ *     options.observer = observe; // calls sh_progress_show(&progress, event)
  *
  * Threads: caller locks.
  */
@@ -36,12 +32,10 @@ typedef struct sh_progress {
 /* Inspects standard error and the environment. */
 void sh_progress_init(sh_progress *progress, bool quiet);
 
-/* The text for an event, which depends only on `progress` and `event`. Returns `out`, empty if
- * there is nothing to show. */
+/* Depends only on `progress` and `event`. Returns `out`; empty: nothing to show. */
 const char *sh_progress_text(sh_progress *progress, const sh_event *event,
                              char out[SH_PROGRESS_BYTES]);
 
-/* Writes that text on standard error. */
 void sh_progress_show(sh_progress *progress, const sh_event *event);
 
 /* Erases a drawn line. */

@@ -85,7 +85,7 @@ static void without_a_terminal_a_line_every_five_seconds(void **state)
     const sh_event started = {.kind = SH_EVENT_STARTED, .devices = 3, .epoch_steps = 200};
     text_of(&progress, &started);
     size_t lines = 0;
-    for (uint64_t step = 1; step <= 40; step++) { /* 20 s */
+    for (uint64_t step = 1; step <= 40; step++) {
         const sh_event event = step_event(step);
         const char *text = text_of(&progress, &event);
         lines += text[0] != '\0';
@@ -105,7 +105,7 @@ static void time_left_counts_the_steps_of_this_call(void **state)
     sh_event event = step_event(300);
     event.seconds = 20; /* 200 steps in 20 s, so the last 100 take 10 s */
     assert_non_null(strstr(text_of(&progress, &event), "ETA 0:10"));
-    event.total_steps = 0; /* unknown */
+    event.total_steps = 0;
     event.seconds = 40;
     assert_null(strstr(text_of(&progress, &event), "ETA"));
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The JSON objects of `shoal runs --json` and `shoal top --json`.
+ * The JSON objects of `shoal runs --json` and `shoal top --json`. Keys are field names
+ * (shoal/runs.h); unknown values are null. Returns new references; NULL: out of memory.
  *
  *     json_array_append_new(runs, sh_run_about_json(&list.runs[i]));
- *
- * Keys are field names (shoal/runs.h); unknown values are null. Returns new references; NULL: out
- * of memory.
  *
  * Threads: any.
  */

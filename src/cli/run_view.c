@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes all lines to memory, then cuts them to the view, so the most useful columns are on the
- * left:
+ * The lines are cut to the view, so the most useful columns are on the left:
  *
  *     lenet-digits-20261122-160000  running  lenet on digits
  *     step 120/938  epoch 1/2  [=====>----]  0:42  ETA 4:12
@@ -129,7 +128,6 @@ static bool print_devices(const sh_run_snapshot *s, FILE *out, unsigned width)
     return good;
 }
 
-/* Devices of the view whose share is empty. */
 static void print_idle(const sh_run_snapshot *s, FILE *out)
 {
     uint32_t idle = 0, seated = 0;

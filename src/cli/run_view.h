@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints the state of a run: progress, a line per device, recent events.
+ * Prints the state of a run: progress, a line per device, recent events. "-": unknown.
  *
  *     if (!sh_run_view_print(&snapshot, stdout, &(sh_run_view){.width = 80}))
  *         return sh_console_fail("not enough memory");
- *
- * "-": unknown.
  *
  * Threads: caller locks the file.
  */

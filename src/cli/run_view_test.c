@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A run in step 120 with a fully known, a throttled and a lost device. */
+/* Step 120 with a fully known, a throttled and a lost device. */
 static sh_run_snapshot sample_of_three(sh_run_device devices[3])
 {
     const sh_run_device one = {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The handler has no context argument, so its data are static: the only mutable globals in the
- * tree. They are set before the handler is installed and cleared after its removal. A signal may
- * arrive on any thread, libraries' included, and two at once on two threads. So the data are atomic
+ * tree. They are set before the handler's installation and cleared after its removal. Signals may
+ * arrive on any thread, libraries' included, and two at once on two threads, so the data are atomic
  * and lock-free, and release waits for active handlers.
  *
  * Watched signals go through a pipe. Blocking them would protect only this thread: they would kill
  * the program on a library's thread.
  *
- * The system may deliver a signal to the main thread, which may hang in disk access, or which a
- * debugger may have stopped. So a thread reads pending signals from a signalfd and calls the
- * handler if the main thread was not faster.
+ * The main thread, to which the system may deliver a signal, may hang in disk access or in a
+ * debugger. So a thread reads pending signals from a signalfd and calls the handler if the main
+ * thread was not faster.
  *
- * timeout(1) and other programs signal the process and then its group, microseconds apart. So
+ * timeout(1) and other programs signal the process and then its group, microseconds apart, so
  * signals that arrive together count once.
  */
 #include "cli/signals.h"
@@ -93,8 +93,8 @@ static void handle(int number)
     errno = error;
 }
 
-/* The thread sanitizer's runtime (gcc 12) allocates a thread's signal state in its first blocking
- * call and loses a signal that arrives meanwhile. This makes that call. */
+/* The thread sanitizer's runtime (gcc 12) loses a signal that arrives during a thread's first
+ * blocking call. This makes that call. */
 static void prepare_sanitizer(void)
 {
 #if defined(__SANITIZE_THREAD__)
@@ -102,8 +102,8 @@ static void prepare_sanitizer(void)
 #endif
 }
 
-/* The mpirun of Open MPI 5 (its launcher is PRTE) forwards no output after it was asked to end.
- * Later output therefore goes to mpirun's own standard error, if it is on this machine. */
+/* The mpirun of Open MPI 5 (PRTE) forwards no output after it was asked to end. So later output
+ * goes to mpirun's own standard error, if it is on this machine. */
 static void find_launcher_error(void)
 {
     char path[64];

@@ -5,14 +5,13 @@
  *
  *     sh_signals_catch(stop, "leaving at the next step; once more: at once\n",
  *                      SH_SIGNALS_TOGETHER_MS);
- *     status = sh_train(&options, &summary);
- *     if (status == SH_STOPPED)
+ *     if (sh_train(&options, &summary) == SH_STOPPED)
  *         return sh_signals_exit();
  *
- * A thread listens too until release, because the main thread may hang in disk access or a
+ * Until release, a thread listens too, because the main thread may hang in disk access or a
  * debugger.
  *
- * Threads: main only, except as noted. Signal dispositions are per process, so this is global.
+ * Threads: main only, except as noted. Signals are per process, so this is global.
  */
 #ifndef SHOAL_CLI_SIGNALS_H
 #define SHOAL_CLI_SIGNALS_H
@@ -26,18 +25,17 @@
 #define SH_SIGNALS_TOGETHER_MS 50
 
 /*
- * From now on a signal stops `stop`, borrowed until sh_signals_release. The first signal prints
- * `message` (static; NULL: none) on standard error. Signals within `together_ms` of the first count
- * as one. Under a launcher that stops forwarding output, the first signal also redirects standard
- * error to the launcher's own. An ignored SIGHUP, as by nohup(1), stays ignored.
+ * A signal stops `stop`, borrowed until sh_signals_release. The first prints `message` (static;
+ * NULL: none) on standard error. Those within `together_ms` of the first count as one. Under a
+ * launcher that stops forwarding output, the first signal also redirects standard error to the
+ * launcher's own. An ignored SIGHUP, as by nohup(1), stays ignored.
  */
 void sh_signals_catch(sh_stop *stop, const char *message, uint32_t together_ms);
 void sh_signals_release(void);
 
 /*
- * Ends the program at once with the received signal's exit code, and prints "shoal: " and `text`.
- * For SH_EVENT_HUNG: waits for no thread, lock or file, except a second for standard error. Any
- * thread.
+ * Ends the program at once with the signal's exit code, after printing "shoal: " and `text`. For
+ * SH_EVENT_HUNG: waits for no thread, lock or file, except a second for standard error. Any thread.
  */
 _Noreturn void sh_signals_end(const char *text);
 

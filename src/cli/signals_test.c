@@ -42,7 +42,7 @@ static void the_first_is_noted_and_the_second_ends(void **state)
         int numbers[3];
         bool is_local;
         uint32_t together_ms;
-        int exit; /* 1 more: it continued and would exit with this code */
+        int exit; /* 1 more: it continued */
     } cases[] = {
         {{0}, false, 0, 77},
         {{SIGINT}, false, 0, SH_EXIT_INTERRUPTED + 1},
@@ -81,8 +81,8 @@ static void an_ignored_hangup_stays_ignored(void **state)
     signal(SIGHUP, SIG_DFL);
 }
 
-/* Waits until the pipe's other end is closed. Uses poll(), which a signal always ends: the thread
- * sanitizer runs a handler after the interrupted call, and read() would continue. */
+/* Waits until the pipe's other end is closed. A signal always ends poll(): the thread sanitizer
+ * runs a handler after the interrupted call, and read() would continue. */
 static void *sleep_long(void *context)
 {
     const int *end = context;
@@ -137,7 +137,7 @@ static void they_do_not_need_the_main_thread(void **state)
             struct pollfd asked = {.fd = sh_stop_fd(stop), .events = POLLIN};
             while (poll(&asked, 1, -1) < 0)
                 ;
-            if (i == 1) { /* the second one ends it */
+            if (i == 1) {
                 kill(getpid(), SIGINT);
                 while (poll(NULL, 0, -1) < 0)
                     ;
@@ -154,7 +154,6 @@ static void they_do_not_need_the_main_thread(void **state)
     }
 }
 
-/* A thread that hangs while printing. */
 static void *hold_error_output(void *context)
 {
     flockfile(stderr);

@@ -26,7 +26,6 @@ static const char *wire_megabytes(sh_quantity *figure, uint64_t bytes)
     return bytes == SH_BYTES_UNKNOWN ? "-" : sh_quantity_megabytes(figure, bytes);
 }
 
-/* The monitored figure as in epoch lines. */
 static const char *best_text(sh_quantity *figure, const sh_summary *summary)
 {
     return strcmp(summary->monitor, "val_accuracy") == 0
@@ -34,7 +33,6 @@ static const char *best_text(sh_quantity *figure, const sh_summary *summary)
                : sh_quantity_loss(figure, summary->best_value);
 }
 
-/* Prints the main figures that `shoal eval RUN` would measure. */
 static void print_figures(const json_t *figures, FILE *file)
 {
     const char *between = "";
@@ -90,7 +88,6 @@ static void print_use(const sh_summary *summary, FILE *file)
     fputc('\n', file);
 }
 
-/* Prints how much is trained, in total and in this call. */
 static void print_trained(const sh_summary *summary, FILE *file)
 {
     sh_quantity a, b;

@@ -29,7 +29,6 @@ typedef enum sh_run_end {
 #undef SH_RUN_ENUM
 } sh_run_end;
 
-/* Prints the summary and the table of devices. */
 void sh_summary_output_print(const sh_summary *summary, sh_run_end end, FILE *file);
 
 /* Owned (json_decref); NULL: out of memory. */

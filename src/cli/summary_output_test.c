@@ -121,7 +121,6 @@ static void says_what_was_out_of_the_ordinary(void **state)
            false);
 }
 
-/* A best epoch without a file; and no epoch. */
 static void says_where_the_weights_are(void **state)
 {
     (void)state;
@@ -144,7 +143,6 @@ static void says_where_the_weights_are(void **state)
     json_decref(root);
 }
 
-/* Main figures as text and JSON; a folder that needs quotes in a shell. */
 static void says_what_the_best_weights_are_worth(void **state)
 {
     (void)state;

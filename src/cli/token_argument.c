@@ -20,7 +20,7 @@ const char *sh_token_argument(char line[SH_TOKEN_LINE_BYTES], const char *argume
         return line;
     }
     line[0] = '\0';
-    setvbuf(stdin, NULL, _IONBF, 0); /* keeps no other copy of the token in memory */
+    setvbuf(stdin, NULL, _IONBF, 0); /* no other copy of the token in memory */
     char *token =
         fgets(line, SH_TOKEN_LINE_BYTES, stdin) != NULL ? line + strspn(line, " \t") : line;
     token[strcspn(token, " \t\r\n")] = '\0';

@@ -20,9 +20,9 @@
 bool sh_token_is(const char *argument);
 
 /*
- * Copies the token of an argument to `line`, and removes it from the program's arguments, which the
- * list of processes shows. "-": reads it from standard input. Returns the token within the line.
- * NULL: there is none; the reason was printed. The caller wipes the line.
+ * Copies the token to `line`, and removes it from the program's arguments, which the list of
+ * processes shows. "-": reads it from standard input. Returns the token within the line. NULL:
+ * none; the reason was printed. The caller wipes the line.
  */
 const char *sh_token_argument(char line[SH_TOKEN_LINE_BYTES], const char *argument);
 

@@ -57,7 +57,7 @@ static int print(const sh_run_snapshot *snapshot, bool live)
     return fflush(stdout) == 0 ? SH_EXIT_DONE : SH_EXIT_FAILURE; /* sh_console_finish reports why */
 }
 
-/* Shows the run until it ends or a signal arrives; takes the snapshot over. */
+/* Takes the snapshot over. */
 static int draw_while_running(sh_run_snapshot *snapshot, const char *folder)
 {
     for (int code = SH_EXIT_DONE;;) {

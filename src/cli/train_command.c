@@ -24,16 +24,15 @@ typedef struct train_values {
     bool quiet, verbose;
 } train_values;
 
-/* State for the observer. */
 typedef struct train_session {
     const train_values *given;
     sh_progress progress;
     sh_event_stream events;
     bool output_lost;
-    bool started;           /* print_start was called */
+    bool started;
     char run[SH_RUN_BYTES]; /* "": none yet */
     atomic_bool resumable;  /* a checkpoint exists */
-    sh_lr_finder finder;    /* for --lr-find */
+    sh_lr_finder finder;
 } train_session;
 
 #define FIELD(member) offsetof(train_values, member)
@@ -100,7 +99,6 @@ static uint64_t grains_of(const sh_job *job, uint32_t samples)
     return (samples + (uint64_t)job->grain - 1) / job->grain;
 }
 
-/* Reports that a step has fewer grains than devices. */
 static void print_idle(const sh_job *job, uint32_t devices)
 {
     sh_quantity a, b;
@@ -121,7 +119,6 @@ static void print_idle(const sh_job *job, uint32_t devices)
                         (unsigned long long)batch);
 }
 
-/* Prints the job, the division of a step into grains, and the devices. */
 static void print_start(const train_values *given)
 {
     const sh_train_options *asked = &given->options;
@@ -192,8 +189,7 @@ static void observe(void *context, const sh_event *event)
     if (event->kind == SH_EVENT_TOKEN && !session->output_lost) {
         printf("%s\n", event->text);
         session->output_lost = fflush(stdout) != 0;
-        if (session->output_lost) /* without the token, no device can join; sh_console_finish
-                                     reports it */
+        if (session->output_lost) /* no device can join; sh_console_finish reports it */
             sh_stop_request(session->given->options.stop);
     }
     if (event->kind == SH_EVENT_RUN)
@@ -235,7 +231,6 @@ static int conclude(const train_session *session, sh_status status, const sh_sum
     return code;
 }
 
-/* Reports the result of a range test, which ends when the loss diverges or is not finite. */
 static int conclude_test(train_session *session, sh_status status)
 {
     const train_values *given = session->given;
@@ -283,7 +278,7 @@ static int run(const sh_arguments *arguments, void *values)
     asked->given.model = asked->given.data = arguments->positional_count == 2;
     if (code == SH_EXIT_DONE && sh_train_options_complete(&given->options) != SH_OK)
         code = misuse(sh_message());
-    /* Only the first rank prints, except messages that concern another rank alone. */
+    /* Only the first rank prints, except messages about another rank alone. */
     sh_launch launch;
     const bool silent = is_mpi(asked) && sh_launch_read(&launch) && launch.rank != 0;
     if (silent) {

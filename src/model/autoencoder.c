@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Autoencoder of dense layers (after Hinton, Salakhutdinov: "Reducing the dimensionality of data
- * with neural networks", 2006). The encoder's layers narrow to a code. The decoder has the same
- * widths in reverse order and ends with the size of a sample. ReLU follows all layers except the
- * code and the last, so that these take any value. Samples unlike the training data are
- * reconstructed with a large error, which detects anomalies.
+ * with neural networks", 2006). The encoder's layers narrow to a code; the decoder has their widths
+ * in reverse order. The code and the last layer have no ReLU, so that they take any value.
  */
 #include <stdio.h>
 

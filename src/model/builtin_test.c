@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The built-in models: the sizes and names of the literature, and that every backend computes each
- * of them. src/train/golden_models_test.c compares training with PyTorch. */
+/* The built-in models have the sizes and names of the literature, and every backend computes them.
+ * src/train/golden_models_test.c compares training with PyTorch. */
 #include "model/model.h"
 
 #include <math.h>
@@ -18,7 +18,6 @@ static sh_status build(sh_graph **graph, const char *spec, const sh_problem *pro
                           mode);
 }
 
-/* A published model: its size, and names of its published weights. */
 typedef struct published {
     const char *spec;
     sh_problem problem;
@@ -74,7 +73,7 @@ static const published known[] = {
      "bn1.weight",
      "fc.bias"},
     {"nin", {3, 32, 32, 10, SH_TARGET_CLASS}, 966986, "conv1.weight", "cccp3.bias", "cccp6.bias"},
-    /* Table 6 of He et al., counted as in akamaster/pytorch_resnet_cifar10; B: option B. */
+    /* Table 6 of He et al., as in akamaster/pytorch_resnet_cifar10. */
     {"resnet:20",
      {3, 32, 32, 10, SH_TARGET_CLASS},
      269722,
@@ -160,7 +159,6 @@ static const published known[] = {
      "features.0.0.weight",
      "features.18.1.running_mean",
      "classifier.1.bias"},
-    /* With the stem for small images. */
     {"resnet18",
      {3, 32, 32, 10, SH_TARGET_CLASS},
      11173962,
@@ -179,7 +177,7 @@ static const published known[] = {
      "conv1.weight",
      "block3.layer.1.conv2.weight",
      "fc.bias"},
-    /* The paper's count with folded biases, plus a scale and a bias per channel. */
+    /* The paper's count, plus a scale and a bias per channel. */
     {"dscnn",
      {1, 49, 10, 12, SH_TARGET_CLASS},
      22604 + 9 * 64,
@@ -223,7 +221,6 @@ static void sizes_and_names_are_the_published_ones(void **state)
     }
 }
 
-/* The standard deviation of a tensor's initial weights. */
 static double initial_deviation(const char *spec, const sh_problem *problem, const char *name)
 {
     sh_graph *graph;
@@ -372,7 +369,7 @@ static size_t count_nodes(const sh_graph *graph, sh_op op)
     return count;
 }
 
-/* The 7 of 19 convolutions in frozen stages have no gradients, nor have the nodes before them. */
+/* 7 of 19 convolutions are frozen; neither they nor the nodes before them have gradients. */
 static void nothing_is_computed_for_frozen_weights(void **state)
 {
     (void)state;
@@ -397,7 +394,6 @@ static void nothing_is_computed_for_frozen_weights(void **state)
 #define SAMPLES 2
 #define MAX_LOGITS (SAMPLES * 27)
 
-/* Small models of each family. */
 static const struct {
     const char *name, *spec;
     sh_problem problem;
@@ -430,12 +426,11 @@ static const struct {
     {"squeezenet", "squeezenet", {4, 25, 31, 5, SH_TARGET_LABELS}},
 };
 
-/* The results of a grain. */
 typedef struct outcome {
     const sh_graph *graph;
     size_t logits;
     float logit[MAX_LOGITS];
-    uint32_t *gradients; /* by parameter: number of gradients received */
+    uint32_t *gradients; /* by parameter: number received */
     bool finite;
 } outcome;
 
@@ -468,7 +463,7 @@ static void fill_inputs(const sh_execution *execution, const sh_problem *problem
     }
 }
 
-/* Runs one grain. `out` contains the graph and memory for its gradients. */
+/* `out` contains the graph and memory for its gradients. */
 static void run_grain(outcome *out, const sh_kernels *kernels, const sh_problem *problem,
                       float *const *parameters, bool training)
 {
@@ -495,7 +490,7 @@ static void run_grain(outcome *out, const sh_kernels *kernels, const sh_problem 
     free(lane);
 }
 
-/* Weights as large as the initial ones. Drawing 23 million random numbers takes too long. */
+/* About as large as the initial weights. Drawing 23 million random numbers takes too long. */
 static size_t begin_parameter(float *weights, const sh_graph *graph, const sh_parameter *parameter)
 {
     const size_t count = sh_shape_count(&sh_graph_type(graph, parameter->value)->shape);
@@ -559,7 +554,7 @@ static void every_backend_computes_every_model(void **state)
 
 /* ---- samples of two classes ------------------------------------------------------------------ */
 
-enum { MIXED_WEIGHTS = 4 * 3 + 3 }; /* of mlp:4-3 */
+enum { MIXED_WEIGHTS = 4 * 3 + 3 };
 
 typedef struct mixed_grain {
     float loss[SAMPLES], gradient[MIXED_WEIGHTS];
@@ -573,7 +568,7 @@ static void keep_gradient(void *context, uint32_t parameter, const sh_gradient *
            gradient->count * sizeof *gradient->values);
 }
 
-/* A grain whose samples have classes 0, 1 with this share and class 2 with the rest. */
+/* Sample i has class i with this share, and class 2 with the rest. */
 static mixed_grain run_mixed(float share)
 {
     static const sh_problem problem = {1, 1, 4, 3, SH_TARGET_CLASS};
@@ -611,7 +606,7 @@ static mixed_grain run_mixed(float share)
     return grain;
 }
 
-/* mixup: losses and gradients of both classes are weighted by their shares. */
+/* The shares weight losses and gradients of both classes. */
 static void losses_of_two_classes_are_mixed(void **state)
 {
     (void)state;
@@ -628,7 +623,6 @@ static void losses_of_two_classes_are_mixed(void **state)
     }
 }
 
-/* Images of any size, shape and channels, and any number of outputs of any kind. */
 static void families_fit_any_data(void **state)
 {
     (void)state;
@@ -658,7 +652,6 @@ static void families_fit_any_data(void **state)
         }
 }
 
-/* The tests above cover all families, and each example spec fits its example problem. */
 static void every_family_is_here_and_its_example_fits(void **state)
 {
     (void)state;

@@ -11,7 +11,7 @@
  *     sides up to 96, or one below 16            resnet:20, resnet:8 below FEW samples
  *     other images                               mobilenetv2:0.5, resnet18 from MANY samples on
  *
- * With few samples a small network overfits less. Large networks take a long time on small devices.
+ * A small network overfits few samples less, and a large one is slow on small devices.
  */
 #include "model/choice.h"
 
@@ -22,13 +22,13 @@
 #define FEW 2000
 #define MANY 20000
 
-#define LEAST_SIDE 8 /* smallest side of images for convolutions */
+#define LEAST_SIDE 8 /* for convolutions */
 #define LEAST_STEPS 4
 #define LENET_LEAST 16
 #define LENET_MOST 32
 #define SMALL_SIDE                                                                                 \
     96 /* largest side for which a CIFAR network is fast enough; it learns from few photos */
-#define LARGE_LEAST 16 /* smallest side for networks that halve the image five times */
+#define LARGE_LEAST 16 /* for networks that halve the image five times */
 
 static bool is_kind(const char *kind, const char *name)
 {
@@ -60,7 +60,6 @@ static const char *choose_for_images(const sh_problem *problem, const char *kind
     return samples < MANY ? "mobilenetv2:0.5" : "resnet18";
 }
 
-/* Describes a sample in words. */
 static void describe(char *text, size_t bytes, const sh_problem *problem, const char *kind)
 {
     const size_t high = problem->height, wide = problem->width;

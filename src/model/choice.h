@@ -18,14 +18,13 @@
 
 typedef struct sh_model_choice {
     char spec[64]; /* "resnet:20" */
-    char why[256]; /* explanation in one line, without a full stop */
+    char why[256]; /* one line, without a full stop */
 } sh_model_choice;
 
 /*
- * Chooses a model that fits the problem; cannot fail. `kind` is the name of the data's format
- * ("table", "series", "audio", "photos") and distinguishes data of the same shape. Data of another
- * kind count as images, or if they have one row, as a table or a series. `samples` is the size of
- * the training split. Arguments are borrowed for the call.
+ * Cannot fail; the model fits the problem. `kind` is the name of the data's format: "table",
+ * "series", "audio" or "photos". Others count as images or, with one row, as a table or a series.
+ * `samples` is the size of the training split. Arguments are borrowed.
  */
 void sh_model_choose(sh_model_choice *choice, const sh_problem *problem, const char *kind,
                      uint32_t samples);

@@ -63,7 +63,6 @@ static void data_get_their_model(void **state)
     }
 }
 
-/* For any data the graph of the chosen model can be built. */
 static void what_is_chosen_fits(void **state)
 {
     (void)state;

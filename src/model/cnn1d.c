@@ -3,9 +3,8 @@
  * Convolutions over time, for series: stages of a convolution over 7 steps, batch normalisation and
  * ReLU, as in the fully convolutional network of Wang, Yan, Oates ("Time series classification from
  * scratch with deep neural networks: a strong baseline", 2016). All stages except the last end with
- * max pooling by 2, if at least 4 steps remain. This enlarges the receptive field at less work: the
- * third stage sees 43 steps. A mean over time and a dense layer follow. Weights have the shape of
- * 2-D convolutions of height 1.
+ * max pooling by 2, if at least 4 steps remain, so that the third stage sees 43 steps. Weights have
+ * the shape of 2-D convolutions of height 1.
  */
 #include <stdio.h>
 

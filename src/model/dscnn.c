@@ -2,14 +2,12 @@
 /*
  * Depthwise separable CNN for keyword spotting (Zhang, Suda, Lai, Chandra: "Hello edge", 2017), in
  * the paper's three sizes: a 10x4 convolution over time and frequency, then pairs of a depthwise
- * 3x3 and a 1x1 convolution, each with batch normalisation and ReLU, then the mean over the image
- * and a dense layer. The paper's samples are 49 frames of 10 cepstral coefficients; here any
- * numbers of frames and bands are allowed. Padding is TensorFlow's SAME: an odd element is added at
- * the end.
+ * 3x3 and a 1x1 convolution, each with batch normalisation and ReLU, then the mean and a dense
+ * layer. The paper has 49 frames of 10 cepstral coefficients; here any numbers are allowed. Padding
+ * is TensorFlow's SAME: an odd element is added at the end.
  *
- * Counted as in the paper, with normalisation folded into biases, the sizes have 22,604, 135,032
- * and 410,700 weights for 12 classes. This matches the paper's 38.6, 189.2 and 497.6 KB, which
- * include the two largest adjacent activations.
+ * With normalisation folded into biases, the sizes have 22,604, 135,032 and 410,700 weights for 12
+ * classes. The paper's 38.6, 189.2 and 497.6 KB add the two largest adjacent activations.
  */
 #include <string.h>
 
@@ -42,7 +40,7 @@ static sh_value_id conv(sh_net *net, sh_value_id x, const char *name, const char
     sh_conv_options padded = *options;
     size_t odd = 0;
     for (int i = 0; i < 2; i++) {
-        /* Pads so that there are ceil(extent / stride) windows. */
+        /* The number of windows is ceil(extent / stride). */
         const size_t extent = type->shape.dim[2 + i];
         const size_t reach = (extent - 1) / stride[i] * stride[i] + kernel[i];
         const size_t zeros = reach > extent ? reach - extent : 0;
@@ -50,7 +48,7 @@ static sh_value_id conv(sh_net *net, sh_value_id x, const char *name, const char
         attributes.after[2 + i] = zeros - zeros / 2;
         odd += zeros % 2;
     }
-    /* Symmetric padding is part of the convolution. */
+    /* The convolution can pad symmetrically. */
     if (odd == 0 && attributes.before[2] == attributes.before[3])
         padded.padding = attributes.before[2];
     else

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LeNet in the form that MXNet's and Caffe's examples made common (after LeCun, Bottou, Bengio,
- * Haffner: "Gradient-based learning applied to document recognition", 1998): 20 and 50 filters of
- * 5x5, each with 2x2 max pooling, then 500 dense units. 431,080 weights for 28x28 images and 10
- * classes. ReLU follows the pooling: the results are the same as before it, at a quarter of the
- * work.
+ * LeNet in the form of MXNet's and Caffe's examples (after LeCun, Bottou, Bengio, Haffner:
+ * "Gradient-based learning applied to document recognition", 1998): 20 and 50 filters of 5x5, each
+ * with 2x2 max pooling, then 500 dense units. 431,080 weights for 28x28 images and 10 classes. ReLU
+ * follows the pooling, with the same results at a quarter of the work.
  */
 #include "model/parts.h"
 

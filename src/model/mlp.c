@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Multi-layer perceptron: dense layers fc1, fc2, ... with ReLU between them. The data determine the
- * numbers of inputs and outputs. A spec such as mlp:784-128-10 states them too, and they are
- * checked. mlp:h128 states only the hidden layers. Plain mlp has one hidden layer, of 64 units for
- * less than 256 inputs and 128 units otherwise.
+ * numbers of inputs and outputs. A spec such as mlp:784-128-10 repeats them, and they must match.
+ * mlp:h128 states only the hidden layers. Plain mlp has one hidden layer, of 64 units for less than
+ * 256 inputs and 128 otherwise.
  */
 #include <stdio.h>
 
@@ -11,8 +11,7 @@
 
 #define MANY_INPUTS 256
 
-/* Determines the widths of all layers from the spec's parameters. Returns their number; 0 on
- * failure. */
+/* Returns the number of widths; 0 on failure. */
 static size_t find_widths(sh_net *net, const char *text, const sh_problem *problem,
                           size_t widths[SH_PARTS_WIDTHS + 2])
 {

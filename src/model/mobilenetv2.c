@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MobileNetV2 (Sandler et al. 2018), with torchvision's names, shapes and initial weights. Inverted
- * residuals: a 1x1 convolution expands the channels sixfold, a depthwise one filters them, and a
- * 1x1 one without an activation reduces them. 3,504,872 weights for width 1 and 1000 classes.
- * Images of any size are halved five times: 64x64 becomes 2x2, and 32x32 becomes one pixel.
+ * MobileNetV2 (Sandler et al. 2018), with torchvision's names, shapes and initial weights.
+ * 3,504,872 weights for width 1 and 1000 classes. Images of any size are halved five times: 32x32
+ * becomes one pixel.
  */
 #include "model/parts.h"
 
@@ -18,7 +17,7 @@ static size_t round_channels(double channels)
     return (double)rounded < 0.9 * channels ? rounded + 8 : rounded;
 }
 
-/* Parses a number like "0.25" or "1", independent of the locale, and advances *text. */
+/* Independent of the locale; advances *text. */
 static bool read_real(const char **text, double *value)
 {
     size_t whole, part = 0;
@@ -44,7 +43,6 @@ static sh_value_id conv(sh_net *net, sh_value_id x, const char *name, const char
     return sh_parts_conv_norm(net, x, name, norm, &options);
 }
 
-/* Convolution name.0, batch normalisation name.1 and ReLU6. */
 static sh_value_id conv_relu6(sh_net *net, sh_value_id x, int name, sh_conv_options options)
 {
     sh_net_enter(net, "%d", name);

@@ -24,7 +24,7 @@ const sh_model_def *const *sh_model_all(void)
     return all;
 }
 
-/* Suggests a spec: "resnet:20" for "resnet20", else a similar name, or "" if there is none. */
+/* "resnet:20" for "resnet20", else a similar name or "". */
 static void suggest(char meant[MEANT_BYTES], const char *spec)
 {
     char typed[MEANT_BYTES];
@@ -72,8 +72,8 @@ static sh_op loss_of(sh_target target)
                                         : SH_OP_mse;
 }
 
-/* The loss of each sample. Mixed samples have two classes: their loss is the mean of both losses,
- * weighted by the shares. */
+/* Mixed samples have two classes: their loss is the mean of both losses, weighted by
+ * the shares. */
 static sh_value_id add_loss(sh_net *net, const sh_model_options *options, sh_value_id given,
                             sh_value_id targets)
 {
@@ -97,7 +97,7 @@ static sh_value_id add_loss(sh_net *net, const sh_model_options *options, sh_val
     return sh_graph_add(graph, SH_OP_add, NULL, parts, NULL);
 }
 
-/* Adds the model's layers and returns its output. `def` is NULL for an imported model. */
+/* `def` is NULL for an imported model. */
 static sh_value_id build_layers(sh_net *net, sh_value_id samples, const sh_model_def *def,
                                 const sh_model_options *options)
 {
@@ -113,7 +113,6 @@ static sh_value_id build_layers(sh_net *net, sh_value_id samples, const sh_model
     return def->build(net, samples, colon == NULL ? NULL : colon + 1, &options->problem);
 }
 
-/* Adds inputs, layers and loss, and for training the gradients. */
 static void build_all(sh_graph *graph, const sh_model_def *def, const sh_model_options *options,
                       size_t samples, sh_model_mode mode)
 {
@@ -142,7 +141,7 @@ static void build_all(sh_graph *graph, const sh_model_def *def, const sh_model_o
     const sh_value_id loss = add_loss(&net, options, given, targets);
     sh_graph_output(graph, loss);
     sh_graph_output(graph, classes ? sh_graph_add(graph, SH_OP_argmax, NULL, &given, NULL) : given);
-    sh_graph_output(graph, targets); /* compared with the output after the run */
+    sh_graph_output(graph, targets); /* to compare with the output */
     sh_graph_output(graph, given);
     sh_graph_fuse(graph);
     if (net.training) {
@@ -210,8 +209,8 @@ size_t sh_model_parameters(const sh_graph *graph)
 }
 
 /*
- * Draws a standard normal number by the polar method (Marsaglia, Bray 1964) with sh_real_log. It
- * uses only IEEE operations, so that all machines draw the same numbers.
+ * The polar method (Marsaglia, Bray 1964) with sh_real_log. It uses only IEEE operations, so that
+ * all machines draw the same numbers.
  */
 static float draw_normal(sh_random *random)
 {

@@ -3,7 +3,6 @@
  * Models: builds a graph from a name with parameters or from an imported network.
  *
  *     sh_model_options options = {.spec = "mlp:784-128-10", .problem = {1, 28, 28, 10}};
- *     sh_graph *graph;
  *     SH_TRY(sh_model_build(&graph, &options, 16, SH_MODEL_TRAIN));
  *     sh_model_initialise(graph, seed, weights);
  *
@@ -30,10 +29,9 @@
 #include "onnx/network.h"
 #include "tensor/target.h"
 
-/* The requirements of the data. */
 typedef struct sh_problem {
     size_t channels, height, width; /* of one sample */
-    size_t outputs;                 /* number of classes, labels or numbers */
+    size_t outputs;                 /* classes, labels or numbers */
     sh_target target;
 } sh_problem;
 
@@ -52,30 +50,29 @@ typedef enum sh_model_input {
     SH_MODEL_OTHER_SHARES,
 } sh_model_input;
 
-/* The parts of a job that determine a model's graph. Pointers are borrowed for the call. */
+/* Pointers are borrowed for the call. */
 typedef struct sh_model_options {
     const char *spec;          /* "lenet", "resnet:20"; of imported networks: onnx/network.h */
     const sh_network *network; /* the imported network, or NULL */
     sh_problem problem;
     float label_smoothing; /* 0: none */
-    bool mixed;            /* training samples have two classes: mixup, cutmix */
-    bool keeps_dropout;    /* evaluation: adds dropout nodes, for export, not for running */
+    bool mixed;            /* training samples have two classes (mixup, cutmix) */
+    bool keeps_dropout;    /* evaluation: dropout nodes remain, for export, not for running */
     const char *frozen;    /* globs of parameters to freeze (graph/layers.h), or NULL */
     void (*note)(void *context, const char *text); /* reports a change to an imported model */
     void *context;                                 /* of `note`, which may be NULL */
 } sh_model_options;
 
-/* A family of models. */
 typedef struct sh_model_def {
     const char *name;
-    const char *usage;   /* syntax of specs: "cnn1d[:CHANNELS-...]" */
+    const char *usage;   /* "cnn1d[:CHANNELS-...]" */
     const char *summary; /* one line for users */
-    const char *example; /* a spec that fits `example_problem` */
+    const char *example; /* fits `example_problem` */
     sh_problem example_problem;
 
     /*
-     * Adds the layers and returns the model's output [N, outputs]. `parameters` is the part of the
-     * spec after the colon, or NULL. Failures are recorded in the graph.
+     * Adds the layers and returns the model's output [N, outputs]. `parameters` follows the spec's
+     * colon, or is NULL. Failures are recorded in the graph.
      */
     sh_value_id (*build)(sh_net *net, sh_value_id samples, const char *parameters,
                          const sh_problem *problem);
@@ -85,29 +82,29 @@ typedef struct sh_model_def {
 #include "model/models.def"
 #undef SH_MODEL
 
-/* All families, terminated by NULL. Static storage. */
+/* Terminated by NULL; static. */
 const sh_model_def *const *sh_model_all(void);
 
-/* Finds the family of a spec: "resnet" for "resnet:20". `*def` is static. SH_INVALID if there is
- * none; the message lists the families. */
+/* The family of a spec: "resnet" for "resnet:20". `*def` is static. SH_INVALID, listing the
+ * families, if there is none. */
 sh_status sh_model_find(const sh_model_def **def, const char *spec) SHOAL_CHECKED;
 
 /*
- * Builds a model for grains of `samples` samples. The caller owns *graph: sh_graph_free.
- * SH_INVALID if the spec is malformed or names an unknown model, does not fit the problem, or
- * all parameters are frozen. A spec of an imported model also fails without a network, or if the
- * network cannot be trained.
+ * Builds a model for grains of `samples` samples. The caller owns *graph. SH_INVALID if the spec is
+ * malformed or unknown or does not fit the problem, or if all parameters are frozen. An imported
+ * model also fails without a network, or if that cannot be trained.
  */
 sh_status sh_model_build(sh_graph **graph, const sh_model_options *options, size_t samples,
                          sh_model_mode mode) SHOAL_CHECKED;
 
-/* Number of weights in all tensors, and without running statistics (the usual parameter count). */
+/* Number of weights in all tensors; sh_model_parameters leaves out running statistics (the usual
+ * parameter count). */
 size_t sh_model_weights(const sh_graph *graph);
 size_t sh_model_parameters(const sh_graph *graph);
 
 /*
- * Sets `weights` (sh_model_weights floats, in the order of the parameters) to their initial values.
- * The random numbers depend only on the seed and the parameter's index.
+ * `weights` has sh_model_weights floats, in the order of the parameters. The random numbers depend
+ * only on the seed and the parameter's index.
  */
 void sh_model_initialise(const sh_graph *graph, uint64_t seed, float *weights);
 

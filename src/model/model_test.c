@@ -39,7 +39,6 @@ static void sizes_are_the_published_ones(void **state)
     }
 }
 
-/* The gradient of the first layer's input is not computed. */
 static void nothing_is_computed_for_the_pixels(void **state)
 {
     (void)state;

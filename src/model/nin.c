@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Network in Network for CIFAR (Lin, Chen, Yan: "Network in network", 2013): each convolution is
- * followed by two 1x1 convolutions. Instead of dense layers there is one feature map per class,
- * with its mean over the image. Shapes, dropout and names are those of the authors' Caffe
- * definition: 966,986 weights for 10 classes. In Caffe the pooling windows extend beyond the end of
- * the image; here average pooling has a padding of 1 instead, which gives the same sizes. Initial
- * weights are normal by fan-in.
+ * followed by two 1x1 convolutions. Instead of dense layers there is one feature map per class and
+ * its mean. Shapes, dropout and names are those of the authors' Caffe definition: 966,986 weights
+ * for 10 classes. Caffe's pooling windows extend beyond the image; here average pooling has a
+ * padding of 1, which gives the same sizes. Initial weights are normal by fan-in.
  */
 #include "model/parts.h"
 

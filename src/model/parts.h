@@ -2,12 +2,12 @@
 /*
  * Building blocks and checks that several families of models share.
  *
+ * Failures are recorded in the graph; the functions then return false or SH_NO_VALUE.
+ *
  *     if (!sh_parts_none(net, "squeezenet", parameters) ||
  *         !sh_parts_side(net, "squeezenet", problem, 25))
  *         return SH_NO_VALUE;
  *     x = sh_parts_conv_norm(net, x, "conv1", "bn1", &(sh_conv_options){...});
- *
- * Failures are recorded in the graph. The functions then return false or SH_NO_VALUE.
  *
  * Threads: caller locks.
  */
@@ -16,25 +16,25 @@
 
 #include "model/model.h"
 
-/* Checks that the spec has no parameters. */
+/* Checks that a spec has no parameters. */
 bool sh_parts_none(sh_net *net, const char *model, const char *parameters);
 
 /* Checks that samples are at least `least` pixels high and wide. */
 bool sh_parts_side(sh_net *net, const char *model, const sh_problem *problem, size_t least);
 
-/* Parses an integer of at most six digits at *text and advances *text. False if there is none. */
+/* Parses an integer of at most six digits and advances *text. False if there is none. */
 bool sh_parts_number(const char **text, size_t *number);
 
-#define SH_PARTS_WIDTHS 65 /* maximum length of a list */
+#define SH_PARTS_WIDTHS 65 /* longest list */
 
-/* Parses a list like "784-128-10" of widths from 1 to 1,000,000. Returns their number, or 0 if the
- * text is malformed. */
+/* Parses a list such as "784-128-10" of widths from 1 to 1,000,000. Returns their number, or 0 if
+ * the text is malformed. */
 size_t sh_parts_widths(const char *text, size_t widths[SH_PARTS_WIDTHS]);
 
 /*
- * Reshapes samples to series [N, F, 1, T]: T steps of F numbers. In a sample with one row, the
- * channels are the numbers and the columns are the steps. In a sample with several rows, each row
- * is a step, whose numbers are the elements of the row in all channels.
+ * Reshapes samples to series [N, F, 1, T]: T steps of F numbers. If a sample has one row, the
+ * channels are the numbers and the columns are the steps; otherwise each row is a step, of the
+ * row's elements in all channels.
  */
 sh_value_id sh_parts_series(sh_net *net, sh_value_id samples, const sh_problem *problem);
 

@@ -2,9 +2,9 @@
 /*
  * Recurrent networks for series: LSTM (Hochreiter, Schmidhuber: "Long short-term memory", 1997,
  * with the forget gate of Gers et al. 2000) and GRU (Cho et al. 2014, in the form of Chung et al.:
- * "Empirical evaluation of gated recurrent neural networks", 2014). One layer, whose state after
- * the last step is the input of a dense layer. Gates, their order, names and initial weights are
- * those of torch.nn.LSTM and torch.nn.GRU. [R | S] are the rows of a tensor:
+ * "Empirical evaluation of gated recurrent neural networks", 2014). One layer, whose last state is
+ * the input of a dense layer. Gates, their order, names and initial weights are those of
+ * torch.nn.LSTM and torch.nn.GRU. [R | S] are the rows of a tensor:
  *
  *     lstm   a = W_ih x + b_ih + W_hh h + b_hh = [i | f | g | o]
  *            c = sigmoid(f) c + sigmoid(i) tanh(g);  h = sigmoid(o) tanh(c)
@@ -12,8 +12,7 @@
  *            r = sigmoid(u.r + v.r), z = sigmoid(u.z + v.z), n = tanh(u.n + r v.n)
  *            h = n + z (h - n)
  *
- * The steps are unrolled into nodes that share the weights. Differentiation sums the steps'
- * contributions to the gradients.
+ * The unrolled steps share the weights, and differentiation sums their gradients.
  */
 #include <math.h>
 
@@ -21,9 +20,8 @@
 
 #define UNITS 64
 #define MAX_UNITS 4096
-#define MAX_STEPS 256 /* limits the plan: a step has about 20 nodes, and 40 for backward */
+#define MAX_STEPS 256 /* limits the plan: a step has about 20 nodes forward and 40 backward */
 
-/* The values that all steps share. */
 typedef struct recurrence {
     sh_net *net;
     size_t units;
@@ -32,10 +30,10 @@ typedef struct recurrence {
 
 /* The state between steps, [N, units]. */
 typedef struct memory {
-    sh_value_id h, c; /* c: LSTM only */
+    sh_value_id h, c; /* c: LSTM */
 } memory;
 
-/* Columns from .. from + count - 1 of x [N, K]. */
+/* `count` columns of x [N, K]. */
 static sh_value_id columns(const recurrence *r, sh_value_id x, size_t from, size_t count)
 {
     const sh_type *type = sh_net_type(r->net, x, "a gate", 2);
@@ -57,7 +55,6 @@ static sh_value_id linear(const recurrence *r, sh_value_id x, sh_value_id w, sh_
     return sh_graph_add(r->net->graph, SH_OP_linear, NULL, (sh_value_id[]){x, w, b}, NULL);
 }
 
-/* Gate `index` of the preactivations. */
 static sh_value_id gate(const recurrence *r, sh_op op, sh_value_id a, size_t index)
 {
     return sh_net_apply(r->net, op, NULL, columns(r, a, index * r->units, r->units));
@@ -98,7 +95,7 @@ static sh_value_id zeros(const recurrence *r, sh_value_id x)
     return sh_net_apply(r->net, SH_OP_pad, &wider, pair(r, SH_OP_subtract, one, one));
 }
 
-/* Step `index` of x [T, N, F]. */
+/* x [T, N, F]; returns [N, F]. */
 static sh_value_id step_of(sh_net *net, sh_value_id x, size_t index)
 {
     const sh_type *type = sh_net_type(net, x, "a series", 3);
@@ -112,7 +109,7 @@ static sh_value_id step_of(sh_net *net, sh_value_id x, size_t index)
     return sh_layer_reshape(net, sh_net_apply(net, SH_OP_slice, &attributes, x), one);
 }
 
-/* The samples, transposed to [T, N, F]. */
+/* Returns [T, N, F]. */
 static sh_value_id by_step(sh_net *net, sh_value_id samples, const sh_problem *problem)
 {
     static const sh_attributes turned = {.order = {2, 0, 1}};
@@ -125,7 +122,6 @@ static sh_value_id by_step(sh_net *net, sh_value_id samples, const sh_problem *p
     return sh_net_apply(net, SH_OP_transpose, &turned, sh_layer_reshape(net, x, lines));
 }
 
-/* The differences between lstm and gru. */
 typedef struct cell {
     const char *name;
     size_t gates;

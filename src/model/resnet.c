@@ -3,17 +3,16 @@
  * Residual networks (He, Zhang, Ren, Sun: "Deep residual learning for image recognition", 2015), in
  * the two forms of the paper.
  *
- * For CIFAR, resnet:N with N = 6n + 2: three stages of n blocks with 16, 32 and 64 channels. If a
- * stage changes the shape, the shortcut of option A takes every second pixel and adds channels of
- * zeros, half before and half after the others. The shortcut of option B (resnet:N,B) is a 1x1
- * convolution with batch normalisation. Names, shortcut A and initial weights are those of
+ * For CIFAR, resnet:N with N = 6n + 2: three stages of n blocks with 16, 32 and 64 channels. If the
+ * shape changes, the shortcut of option A takes every second pixel and adds channels of zeros, half
+ * before and half after the others; that of option B (resnet:N,B) is a 1x1 convolution with batch
+ * normalisation. Names, shortcut A and initial weights are those of
  * akamaster/pytorch_resnet_cifar10: normal by fan-in, including the last layer.
  *
  * For ImageNet, resnet18, resnet34 and resnet50, with torchvision's names, initial weights and
  * shapes: a 7x7 convolution of stride 2, max pooling and four stages. In a bottleneck the 3x3
- * convolution has the stride. For images below 64 pixels this stem reduces the size too much, so
- * the usual stem for CIFAR replaces it: a 3x3 convolution of stride 1 without pooling (11,173,962
- * weights for resnet18 with 10 classes).
+ * convolution has the stride. For images below 64 pixels the usual stem for CIFAR replaces it: a
+ * 3x3 convolution of stride 1 without pooling (11,173,962 weights for resnet18 with 10 classes).
  */
 #include <string.h>
 
@@ -36,7 +35,6 @@ static const family cifar_a = {SHORTCUT_PAD, "", SH_FILL_HE_FAN_IN};
 static const family cifar_b = {SHORTCUT_CONVOLVE, "shortcut", SH_FILL_HE_FAN_IN};
 static const family imagenet = {SHORTCUT_CONVOLVE, "downsample", SH_FILL_HE_FAN_OUT};
 
-/* Convolution `index` of a block, padded to keep the size at stride 1. */
 static sh_value_id conv(sh_net *net, sh_value_id x, int index, const family *of, size_t channels,
                         size_t kernel, size_t stride)
 {
@@ -50,7 +48,6 @@ static sh_value_id conv(sh_net *net, sh_value_id x, int index, const family *of,
                                                  .filling = of->filling});
 }
 
-/* x in the shape of the block's result. */
 static sh_value_id shortcut(sh_net *net, sh_value_id x, const family *of, size_t channels,
                             size_t stride)
 {
@@ -92,7 +89,7 @@ static sh_value_id bottleneck(sh_net *net, sh_value_id x, const family *of, size
 typedef sh_value_id block(sh_net *net, sh_value_id x, const family *of, size_t channels,
                           size_t stride);
 
-/* Stage `number`, counted from 1. All stages except the first halve the image. */
+/* `number` counts from 1. All stages except the first halve the image. */
 static sh_value_id stage(sh_net *net, sh_value_id x, const family *of, block *build_block,
                          int number, size_t blocks, size_t channels)
 {
@@ -129,7 +126,6 @@ static sh_value_id build_cifar(sh_net *net, sh_value_id samples, const char *par
         &(sh_linear_options){.outputs = problem->outputs, .filling = SH_FILL_HE_FAN_IN});
 }
 
-/* The differences between resnet18, resnet34 and resnet50. */
 typedef struct imagenet_form {
     const char *name;
     block *build_block;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SqueezeNet 1.1 (Iandola et al. 2016; version 1.1, from the authors' repository, does 2.4 times
- * less work than 1.0), with torchvision's names and initial weights. A fire module reduces the
- * channels by 1x1 convolutions and expands them by parallel 1x1 and 3x3 convolutions. 1,235,496
- * weights for 1000 classes. Pooling windows may extend beyond the image.
+ * SqueezeNet 1.1 (Iandola et al. 2016; 1.1 is from the authors' repository), with torchvision's
+ * names and initial weights. 1,235,496 weights for 1000 classes. Pooling windows may extend beyond
+ * the image.
  */
 #include "model/parts.h"
 

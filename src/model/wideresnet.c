@@ -2,9 +2,9 @@
 /*
  * Wide residual networks (Zagoruyko, Komodakis 2016): wideresnet:D-K has depth D = 6n + 4 and three
  * stages of n blocks with 16 K, 32 K and 64 K channels. Normalisation and ReLU precede each
- * convolution. If a block changes the number of channels, its shortcut starts after the first ReLU.
- * 28-10 has 36.5 million weights. Names are those of xternalz/WideResNet-pytorch. Initial weights
- * of convolutions are normal by fan-out, as in the authors' code. Dropout is omitted, as in most of
+ * convolution. If the number of channels changes, the shortcut starts after the first ReLU. 28-10
+ * has 36.5 million weights. Names are those of xternalz/WideResNet-pytorch. Initial weights of
+ * convolutions are normal by fan-out, as in the authors' code. There is no dropout, as in most of
  * the paper's results.
  */
 #include "model/parts.h"

@@ -2,14 +2,14 @@
 /*
  * Trains each model on noise with one grain per lane, with a few grain sizes, and times programs
  * and steps (train/stopwatch, backend/profiler). A trial is a model with one grain size. All trials
- * run in several passes, so that a short disturbance of the machine affects a pass and not a model;
- * trials with a long setup have only one. The middle half of a trial's rounds, by step time,
- * counts. Within it, times are means, which add up to the step. The rest of a step, without
- * programs, reading, sum and optimiser, is kept per grain and per step.
+ * run in several passes, so that a short disturbance affects a pass and not a model; trials with a
+ * long setup have only one. Of a trial's rounds, the middle half by step time counts. Times are
+ * means, which add up to the step. The rest of a step, without programs, reading, sum and
+ * optimiser, is kept per grain and per step.
  *
- * If models share a kind of work, the mean weights each by its steps per second. For example, a
- * loss of ten classes takes five times longer after a large model has emptied the caches, but
- * matters only to small models.
+ * If models share a kind of work, the mean weights each by its steps per second: a loss of ten
+ * classes takes five times longer after a large model has emptied the caches, but matters only to
+ * small models.
  *
  * Left out are grain sizes that would take much longer than the model's time or too much memory,
  * and models of which a single sample is too much, unless they were requested.
@@ -39,51 +39,49 @@
 #define LEAST_ROUNDS 3 /* of the first pass */
 #define PASS_ROUNDS 8  /* maximum per pass */
 #define MOST_ROUNDS (PASSES * PASS_ROUNDS)
-#define PASS_MOST 0.5      /* of a model's time: a shorter pass, with setup, is repeated */
+#define PASS_MOST 0.5      /* of a model's time: shorter passes, with setup, are repeated */
 #define ROUND_SECONDS 0.02 /* minimum duration of a round */
 #define WEIGHT_MOST 10000  /* of a model in a mean, in steps per second */
 #define MEMORY_PART 4      /* of the machine's memory, for the lanes of one model */
 
-/* The first is used only if the second would take too long. */
+/* The first is used only if the second takes too long. */
 static const uint32_t grains[] = {1, 4, 16, 32};
 #define GRAINS (sizeof grains / sizeof *grains)
 #define SIZES 3        /* that share a model's time */
-#define STEPS_NEEDED 6 /* minimum per size, roughly, with warm-up and redone steps */
-#define TIME_MORE 2    /* limit of a size's time, relative to its part */
-#define TIME_MOST 8    /* likewise for a model with only one size */
+#define STEPS_NEEDED 6 /* minimum per size, with warm-up and redone steps */
+#define TIME_MORE 2    /* longest time of a size, relative to its part */
+#define TIME_MOST 8    /* likewise with only one size */
 #define USUAL_PART 0.3 /* of the peak: initial estimate */
 
-/* A model with one grain size, and the results of its rounds. */
 typedef struct trial {
     sh_job job;
     sh_problem problem;
     uint32_t grain;
     size_t weights, optimizer_words;
-    double pass_seconds;    /* of the first pass, with setup and warm-up */
-    size_t length;          /* instructions of its program */
-    sh_measurement *works;  /* by instruction: its work; owned, like the two below */
-    bool *prepares;         /* by instruction */
-    sh_layer_place *places; /* by instruction: its layer */
+    double pass_seconds;   /* of the first pass, with setup and warm-up */
+    size_t length;         /* instructions of its program */
+    sh_measurement *works; /* by instruction and owned, like the two below */
+    bool *prepares;
+    sh_layer_place *places;
     sh_bench_layer *layers; /* owned until moved to the results */
     size_t layer_count;
     double *times; /* by instruction and round: seconds of an execution */
     uint32_t rounds;
     uint32_t first, end;                           /* the rounds that count, in `order` */
     uint32_t order[MOST_ROUNDS];                   /* rounds by step time */
-    double step[MOST_ROUNDS];                      /* seconds of a step */
+    double step[MOST_ROUNDS];                      /* seconds of a step, by round like all below */
     double clear[MOST_ROUNDS], apply[MOST_ROUNDS]; /* of a step, all lanes */
     double read[MOST_ROUNDS];                      /* of a sample */
-    double grain_rest[MOST_ROUNDS];                /* of a grain, outside program and reading */
+    double grain_rest[MOST_ROUNDS];                /* of a grain, without program and reading */
     double turn[MOST_ROUNDS];                      /* of a step: a lane's grains, mean over lanes */
-    double step_rest[MOST_ROUNDS];                 /* of a step, outside the lanes' work */
+    double step_rest[MOST_ROUNDS];                 /* of a step, without the lanes' work */
 } trial;
 
-/* Everything to run a trial in one pass. */
 typedef struct rig {
     sh_pipeline *pipeline;
     sh_replica *replica;
     sh_trainer *trainer;
-    const sh_program *program; /* the trained one; borrowed from the trainer, like the graph */
+    const sh_program *program; /* borrowed from the trainer, like the graph */
     const sh_graph *graph;
 } rig;
 
@@ -92,7 +90,7 @@ typedef struct bench {
     sh_bench_result *result;
     const sh_kernels *kernels;
     uint32_t lanes;
-    double seconds; /* of one model */
+    double seconds; /* for one model */
     sh_measurements known;
     trial **trials; /* each owned */
     size_t trial_count, trial_capacity;
@@ -104,7 +102,7 @@ static void tell(const bench *b, const char *text)
         b->options->observer(b->options->context, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
 }
 
-/* The mean over the rounds that count. */
+/* Mean over the rounds that count. */
 static double typical(const trial *t, const double *by_round)
 {
     double sum = 0;
@@ -139,7 +137,6 @@ static sh_status trial_new(trial **t, bench *b, const char *spec, const sh_probl
     return SH_OK;
 }
 
-/* Takes steps of one grain per lane; returns their wall time. */
 static sh_status take_steps(const rig *r, const bench *b, uint64_t steps, double *seconds)
 {
     sh_step_result result;
@@ -151,7 +148,6 @@ static sh_status take_steps(const rig *r, const bench *b, uint64_t steps, double
     return SH_OK;
 }
 
-/* Stores the times of `steps` steps, which took `seconds`, as the next round. */
 static void keep_round(trial *t, const rig *r, const bench *b, uint64_t steps, double seconds)
 {
     const uint32_t round = t->rounds++;
@@ -232,7 +228,7 @@ static double median(const double *by_round, uint32_t rounds)
     return sorted[rounds / 2];
 }
 
-/* Runs one pass of a trial; returns the bytes of its lanes. */
+/* Returns the bytes of its lanes. */
 static sh_status take_pass(trial *t, bench *b, double *lane_bytes)
 {
     rig r = {0};
@@ -300,7 +296,6 @@ static sh_status measure_model(bench *b, const char *spec, const sh_problem *pro
     for (size_t i = 0; i < count; i++)
         flops += layers[i].forward_flops + layers[i].backward_flops;
     free(layers);
-    /* Estimated seconds of a step of one sample per lane. */
     const double one = flops * b->lanes / (USUAL_PART * b->known.matrix.all);
     if (!asked && one * STEPS_NEEDED > TIME_MOST * b->seconds) {
         snprintf(note, sizeof note,
@@ -327,7 +322,7 @@ static sh_status measure_model(bench *b, const char *spec, const sh_problem *pro
     return SH_OK;
 }
 
-/* Builds or measures all listed models; a name without a spec means its example. */
+/* `only_check` builds the models without measuring. A name without a spec means its example. */
 static sh_status measure_listed(bench *b, bool only_check)
 {
     const char *next = b->options->models;
@@ -367,9 +362,8 @@ static sh_status keep(bench *b, sh_measurement one, double seconds, const trial 
     return sh_measurements_add(&b->known, &one);
 }
 
-/* The time of a step beyond its lanes' work has two parts: a fixed one, the minimum of all
- * trials, and the lag of the last lane, a fraction of the grains' time, which is the median of
- * the trials. */
+/* A step's time beyond its lanes' work has a fixed part, the minimum of all trials, and the lag of
+ * the last lane, a fraction of the grains' time, which is the median of the trials. */
 static sh_status learn_rests(bench *b)
 {
     double fixed = (double)INFINITY;
@@ -393,7 +387,6 @@ static sh_status learn_rests(bench *b)
     return sh_measurements_add(&b->known, &one);
 }
 
-/* Computes the device's figures from the trials, and the results from the figures. */
 static sh_status evaluate(bench *b)
 {
     sh_bench_result *result = b->result;
@@ -442,7 +435,6 @@ static sh_status evaluate(bench *b)
             .samples_per_second = t->job.batch_size / step_seconds,
             .flops_per_second = flops * b->lanes / step_seconds,
             .step_seconds = step_seconds,
-            /* The time model's prediction for a measured step. */
             .predicted_seconds = sh_time_of_step(&b->known, &shape).seconds,
             .layers = t->layers,
             .layer_count = t->layer_count,
@@ -453,8 +445,7 @@ static sh_status evaluate(bench *b)
     return SH_OK;
 }
 
-/* Writes the device's file, `path`, and keeps other work from an earlier measurement with the same
- * lanes and variant. */
+/* Keeps other work from an earlier measurement with the same lanes and variant. */
 static sh_status save(bench *b, char path[SH_PATH_BYTES])
 {
     sh_measurements before = {0};

@@ -50,7 +50,7 @@ static bool reads(const sh_node *node, sh_value_id value)
     return false;
 }
 
-/* The layer of a forward node; `before`: that of the previous node. */
+/* `before`: the layer of the previous node. */
 static sh_status layer_of_forward(breakdown *b, const sh_node *node, uint32_t before,
                                   uint32_t *layer)
 {
@@ -103,7 +103,6 @@ static uint32_t layer_of_backward(const breakdown *b, const sh_node *node,
     return last != NO_LAYER ? last : passed != NO_LAYER ? passed : 0;
 }
 
-/* Assigns each node to a layer; forward nodes come first. */
 static sh_status assign(breakdown *b, uint32_t *by_parameter, bool *is_forward,
                         const double *seconds)
 {
@@ -171,7 +170,7 @@ sh_status sh_breakdown(sh_plan_layer **layers, size_t *count, const sh_graph *gr
         b.made_in[i] = NO_LAYER;
     SH_TRY_DONE(assign(&b, by_parameter, is_forward, seconds));
 
-    /* Statistics, which no node reads as parameters, belong to their scope. */
+    /* No node reads statistics as parameters; they belong to their scope. */
     for (size_t p = 0; p < graph->parameter_count; p++) {
         char scope[sizeof b.layers->name];
         uint32_t layer;

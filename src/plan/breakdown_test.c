@@ -41,7 +41,7 @@ static void lenet_has_its_layers(void **state)
         assert_true(layers[i].forward_flops <= 1.1 * expected[i].forward_flops + 1000);
         total += layers[i].seconds;
     }
-    assert_true(total == (double)nodes); /* every node is in one layer */
+    assert_true(total == (double)nodes);
     assert_int_equal(layers[2].activation_bytes, 4 * 2 * (500 + 500));
     assert_int_equal(layers[3].activation_bytes, 4 * 2 * 10);
     /* conv2, fc1: twice the forward pass, and the bias; conv1 has no input gradient */
@@ -58,7 +58,6 @@ static void lenet_has_its_layers(void **state)
     sh_graph_free(graph);
 }
 
-/* In all models, each node is in one layer, and each parameter counts once. */
 static void nothing_is_lost(void **state)
 {
     (void)state;

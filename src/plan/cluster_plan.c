@@ -16,7 +16,6 @@ static const uint32_t wires[] = {32, 16, 8};
 static const uint32_t multiples[] = {1, 2, 4};
 #define MULTIPLES (sizeof multiples / sizeof *multiples)
 
-/* Operations per sample, forward and backward. */
 static double sample_flops(const sh_plan_result *result)
 {
     double flops = 0;
@@ -46,7 +45,6 @@ static void list_devices(sh_lineup_device *devices, uint32_t *kinds, const sh_pl
     }
 }
 
-/* With `multiple` times the batch. */
 static sh_lineup_job job_of(const sh_plan_result *result, const sh_plan_grain *row,
                             const sh_cluster_plan *asked, uint32_t wire, uint32_t multiple)
 {
@@ -101,7 +99,6 @@ static int compare_ways(const void *a, const void *b)
     return (x->grain < y->grain) - (x->grain > y->grain);
 }
 
-/* The kinds of devices with their rates for a row's grains. */
 static void list_kinds(sh_device_set_kind *list, const sh_inventory *inventory,
                        const sh_lineup_device *devices)
 {
@@ -127,7 +124,6 @@ static void fill_choice(sh_plan_choice *choice, const sh_device_set *set,
     }
 }
 
-/* Chooses devices for the job's own grain. */
 static sh_status choose(sh_plan_result *result, const sh_cluster_plan *asked,
                         const sh_lineup_job *job, const sh_lineup_device *devices)
 {
@@ -164,7 +160,6 @@ static void note_estimates(sh_plan_result *result, const sh_inventory *inventory
                  inventory->guessed);
 }
 
-/* The ways with the grain of a row. */
 static void add_ways(sh_plan_result *result, const sh_cluster_plan *asked, const sh_plan_grain *row,
                      const sh_lineup_device *devices, sh_curve *curve)
 {

@@ -3,11 +3,11 @@
  * The part of a plan for several devices: the curve of step times, and times with other grains and
  * wires, from the plan's rows for this device.
  *
+ * A device's grains/s are its operations per second divided by those of a grain. Links have a round
+ * trip of SH_CLUSTER_PLAN_DELAY_S.
+ *
  *     const sh_cluster_plan asked = {.inventory = &inventory, .traffic = traffic, .wire = 32};
  *     SH_TRY(sh_cluster_plan_fill(result, &asked));
- *
- * The rate in grains/s is a device's operations per second divided by those of a grain. Links have
- * a round trip of SH_CLUSTER_PLAN_DELAY_S.
  *
  * Threads: as shoal/plan.h; pure, but allocates memory.
  */
@@ -26,8 +26,8 @@ typedef struct sh_cluster_plan {
     uint32_t wire;
     uint32_t batch_size;
     bool servers;   /* see plan/lineup.h */
-    bool energy;    /* choose the devices with the least energy */
-    double limit_s; /* the longest step of the chosen devices; 0: no limit */
+    bool energy;    /* choose by least energy */
+    double limit_s; /* longest step of the chosen devices; 0: no limit */
 } sh_cluster_plan;
 
 /* Fills points, best, ways, choice and on_note of a result with layers and grains. SH_NOT_FOUND:

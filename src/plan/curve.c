@@ -41,7 +41,6 @@ static uint32_t count_idle(const sh_range *shares, uint32_t count)
     return idle;
 }
 
-/* The curve that begins with the devices whose links have at least `speed`. */
 static void grow(sh_curve *curve, const sh_lineup_job *job, const sh_lineup_device *devices,
                  uint32_t count, double speed)
 {

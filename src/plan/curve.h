@@ -2,7 +2,7 @@
 /*
  * The time of a step with 1, 2, ... devices. Each point adds the device that helps most or harms
  * least, so from some point on, more devices make steps longer. A fast device behind a slow link
- * may be best alone but slow down others. So a curve is made for each link speed, beginning with
+ * may be best alone but slow down others, so a curve is made for each link speed, beginning with
  * the devices of at least that speed, and the one with the shortest step is kept.
  *
  *     sh_curve curve;
@@ -20,7 +20,7 @@
 
 typedef struct sh_curve_point {
     uint32_t added;
-    uint32_t idle; /* devices without a grain */
+    uint32_t idle; /* without a grain */
     sh_lineup_time time;
 } sh_curve_point;
 
@@ -34,7 +34,7 @@ void sh_curve_make(sh_curve *curve, const sh_lineup_job *job, const sh_lineup_de
                    uint32_t count);
 
 /* Describes the curve in a sentence: the times with 1, 2, 3, the best number and all devices, and
- * the bottleneck with all. names [devices]. */
+ * the bottleneck with all. names[devices]. */
 void sh_curve_describe(const sh_curve *curve, const char *const *names, char *text,
                        size_t text_bytes);
 

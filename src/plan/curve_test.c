@@ -11,7 +11,6 @@ static void assert_near(double value, double expected)
         fail_msg("%.9g instead of %.9g", value, expected);
 }
 
-/* Eight grains of 0.1 s; 1 MB in a ring at 10 MB/s. */
 static void the_curve_bends_where_the_exchange_costs_more(void **state)
 {
     (void)state;
@@ -33,7 +32,7 @@ static void the_curve_bends_where_the_exchange_costs_more(void **state)
     assert_int_equal(curve.best, 0);
 }
 
-/* Fast devices first, the slow link last; devices without a grain are counted. */
+/* The slow link comes last; devices without a grain are counted. */
 static void the_best_device_is_added_first(void **state)
 {
     (void)state;
@@ -57,7 +56,6 @@ static void the_best_device_is_added_first(void **state)
     assert_int_equal(curve.points[3].idle, 1);
 }
 
-/* The device behind a slow link is the best one alone, but the other four are faster together. */
 static void a_fast_device_behind_a_slow_link_comes_last(void **state)
 {
     (void)state;

@@ -15,7 +15,7 @@
 
 #define FORMAT "shoal.device"
 #define VERSION 2
-#define LARGEST 1e18 /* of any number in the file */
+#define LARGEST 1e18 /* of any number */
 #define AGAIN "; run shoal bench again"
 
 static const struct {
@@ -60,7 +60,7 @@ static json_t *to_json(const sh_measurements *known)
                      "operations", operations);
 }
 
-/* Makes the folders above the file; the last one is private to the user. */
+/* Makes the folders above the file `path`; the last one is private to the user. */
 static sh_status make_folder(const char *path)
 {
     char folder[SH_PATH_BYTES];

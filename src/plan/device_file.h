@@ -3,16 +3,16 @@
  * The figures of this device, which `bench` measures and `plan` reads: device.json in the user's
  * cache folder.
  *
+ * Format: a JSON object {"format": "shoal.device", "version": 2, "variant": text, "lanes": n,
+ * "rates": {"matrix": [one, all], "convolution": .., "copy": .., "triad": ..}, "operations":
+ * [[name, class (16 hexadecimal digits), size, flops, bytes, seconds, count], ...]}. Units as in
+ * plan/measurement.h. Reading refuses a damaged file or another version with the advice to measure
+ * again.
+ *
  *     char path[SH_PATH_BYTES];
  *     SH_TRY(sh_device_file_path(path));
  *     SH_TRY(sh_device_file_write(path, &known));
  *     SH_TRY(sh_device_file_read(&known, path));
- *
- * Format: a JSON object {"format": "shoal.device", "version": 2, "variant": text, "lanes": n,
- * "rates": {"matrix": [one, all], "convolution": .., "copy": .., "triad": ..}, "operations":
- * [[name, class (16 hexadecimal digits), size, flops, bytes, seconds, count], ...]}. Units as in
- * plan/measurement.h. Reading checks every part and refuses a damaged file or another version with
- * the advice to measure again.
  *
  * Threads: any.
  */
@@ -30,14 +30,13 @@
  */
 sh_status sh_device_file_path(char path[SH_PATH_BYTES]) SHOAL_CHECKED;
 
-/* Replaces the file atomically; creates the folder (mode 0700) if it is missing. */
+/* Replaces the file atomically; creates a missing folder (mode 0700). */
 sh_status sh_device_file_write(const char *path, const sh_measurements *known) SHOAL_CHECKED;
 
-/* `*known` is owned: release it with sh_measurements_release. SH_NOT_FOUND (no file), SH_VERSION,
- * SH_CORRUPT: the message says to run `shoal bench`. */
+/* `*known` is owned: sh_measurements_release. SH_NOT_FOUND (no file), SH_VERSION, SH_CORRUPT. */
 sh_status sh_device_file_read(sh_measurements *known, const char *path) SHOAL_CHECKED;
 
-/* Parses the file's text; the message names the error and its place. */
+/* The message names the error and its place. */
 sh_status sh_device_file_parse(sh_measurements *known, const char *text,
                                size_t bytes) SHOAL_CHECKED;
 

@@ -51,7 +51,7 @@ static void what_is_written_is_read_again(void **state)
     scratch_make(folder);
     snprintf(path, sizeof path, "%s/new/shoal/device.json", folder);
     assert_ok(sh_device_file_write(path, &known));
-    assert_ok(sh_device_file_write(path, &known)); /* replaces the file */
+    assert_ok(sh_device_file_write(path, &known));
     sh_measurements again;
     assert_ok(sh_device_file_read(&again, path));
     assert_int_equal(again.count, known.count);

@@ -12,7 +12,7 @@
 
 #define FORMAT "shoal.devices"
 #define VERSION 1
-#define LARGEST 1e18 /* of any number in the list */
+#define LARGEST 1e18 /* of any number */
 
 static const struct number {
     const char *name;
@@ -50,7 +50,7 @@ void sh_device_info_clear(sh_device_info *info)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* A text that may be missing. False: something else, or too long. */
+/* The text may be missing. False: something else, or too long. */
 static bool read_text(const json_t *from, const char *name, char *text, size_t bytes)
 {
     const json_t *value = json_object_get(from, name);

@@ -10,7 +10,7 @@ typedef struct search {
     const sh_device_set_kind *kinds;
     uint32_t count;
     const sh_device_set_goal *goal;
-    sh_device_set best; /* no devices: none found yet */
+    sh_device_set best; /* no devices: none yet */
 } search;
 
 static sh_device_set measure(const search *s, const uint32_t *used)
@@ -51,7 +51,6 @@ static bool is_better(const sh_device_set_goal *goal, const sh_device_set *a,
     return is_less(a->time.seconds, b->time.seconds);
 }
 
-/* Makes this set the best if it is better than all before. */
 static bool consider(search *s, const uint32_t *used)
 {
     uint32_t devices = 0;
@@ -67,7 +66,7 @@ static bool consider(search *s, const uint32_t *used)
     return true;
 }
 
-/* Counts like digits of a number; false after the last set. */
+/* Counts like the digits of a number; false after the last set. */
 static bool next_set(const search *s, uint32_t *used)
 {
     for (uint32_t k = 0; k < s->count; k++) {

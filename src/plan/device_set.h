@@ -3,12 +3,12 @@
  * Chooses the set of devices with the least energy per step, or the smallest set that is fast
  * enough.
  *
+ * Devices of the set draw power for the whole step, because they wait for the slowest one; others
+ * draw none. So a step takes time * sum of watts.
+ *
  *     const sh_device_set_goal goal = {.energy = true, .limit_s = 0.2};
  *     if (sh_device_set_choose(&set, &job, kinds, count, &goal))
  *         printf("%u devices, %.1f J a step\n", set.devices, set.joules);
- *
- * Devices of the set draw power for the whole step, because they wait for the slowest one; others
- * draw none. So a step takes time * sum of watts.
  *
  * Threads: any; pure.
  */
@@ -18,7 +18,6 @@
 #include "plan/inventory.h"
 #include "plan/lineup.h"
 
-/* Equal devices. */
 typedef struct sh_device_set_kind {
     sh_lineup_device device;
     uint32_t count;
@@ -37,12 +36,12 @@ typedef struct sh_device_set {
     double joules; /* per step; 0: unknown */
 } sh_device_set;
 
-#define SH_DEVICE_SET_SETS 20000 /* limit for trying all sets */
+#define SH_DEVICE_SET_SETS 20000 /* up to here all sets are tried */
 
 /*
- * 0 < count <= SH_INVENTORY_KINDS. False: no set meets the limit. Tries all sets if there are at
- * most SH_DEVICE_SET_SETS. Else it begins with the best of: all devices, one of each kind, all of
- * one kind; and moves to better sets that differ by one device.
+ * 0 < count <= SH_INVENTORY_KINDS. False: no set meets the limit. If there are more than
+ * SH_DEVICE_SET_SETS sets, the search begins with the best of: all devices, one of each kind, all
+ * of one kind; and moves to better sets that differ by one device.
  */
 bool sh_device_set_choose(sh_device_set *chosen, const sh_lineup_job *job,
                           const sh_device_set_kind *kinds, uint32_t count,

@@ -5,7 +5,6 @@
 
 #include "base/test.h"
 
-/* Fast devices with high power, and slow ones with low power. 1 MB at 10 MB/s. */
 static const sh_device_set_kind kinds[] = {
     {{.rate = 40, .out = 1e7, .in = 1e7}, 4, 20},
     {{.rate = 10, .out = 1e7, .in = 1e7}, 8, 3},
@@ -20,8 +19,7 @@ static void least_energy_is_not_least_time(void **state)
     assert_int_equal(set.devices, 1); /* 16 grains at 10 per second, 3 W */
     assert_int_equal(set.used[1], 1);
     assert_true(fabs(set.joules - 4.8) < 1e-9);
-    /* Three slow ones would need 16 / 3 grains at 10 per second: too long. One fast one
-     * suffices. */
+    /* Three slow ones would need 16 / 3 grains at 10 per second: too long. */
     assert_true(sh_device_set_choose(&fast, &job, kinds, 2,
                                      &(sh_device_set_goal){.energy = true, .limit_s = 0.45}));
     assert_int_equal(fast.used[0], 1);
@@ -44,7 +42,6 @@ static void a_limit_wants_few_devices(void **state)
     assert_int_equal(set.devices, 2); /* untouched */
 }
 
-/* A search finds the same result as trying all sets. */
 static void many_devices_are_searched(void **state)
 {
     (void)state;
@@ -53,8 +50,8 @@ static void many_devices_are_searched(void **state)
     const sh_device_set_goal goal = {.energy = true, .limit_s = 0.3};
     many[2].device.rate = 12;
     many[2].watts = 4;
-    assert_true(sh_device_set_choose(&all, &job, many, 3, &goal)); /* 405 sets */
-    many[0].count = many[1].count = many[2].count = 30;            /* 29,791 sets */
+    assert_true(sh_device_set_choose(&all, &job, many, 3, &goal)); /* tries all 405 sets */
+    many[0].count = many[1].count = many[2].count = 30;            /* searches 29,791 sets */
     assert_true(sh_device_set_choose(&set, &job, many, 3, &goal));
     assert_true(set.joules <= all.joules * (1 + 1e-9));
 }

@@ -91,7 +91,7 @@ static sh_status read_device(sh_inventory_kind *kind, const char *text)
     return sh_fail(SH_INVALID, "--on: unknown device '%.40s'. " KNOWN, text);
 }
 
-/* Reads a group in lower case, without surrounding spaces. */
+/* `text` is in lower case, without surrounding spaces. */
 static sh_status read_group(sh_inventory_kind *kind, char *text)
 {
     const size_t digits = strspn(text, "0123456789");

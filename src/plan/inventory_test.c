@@ -82,7 +82,7 @@ static void a_list_is_taken_as_it_was_measured(void **state)
     devices[1].in_bytes_per_second = 2e6;
     devices[1].out_bytes_per_second = 1e6;
     devices[1].power_watts = 6;
-    devices[2] = devices[1]; /* alike */
+    devices[2] = devices[1];
     devices[3].in_bytes_per_second = 5e6;
     assert_ok(sh_inventory_of_list(&found, &list));
     assert_true(found.listed && found.devices == 4 && found.kinds == 3 && found.guessed == 1);

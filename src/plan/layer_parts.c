@@ -26,7 +26,7 @@ static uint32_t part_of(const sh_graph *graph, uint32_t node, const sh_parameter
     return node < graph->forward_count ? SH_BENCH_FORWARD : SH_BENCH_INPUT;
 }
 
-/* The name "layer1.0.conv1" for "layer1.0.conv1.weight", and its shapes. */
+/* "layer1.0.conv1" for "layer1.0.conv1.weight", and its shapes. */
 static void describe(sh_bench_layer *layer, const sh_graph *graph, const sh_node *node,
                      const sh_parameter *weights)
 {

@@ -3,12 +3,10 @@
  * The convolutions and dense layers of a model, and the instructions of its training program that
  * compute each layer's result, input gradient and weight gradient.
  *
- *     SH_TRY(sh_layer_parts(&layers, &count, places, program, graph));
- *     for (size_t i = 0; i < sh_program_length(program); i++)
- *         if (places[i].layer != SH_NO_LAYER)
- *             layers[places[i].layer].parts[places[i].part].seconds += seconds[i];
+ *     if (places[i].layer != SH_NO_LAYER)
+ *         layers[places[i].layer].parts[places[i].part].seconds += seconds[i]; // instruction i
  *
- * Threads: any; a pure function.
+ * Threads: any; pure.
  */
 #ifndef SHOAL_PLAN_LAYER_PARTS_H
 #define SHOAL_PLAN_LAYER_PARTS_H
@@ -24,8 +22,8 @@ typedef struct sh_layer_place {
 } sh_layer_place;
 
 /*
- * Lists the layers of the graph that `program` was compiled from, in order, with the operations of
- * each part and 0 seconds. `*layers` is owned: free(). `places` has an entry for each instruction.
+ * Lists the layers of the graph of `program`, in order, with the operations of each part and 0
+ * seconds. `*layers` is owned: free(). `places` has an entry for each instruction.
  */
 sh_status sh_layer_parts(sh_bench_layer **layers, size_t *count, sh_layer_place *places,
                          const sh_program *program, const sh_graph *graph) SHOAL_CHECKED;

@@ -10,7 +10,7 @@
 
 typedef struct expected_layer {
     const char *name, *weights, *result;
-    double flops; /* minimum, of a grain's forward pass: products only */
+    double flops; /* least, of a grain's forward pass: products only */
     bool has_input_gradient;
 } expected_layer;
 
@@ -46,7 +46,6 @@ static void expect(const sh_model_options *model, const expected_layer *expected
         }
     }
 
-    /* Each instruction is in at most one part, and each part has one. */
     for (size_t i = 0; i < sh_program_length(program); i++) {
         if (places[i].layer == SH_NO_LAYER)
             continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A set's exchange depends on its size and its slowest link, its computation on its rates. So the
+ * A set's exchange depends on its size and its slowest link, its computation on its rates, so the
  * best set of n devices with at least some link speed has the n highest rates. A device without a
  * grain makes no set faster, and the set without it is tried first.
  */
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #define AS_FAST 1e-3 /* of a step's time: no gain */
-#define EACH 24      /* up to here all numbers of devices are tried, then fewer */
+#define EACH 24      /* up to here all numbers of devices are tried */
 
 double sh_lineup_bytes(const sh_lineup_job *job, uint32_t n)
 {
@@ -62,11 +62,11 @@ sh_lineup_time sh_lineup_time_of(const sh_lineup_job *job, const sh_lineup_devic
     return time;
 }
 
-/* Candidates: devices that are not fixed, the fastest first. */
+/* Devices that are not fixed, the fastest first. */
 typedef struct others {
     uint32_t count;
     uint32_t items[SH_DEVICES_MAX];
-    double links[SH_DEVICES_MAX]; /* by item: seconds of an exchange of two over such a link */
+    double links[SH_DEVICES_MAX]; /* seconds of an exchange of two over the link of the item */
 } others;
 
 static void find_others(others *found, const sh_lineup_job *job, const sh_lineup_device *devices,

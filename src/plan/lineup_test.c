@@ -6,14 +6,13 @@
 #include "base/random.h"
 #include "base/test.h"
 
-/* Within a millionth. */
 static void assert_near(double value, double expected)
 {
     if (!(fabs(value - expected) <= 1e-6 * fabs(expected)))
         fail_msg("%.9g instead of %.9g", value, expected);
 }
 
-#define MBIT 125000.0 /* bytes/s */
+#define MBIT 125000.0
 
 static void a_step_is_what_its_parts_say(void **state)
 {
@@ -104,7 +103,7 @@ static void what_is_measured_counts(void **state)
     sh_lineup_device devices[2] = {{.rate = 40, .out = 1e7, .in = 1e7, .fixed = true},
                                    {.rate = 40, .out = 1e7, .in = 1e7}};
     assert_int_equal(choose(&job, devices, 2).count, 1); /* 200 ms; 100 and 100 */
-    job.stretch = 0.5;                                   /* half is hidden */
+    job.stretch = 0.5;
     assert_int_equal(choose(&job, devices, 2).count, 2);
 }
 
@@ -186,7 +185,6 @@ static void no_set_is_better(void **state)
     assert_true(exact >= 2990);
 }
 
-/* Tries only some of sixty different links; the result is near the best. */
 static void many_links_are_thinned_out(void **state)
 {
     (void)state;

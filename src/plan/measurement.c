@@ -15,7 +15,7 @@ void sh_measurements_release(sh_measurements *known)
     known->count = known->capacity = 0;
 }
 
-/* FNV-1a (Fowler, Noll, Vo), 64 bits. */
+/* FNV-1a, 64 bits. */
 static void mix(uint64_t *hash, uint64_t number)
 {
     for (int i = 0; i < 8; i++) {
@@ -24,8 +24,8 @@ static void mix(uint64_t *hash, uint64_t number)
     }
 }
 
-/* Mixes the shape of an operand without its number of samples. Vectors (biases, statistics, labels)
- * are ignored: other operands imply them, and their length may be the number of samples. */
+/* Mixes the shape without the number of samples. Vectors (biases, statistics, labels) are ignored:
+ * other operands imply them, and their length may be the number of samples. */
 static void mix_operand(uint64_t *hash, const sh_graph *graph, sh_value_id value, size_t samples)
 {
     if (value == SH_NO_VALUE) {
@@ -96,7 +96,7 @@ sh_measurement sh_measurement_of(const sh_work *work, const sh_graph *graph, uin
     return one;
 }
 
-/* Orders by name, class, size. `class` NULL: only names; `size` NULL: without sizes. */
+/* Orders by name, class, size. NULL `class`: only names; NULL `size`: no sizes. */
 static int compare(const sh_measurement *item, const char *name, const uint64_t *class,
                    const double *size)
 {
@@ -110,7 +110,6 @@ static int compare(const sh_measurement *item, const char *name, const uint64_t 
     return item->size < *size ? -1 : 1;
 }
 
-/* The first item that is not smaller. */
 static size_t lower_bound(const sh_measurements *known, const char *name, const uint64_t *class,
                           const double *size)
 {

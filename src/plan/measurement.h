@@ -19,12 +19,12 @@
 #define SH_MEASUREMENTS_MAX 65536
 #define SH_MEASUREMENT_COUNT_MOST 1000000
 
-/* A kind of work. Entries with the same name and class differ only in size, so that times between
- * sizes can be interpolated. */
+/* Entries with the same name and class differ only in size, so that times between sizes can be
+ * interpolated. */
 typedef struct sh_measurement {
     char name[SH_OPERATION_BYTES]; /* an operator, "reorder", or one of those below */
     uint64_t class;                /* of operands and attributes, without samples */
-    double size;                   /* samples of the grain; see below for others */
+    double size;                   /* samples of the grain; for others see below */
     double flops, bytes;
     double seconds; /* of one lane */
     uint32_t count; /* weight in a mean: 1 .. SH_MEASUREMENT_COUNT_MOST */
@@ -38,19 +38,19 @@ typedef struct sh_measurement {
 #define SH_TIME_STEP "step"       /* per step, outside the lanes' work; size: 1 */
 #define SH_TIME_LAG "lag"         /* of the last lane; size: seconds of its grains */
 
-/* The rate of one core alone, and of all cores together. */
+/* The rate of one core alone, and of all together. */
 typedef struct sh_rate {
     double one, all;
 } sh_rate;
 
 typedef struct sh_measurements {
-    uint32_t lanes;        /* that were used */
+    uint32_t lanes;
     char variant[16];      /* of the kernels */
-    sh_rate multiply_add;  /* in registers: operations per second; 0 if read from a file */
-    sh_rate matrix;        /* matrix product: floating-point operations per second */
+    sh_rate multiply_add;  /* in registers: operations/s; 0 if read from a file */
+    sh_rate matrix;        /* product: floating-point operations/s */
     sh_rate convolution;   /* likewise, of a 3x3 convolution */
-    sh_rate copy;          /* memory read and written: bytes per second */
-    sh_rate triad;         /* a = b + s c: bytes per second */
+    sh_rate copy;          /* read and written: bytes/s */
+    sh_rate triad;         /* a = b + s c: bytes/s */
     sh_measurement *items; /* owned; sorted by name, class, size */
     size_t count, capacity;
 } sh_measurements;
@@ -60,15 +60,14 @@ void sh_measurements_release(sh_measurements *known);
 /* The work of an instruction in a program for `samples` samples; `seconds` is 0. */
 sh_measurement sh_measurement_of(const sh_work *work, const sh_graph *graph, uint32_t samples);
 
-/* Work without an instruction. */
+/* Work without an instruction, such as SH_TIME_STEP. */
 sh_measurement sh_measurement_named(const char *name, double size);
 
-/* Adds a time; known work gets the mean weighted by `count`. SH_LIMIT: more than
- * SH_MEASUREMENTS_MAX. */
+/* Known work gets the mean weighted by `count`. SH_LIMIT: more than SH_MEASUREMENTS_MAX. */
 sh_status sh_measurements_add(sh_measurements *known, const sh_measurement *one) SHOAL_CHECKED;
 
-/* The first entry with this name and class (NULL: any class), and the number of such entries.
- * Borrowed until the next addition. */
+/* The first entry with this name and class (NULL: any), and the number of such entries. Borrowed
+ * until the next addition. */
 const sh_measurement *sh_measurements_find(const sh_measurements *known, const char *name,
                                            const uint64_t *class, size_t *count);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A rate is the best of RUNS team turns, each long enough that the clock and the start of threads
- * do not matter. Multiply-adds run in registers, which no kernel can exceed. Products and
- * convolutions run as programs of one node with the same kernels and layouts as models. Memory is
- * copied, and combined in McCalpin's triad ("STREAM: sustainable memory bandwidth in high
- * performance computers", 1995), in arrays larger than the caches. Bytes are those of the operands,
- * without reads of overwritten lines.
+ * A rate is the best of RUNS turns, each long enough that the clock and the start of threads do not
+ * matter. Multiply-adds run in registers; no kernel can exceed them. Products and convolutions are
+ * programs of one node with the kernels and layouts of models. Memory is copied, and combined in
+ * McCalpin's triad ("STREAM: sustainable memory bandwidth in high performance computers", 1995), in
+ * arrays larger than the caches. Bytes are those of the operands, without reads of overwritten
+ * lines.
  */
 #include "plan/peaks.h"
 
@@ -18,13 +18,12 @@
 #include "base/team.h"
 
 #define RUNS 4
-#define KINDS 10 /* five rates, each with one lane and all */
+#define KINDS 10 /* five rates, with one lane and all */
 #define ARRAY_LEAST ((size_t)16 << 20)
 #define ARRAY_MOST ((size_t)64 << 20)
 
 typedef struct peak peak;
 
-/* One repetition by one of `active` lanes. */
 typedef sh_status peak_work(peak *p, uint32_t lane);
 
 struct peak {
@@ -57,7 +56,6 @@ static void repeat(void *context, uint32_t lane)
         p->status[lane] = p->work(p, lane);
 }
 
-/* Runs one turn; returns its seconds. */
 static sh_status take_turn(peak *p, double *seconds)
 {
     const uint64_t begun_ns = sh_clock_now_ns(p->clock);
@@ -105,7 +103,6 @@ static sh_status run_program(peak *p, uint32_t lane)
     return sh_execution_run(p->executions[lane], NULL, NULL);
 }
 
-/* Measures one node with weights and an input of these shapes. */
 static sh_status measure_node(peak *p, const sh_kernels *kernels, sh_op op,
                               const sh_attributes *attributes, const sh_shape *input,
                               const sh_shape *weights, sh_rate *rate, double seconds)
@@ -116,7 +113,7 @@ static sh_status measure_node(peak *p, const sh_kernels *kernels, sh_op op,
         sh_graph_input(graph, (sh_type){SH_F32, *input}),
         sh_graph_parameter(graph, "weight", (sh_type){SH_F32, *weights}, SH_ROLE_TRAINED,
                            (sh_initial){0}),
-        SH_NO_VALUE, /* no bias */
+        SH_NO_VALUE,
     };
     sh_graph_output(graph, sh_graph_add(graph, op, attributes, in, NULL));
     sh_status status;
@@ -150,7 +147,6 @@ done:
     return status;
 }
 
-/* The lane's part of the arrays. */
 static void part_of(const peak *p, uint32_t lane, size_t *first, size_t *count)
 {
     const size_t each = p->elements / p->active / 16 * 16;

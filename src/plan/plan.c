@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A plan compiles the job's programs as a training would, with its own grain and others to compare,
- * and discards them. So sizes are exact. Times come from the device's figures (plan/time_model),
- * except reading, which is measured because it depends on the data.
+ * and discards them, so sizes are exact. Times come from the device's figures (plan/time_model),
+ * except reading, which depends on the data and is measured.
  *
  * A memory limit leads to a tier (train/lanes) in which some segments are recomputed and each grain
- * converts weights. The job's own programs are compiled in that tier, so their times include its
- * cost; those of other grains have no limit.
+ * converts weights. Only the job's own programs are compiled in that tier; those of other grains
+ * have no limit.
  */
 #include "shoal/plan.h"
 
@@ -29,7 +29,7 @@
 #include "train/strategy.h"
 #include "train/traffic.h"
 
-#define READ_SAMPLES 64 /* read to measure the time of one */
+#define READ_SAMPLES 64
 #define READ_PASSES 5
 
 static const uint32_t usual_grains[] = {4, 8, 16, 32, 64};
@@ -78,7 +78,6 @@ static bool is_own(const planning *p)
     return p->result->grain_count == 0;
 }
 
-/* Compiles a training program, in the job's tier for its own grain. */
 static sh_status compile(const planning *p, compiled *c, uint32_t samples)
 {
     sh_prepared *prepared;
@@ -90,7 +89,6 @@ static sh_status compile(const planning *p, compiled *c, uint32_t samples)
     return status;
 }
 
-/* Sets all bytes of a row. */
 static sh_status measure_memory(const planning *p, sh_plan_grain *row, const compiled *training)
 {
     static const sh_model_mode modes[] = {SH_MODEL_TRAIN, SH_MODEL_EVALUATE};
@@ -129,7 +127,7 @@ done:
     return status;
 }
 
-/* The time of a step of `samples` samples; `full` is the program of a full grain. */
+/* `full` is the program of a full grain. */
 static sh_status time_of_batch(const planning *p, sh_step_time *step, uint32_t samples,
                                uint32_t grain, uint32_t lanes, const sh_program_time *full)
 {
@@ -228,8 +226,7 @@ done:
     return status;
 }
 
-/* The seconds of reading a sample: the minimum of several passes, to exclude the disk and
- * disturbances. */
+/* Seconds per sample: the minimum of several passes, to exclude the disk and disturbances. */
 static sh_status time_reading(const planning *p, double *seconds)
 {
     const sh_pipeline *pipeline = p->session->pipeline;
@@ -278,7 +275,6 @@ static void load_figures(planning *p)
                  p->known.variant, result->variant);
 }
 
-/* The job's model may be an ONNX file. */
 static sh_status open_session(planning *p, sh_job *job)
 {
     sh_network *network, *with_norms = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * p[i] = grains * r[i] / sum of r is the proportional share of a seat. Each seat gets floor(p[i])
- * grains, and k of the seats one of the k remaining grains each. A seat with one more grain takes
+ * The proportional share of a seat is p[i] = grains * r[i] / sum of r. Each seat gets floor(p[i])
+ * grains, and k of them one of the k remaining grains each. A seat with one more grain takes
  * (floor(p[i]) + 1) / r[i], so choosing the k smallest minimises the longest seat.
  */
 #include "plan/shares.h"
@@ -29,7 +29,7 @@ void sh_shares_fill_rates(double *filled, const float *rates, uint32_t seats)
         filled[i] = is_known(rates[i]) ? (double)rates[i] : mean;
 }
 
-/* See above. Seats with rate 0 get nothing; at least one rate is not 0. */
+/* Seats with rate 0 get nothing; at least one rate is not 0. */
 static void deal(uint32_t *counts, const double *rates, uint32_t seats, uint32_t grains)
 {
     bool given[SH_DEVICES_MAX] = {false};
@@ -49,7 +49,7 @@ static void deal(uint32_t *counts, const double *rates, uint32_t seats, uint32_t
             if (!given[i] && rates[i] > 0 &&
                 (best == seats || (counts[i] + 1) / rates[i] < (counts[best] + 1) / rates[best]))
                 best = i;
-        if (best == seats) { /* rounding left more grains than seats: another round */
+        if (best == seats) { /* rounding left more grains than seats */
             memset(given, 0, sizeof given);
             continue;
         }

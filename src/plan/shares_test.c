@@ -19,10 +19,10 @@ static void shares_follow_the_rates(void **state)
         {3, 8, {0, 0, 0}, false, {3, 3, 2}},
         {4, 35, {100, 100, 100, 50}, false, {10, 10, 10, 5}},
         {2, 8, {3, 1}, false, {6, 2}},
-        {3, 9, {2, 0, 4}, false, {2, 3, 4}},           /* unknown: the mean */
-        {3, 9, {NAN, -1, INFINITY}, false, {3, 3, 3}}, /* also unknown */
-        {2, 1, {1, 4}, false, {0, 1}},                 /* the faster gets the only grain */
-        {3, 4, {10, 10, 1}, false, {2, 2, 0}},         /* the third would be last */
+        {3, 9, {2, 0, 4}, false, {2, 3, 4}}, /* unknown: the mean */
+        {3, 9, {NAN, -1, INFINITY}, false, {3, 3, 3}},
+        {2, 1, {1, 4}, false, {0, 1}},         /* the faster gets the only grain */
+        {3, 4, {10, 10, 1}, false, {2, 2, 0}}, /* the third would be last */
         {3, 0, {1, 2, 3}, false, {0, 0, 0}},
         {3, 40, {10, 10, 0.4f}, false, {20, 20, 0}},
         {3, 44, {10, 10, 0.5f}, false, {22, 21, 1}}, /* within one grain */

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define NEAREST 4          /* works of the same operator used for an estimate */
+#define NEAREST 4          /* works of the same operator for an estimate */
 #define LEAST_SECONDS 2e-7 /* of any instruction: call, operands */
 #define USUAL_FLOPS 8e9    /* per second and lane, if not measured: a slow modern core */
-#define USUAL_BYTES 3e9    /* per second and lane */
+#define USUAL_BYTES 3e9    /* likewise */
 #define LEAST_GROWTH 0.5   /* bounds of extrapolated growth, */
 #define MOST_GROWTH 1.5    /* relative to the size */
 
@@ -120,7 +120,7 @@ sh_program_time sh_time_of_program(const sh_measurements *known, const sh_progra
     return time;
 }
 
-/* The time of named work; 0: not measured. */
+/* 0: not measured. */
 static double time_of_named(const sh_measurements *known, const char *name, double size)
 {
     const sh_measurement one = sh_measurement_named(name, size);
@@ -129,8 +129,8 @@ static double time_of_named(const sh_measurements *known, const char *name, doub
     return count > 0 ? of_sizes(items, count, size) : 0;
 }
 
-/* Each grain goes to the next free lane: full ones in rounds, then the short one to a lane with one
- * grain less, or to the first free lane. */
+/* Full grains go to the next free lane in rounds, then the short one to a lane with one grain less,
+ * or to the first free lane. */
 static double makespan(uint32_t lanes, uint32_t grains, double full, double last)
 {
     const uint32_t rounds = grains / lanes, left = grains % lanes;

@@ -9,15 +9,16 @@
  *     printf("%.1f ms\n", 1e3 * step.seconds);
  *
  * An instruction's time is the first available of:
+ *
  *     1. the measured time of the same work at the same size;
  *     2. interpolated from the two nearest sizes of the same work;
  *     3. the bound (4), scaled by how much the nearest works of the same operator exceed theirs;
  *     4. the longer of arithmetic and memory traffic at the device's peak rates.
  *
- * Sources: the bound is the roofline of Williams, Waterman, Patterson: "Roofline: an insightful
- * visual performance model for multicore architectures" (2009).
+ * The bound is the roofline of Williams, Waterman, Patterson: "Roofline: an insightful visual
+ * performance model for multicore architectures", 2009.
  *
- * Threads: any; pure functions. All times are seconds.
+ * Threads: any; pure. Times are seconds.
  */
 #ifndef SHOAL_PLAN_TIME_MODEL_H
 #define SHOAL_PLAN_TIME_MODEL_H
@@ -28,16 +29,15 @@
 double sh_time_of(const sh_measurements *known, const sh_measurement *one);
 
 typedef struct sh_program_time {
-    double run;     /* per grain, with additions to the exact sum */
+    double run;     /* per grain, with the exact sum */
     double prepare; /* per step */
 } sh_program_time;
 
-/* The time of a program for `samples` samples, compiled from `graph`. `by_node` (optional, one
- * entry per node) receives the time of each node in a grain, with its reorders and additions. */
+/* `program` is for `samples` samples of `graph`. `by_node` (optional) receives the time of each
+ * node in a grain, with its reorders and additions. */
 sh_program_time sh_time_of_program(const sh_measurements *known, const sh_program *program,
                                    const sh_graph *graph, uint32_t samples, double *by_node);
 
-/* A whole step on one device. */
 typedef struct sh_step_shape {
     uint32_t lanes;
     uint32_t grains;        /* of full size */
@@ -45,12 +45,12 @@ typedef struct sh_step_shape {
     uint32_t last_samples;  /* of a short grain at the end; 0: none */
     sh_program_time grain, last;
     double read_seconds;    /* per sample */
-    size_t weights;         /* elements in all tensors */
-    size_t optimizer_words; /* that the update reads and writes */
+    size_t weights;         /* in all tensors */
+    size_t optimizer_words; /* read and written by the update */
 } sh_step_shape;
 
 typedef struct sh_step_time {
-    double seconds; /* in total */
+    double seconds;
     double compute; /* grains and reading, on equally fast lanes */
     double prepare; /* preparing weights, clearing the sum */
     double optimizer;

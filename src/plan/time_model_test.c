@@ -39,7 +39,7 @@ static void sizes_lie_on_lines(void **state)
 {
     (void)state;
     sh_measurements known = {.lanes = 1, .matrix = {1e9, 1e9}, .triad = {1e9, 1e9}};
-    learn(&known, work("conv2d", 7, 16, 0, 0, 20e-3)); /* in any order */
+    learn(&known, work("conv2d", 7, 16, 0, 0, 20e-3));
     learn(&known, work("conv2d", 7, 4, 0, 0, 8e-3));
     learn(&known, work("conv2d", 7, 32, 0, 0, 36e-3));
     learn(&known, work("conv2d", 9, 4, 0, 0, 1));
@@ -61,7 +61,6 @@ static void sizes_lie_on_lines(void **state)
     sh_measurements_release(&known);
 }
 
-/* Two noisy sizes must not lead to extreme extrapolations. */
 static void beyond_what_was_measured_time_stays_near_proportion(void **state)
 {
     (void)state;
@@ -96,7 +95,7 @@ static void times_of_the_same_are_averaged_by_their_count(void **state)
     sh_measurements_release(&known);
 }
 
-/* Works that took twice and four times their bound determine a third. */
+/* The neighbours took twice and four times their bound. */
 static void neighbours_tell_how_far_from_the_bound(void **state)
 {
     (void)state;
@@ -178,8 +177,7 @@ static void a_step_has_its_parts(void **state)
     sh_measurements_release(&known);
 }
 
-/* Instructions measured at two sizes predict a third exactly: so a class does not depend on the
- * size. */
+/* Two sizes predict a third exactly: so a class does not depend on the size. */
 static void programs_of_other_sizes_are_told_exactly(void **state)
 {
     (void)state;
