@@ -40,7 +40,7 @@ sh_value_id sh_layer_where(sh_net *net, sh_value_id condition, sh_value_id a, sh
                          sh_layer_pair(net, SH_PAIR_DROP, b, condition));
 }
 
-/* True if the dimensions form one contiguous range, which is stored in *first and *count. */
+/* True if the dimensions form one contiguous range. */
 static bool is_range(uint32_t axes, size_t *first, size_t *count)
 {
     for (*first = 0; (axes >> *first & 1) == 0; (*first)++)
@@ -97,7 +97,7 @@ sh_value_id sh_layer_gather(sh_net *net, sh_value_id x, sh_value_id indices, siz
     return sh_graph_add(net->graph, SH_OP_gather, &attributes, (sh_value_id[]){x, indices}, NULL);
 }
 
-/* Repeats one dimension at a time: [before, 1, rest] is expanded to [before, copies, rest]. */
+/* Expands one dimension at a time: [before, 1, rest] to [before, copies, rest]. */
 sh_value_id sh_layer_tile(sh_net *net, sh_value_id x, const size_t *copies)
 {
     const sh_shape *of_x = shape_of(net, x);

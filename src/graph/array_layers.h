@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Array operations with the semantics of other frameworks, for model code and model importers.
- * Each function uses the fastest operator that computes the same result.
+ * Array operations with the semantics of other frameworks, for model code and model importers. Each
+ * function uses the fastest operator that computes the same result.
+ *
+ * After a failure every function accepts and returns SH_NO_VALUE (graph.h).
  *
  *     m = sh_layer_reduce(&net, SH_REDUCE_LARGEST, x, SH_AXIS(1), true);
  *     y = sh_layer_pair(&net, SH_PAIR_SUBTRACT, x, m);
  *
- * After a failure every function accepts and returns SH_NO_VALUE (graph.h). Threads: caller locks.
+ * Threads: caller locks.
  */
 #ifndef SHOAL_GRAPH_ARRAY_LAYERS_H
 #define SHOAL_GRAPH_ARRAY_LAYERS_H
@@ -16,7 +18,7 @@
 
 #define SH_AXIS(i) (UINT32_C(1) << (i))
 
-/* y = function(x). `numbers` holds the function's settings, NULL if it has none. */
+/* y = function(x). `numbers` holds the function's settings, or is NULL if it has none. */
 sh_value_id sh_layer_unary(sh_net *net, sh_unary function, sh_value_id x, const float *numbers);
 
 /* y = function(a, b). Dimensions of 1 and missing leading dimensions are broadcast. */
@@ -35,7 +37,7 @@ sh_value_id sh_layer_expand(sh_net *net, sh_value_id x, sh_shape shape);
 /* Selects elements of x along `axis` by index. The shape of `indices` replaces that dimension. */
 sh_value_id sh_layer_gather(sh_net *net, sh_value_id x, sh_value_id indices, size_t axis);
 
-/* Repeats x copies[i] times along each dimension i. `copies` has one entry per dimension of x. */
+/* Repeats x copies[i] times along each dimension i. */
 sh_value_id sh_layer_tile(sh_net *net, sh_value_id x, const size_t *copies);
 
 #endif

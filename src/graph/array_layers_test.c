@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares each layer on arrays of small integers with loops over indices. */
 #include "graph/array_layers.h"
 
 #include <math.h>
@@ -24,13 +23,12 @@ static sh_value_id array(sh_net *net, sh_shape shape)
     return sh_graph_input(net->graph, (sh_type){SH_F32, shape});
 }
 
-/* Element i of input `which`. */
 static float element(size_t which, size_t i)
 {
     return (float)((i * 7 + which * 3) % 11) - 4;
 }
 
-/* Runs the graph and frees it. Returns the shape of y and its elements. */
+/* Runs the graph and frees it. Returns the shape of y. */
 static sh_shape run(sh_net *net, sh_value_id y, float values[MOST])
 {
     sh_program *program;
@@ -90,7 +88,6 @@ static void equal_shapes_take_the_fast_operator(void **state)
     }
 }
 
-/* Condition [3, 1], a [4], b [2, 1, 1]. */
 static void where_chooses(void **state)
 {
     (void)state;
@@ -105,7 +102,6 @@ static void where_chooses(void **state)
                            element(0, i / 4 % 3) != 0 ? element(1, i % 4) : element(2, i / 12), 0);
 }
 
-/* Reduces x [2, 3, 4, 5] over every set of dimensions. */
 static void reduce_takes_any_set_of_dimensions(void **state)
 {
     (void)state;
@@ -165,7 +161,7 @@ static void mean_of_a_range_is_the_operator_mean(void **state)
     sh_graph_free(net.graph);
 }
 
-/* Each row of x [2, 22] has each of 11 values twice, because element() is periodic. */
+/* Each row has each of 11 values twice, because element() is periodic. */
 static void first_of_the_largest_gets_the_gradient(void **state)
 {
     (void)state;
@@ -195,7 +191,7 @@ static void expand_repeats(void **state)
         assert_float_equal(y[i], element(0, i / 12 % 2 * 3 + i % 3), 0);
 }
 
-/* Indices from -4 to 6 into a dimension of 5. Gradients of repeated indices add up. */
+/* Gradients of repeated indices add up. */
 static void gather_takes_places(void **state)
 {
     (void)state;
@@ -223,7 +219,6 @@ static void gather_takes_places(void **state)
     assert_memory_equal(dx, expected, sizeof expected);
 }
 
-/* Concatenates twenty copies of x [2, 3]. */
 static void concat_takes_any_number(void **state)
 {
     (void)state;

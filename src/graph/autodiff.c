@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reverse-mode differentiation that emits nodes (graph.h).
+ * Reverse-mode differentiation that emits nodes.
  *
  * The nodes are visited from last to first. `gradient[v]` is the value that holds the gradient of v
- * accumulated so far. A value with two uses receives two contributions; an `add` node sums them
- * when the second one is emitted. At the node that computes v, all uses of v have been visited, so
- * gradient[v] is complete. Nothing is emitted for values that do not depend on a parameter, such as
- * the input of the first layer.
+ * accumulated so far; an `add` node sums a second contribution. At the node that computes v, all
+ * uses of v have been visited, so gradient[v] is complete. Nothing is emitted for values that do
+ * not depend on a parameter.
  */
 #include <stdlib.h>
 
@@ -19,7 +18,6 @@ void sh_graph_grad_of_first(const sh_op_backward *b, sh_op op, sh_value_id kept)
     b->din[0] = sh_graph_add(b->graph, op, &attributes, (sh_value_id[]){b->dout[0], kept}, NULL);
 }
 
-/* Adds a node's contributions to the gradients of its inputs. */
 static void walk_node(sh_graph *graph, sh_node node, const bool *wanted_value,
                       sh_value_id *gradient)
 {
@@ -49,11 +47,8 @@ static void walk_node(sh_graph *graph, sh_node node, const bool *wanted_value,
     }
 }
 
-/*
- * Emits the backward pass. Returns an owned list with the gradient of each value that existed
- * before, or NULL on failure. Gradients are computed for values that depend on a parameter or on
- * `target`.
- */
+/* Returns an owned list with the gradient of each value that existed before, or NULL on failure.
+ * Gradients are computed for values that depend on a parameter or on `target`. */
 static sh_value_id *walk(sh_graph *graph, sh_value_id value, sh_value_id seed, sh_value_id target)
 {
     const size_t values = graph->value_count, nodes = graph->node_count;
@@ -82,7 +77,6 @@ static sh_value_id *walk(sh_graph *graph, sh_value_id value, sh_value_id seed, s
     return gradient;
 }
 
-/* True if the seed has the value's type; otherwise records a failure. */
 static bool seed_fits(sh_graph *graph, sh_value_id value, sh_value_id seed)
 {
     if (graph->status != SH_OK)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions that the setting `function` of an operator selects. docs/arithmetic.md defines
- * each of them.
+ * The functions that the setting `function` of an operator selects. docs/arithmetic.md defines each
+ * of them.
  *
  *     const sh_attributes of = {.function = SH_PAIR_DIVIDE};
  *     y = sh_graph_add(graph, SH_OP_broadcast, &of, (sh_value_id[]){a, b}, NULL);

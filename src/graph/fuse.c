@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One pass from the first node to the last. A node that can be fused with the node that produces
- * its input is rewritten in place, and the producer is removed: this node was its only reader. The
- * node still follows the producers of all its inputs, so the order stays valid. A rewritten node
- * can be fused again: batch_norm, add and relu become one node in the place of the relu.
+ * its input is rewritten in place, and the producer is removed. The node still follows the
+ * producers of all its inputs, so the order stays valid. A rewritten node can be fused again:
+ * batch_norm, add and relu become one node in the place of the relu.
  *
  * Results are bit-identical because the fused operators round at the same points as the single
  * ones: x * scale + shift is rounded before the residual is added. A sum of two is commutative.
@@ -14,8 +14,7 @@
 
 #define NOBODY UINT32_MAX
 
-/* The producer of a value and its number of readers. Graph outputs and parameters' gradients count
- * as readers. */
+/* Graph outputs and parameters' gradients count as readers. */
 typedef struct origin {
     uint32_t maker; /* index of the node; NOBODY: an input or parameter */
     uint32_t readers;
@@ -23,8 +22,8 @@ typedef struct origin {
 
 typedef struct fusion {
     sh_graph *graph;
-    origin *origins; /* indexed by value */
-    bool *dead;      /* indexed by node: fused into another one */
+    origin *origins; /* by value */
+    bool *dead;      /* by node: fused into another one */
 } fusion;
 
 static void find_origins(const sh_graph *graph, origin *origins)
@@ -45,7 +44,7 @@ static void find_origins(const sh_graph *graph, origin *origins)
             origins[graph->parameters[i].gradient].readers++;
 }
 
-/* The node that computes `value` if its operator is `op` and it has a single reader; else NULL. */
+/* NULL unless the operator is `op` and the value has a single reader. */
 static sh_node *maker_for_one(const fusion *f, sh_value_id value, sh_op op)
 {
     const origin *from = &f->origins[value];
@@ -68,7 +67,7 @@ static void take_normalisation(fusion *f, sh_node *node, sh_activation activatio
     f->dead[norm - f->graph->nodes] = true;
 }
 
-/* The batch_norm that computes `value`, if a residual can be added to it; else NULL. */
+/* NULL unless a residual can be added. */
 static const sh_node *bare_normalisation(const fusion *f, sh_value_id value)
 {
     const sh_node *norm = maker_for_one(f, value, SH_OP_batch_norm);
@@ -77,7 +76,8 @@ static const sh_node *bare_normalisation(const fusion *f, sh_value_id value)
     return bare ? norm : NULL;
 }
 
-/* batch_norm(x) + b. If both are normalisations, the other's result is the later one's residual. */
+/* batch_norm(x) + b. If both are normalisations, the earlier one's result is the later one's
+ * residual. */
 static void take_summand(fusion *f, sh_node *node)
 {
     const sh_node *left = bare_normalisation(f, node->in[0]);
@@ -93,7 +93,7 @@ static void take_summand(fusion *f, sh_node *node)
     f->dead[norm - f->graph->nodes] = true;
 }
 
-/* relu_grad(a + b, y), which occurs if an activation's result is used twice. */
+/* relu_grad(a + b, y) occurs if an activation's result is used twice. */
 static void take_contributions(fusion *f, sh_node *node, sh_activation activation)
 {
     const sh_node *sum = maker_for_one(f, node->in[0], SH_OP_add);

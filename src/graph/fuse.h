@@ -3,7 +3,6 @@
  * Fuses a node with the node that produces its input. Normalised networks do little arithmetic:
  * most of their time goes into reading and writing activations.
  *
- *     build(graph);
  *     sh_graph_fuse(graph);                           // the forward pass
  *     sh_graph_differentiate(graph, loss, seed);
  *     sh_graph_fuse(graph);                           // the backward pass
@@ -22,9 +21,8 @@
  *     add of batch_norm and another value    batch_norm with a residual
  *     relu_grad or relu6_grad of add         relu_sum_grad
  *
- * and removes the nodes that became redundant. The results and the gradients derived from the graph
- * stay bit-identical. The values of removed nodes no longer exist. Failures are recorded in the
- * graph.
+ * and removes redundant nodes, whose values no longer exist. Results and gradients stay
+ * bit-identical. Failures are recorded in the graph.
  */
 void sh_graph_fuse(sh_graph *graph);
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which nodes are fused, which are not, and that results and gradients stay bit-identical. */
 #include "graph/fuse.h"
 
 #include <math.h>
@@ -15,7 +14,6 @@
 #define CHANNELS 6
 #define MAX_PARAMETERS 32
 
-/* A network under construction, with its input. */
 typedef struct subject {
     sh_graph *graph;
     sh_net net;
@@ -56,7 +54,7 @@ static sh_value_id add(subject *s, sh_value_id a, sh_value_id b)
 
 #define DESCRIPTION 1024
 
-/* Describes the nodes, for example "moments statistic statistic batch_norm+residual+relu". */
+/* Returns, for example, "moments statistic statistic batch_norm+residual+relu". */
 static const char *describe(const sh_graph *graph, char text[DESCRIPTION])
 {
     static const char *const activations[] = {"", "+relu", "+relu6"};
@@ -110,7 +108,7 @@ static sh_value_id two_norms(subject *s)
     return relu(s, add(s, norm(s, relu(s, s->x), "b"), a));
 }
 
-/* A block whose result is used twice, as in residual networks. */
+/* The result of a block is used twice, as in residual networks. */
 static sh_value_id two_blocks(subject *s)
 {
     sh_value_id y = relu(s, norm(s, s->x, "stem"));
@@ -278,7 +276,7 @@ static void stop(machine *m)
         free(m->weights[i]);
 }
 
-/* The structure with its result and the gradients of all parameters as outputs. */
+/* The result and the gradients of all parameters are outputs. */
 static subject differentiated(const struct structure *of, bool fused)
 {
     subject s = start();
@@ -318,7 +316,7 @@ static void bits_are_those_of_the_single_nodes(void **state)
     }
 }
 
-/* relu_grad or relu6_grad of a sum, with values of y at the activations' limits. */
+/* Values of y are at the activations' limits. */
 static subject gated_sum(sh_op op, bool fused)
 {
     subject s = start();

@@ -3,7 +3,7 @@
 
 #define EPSILON 1e-5f
 
-/* The shape of x, borrowed until the next value is made; NULL after a failure. */
+/* Borrowed until the next value is made; NULL after a failure. */
 static const sh_shape *shape_of(const sh_net *net, sh_value_id x)
 {
     if (net->graph->status != SH_OK || x == SH_NO_VALUE)
@@ -14,7 +14,7 @@ static const sh_shape *shape_of(const sh_net *net, sh_value_id x)
 /* ---- images and lines ------------------------------------------------------------------------
  */
 
-/* Reshapes x [A, B, L] to [A, B, 1, L]. Returns other values unchanged. */
+/* x [A, B, L] becomes [A, B, 1, L]. Other values stay unchanged. */
 static sh_value_id as_image(sh_net *net, sh_value_id x)
 {
     const sh_shape *shape = shape_of(net, x);
@@ -24,7 +24,6 @@ static sh_value_id as_image(sh_net *net, sh_value_id x)
     return sh_layer_reshape(net, x, sh_shape_of(4, (size_t[]){dim[0], dim[1], 1, dim[2]}));
 }
 
-/* Reshapes an image of height 1 to a line. */
 static sh_value_id as_line(sh_net *net, sh_value_id y)
 {
     const sh_shape *shape = shape_of(net, y);
@@ -40,7 +39,7 @@ static void set_default(size_t *value)
         *value = 1;
 }
 
-/* Fills in defaults. Converts settings of lines to those of images of height 1. */
+/* Converts settings of lines to those of images of height 1. */
 static sh_attributes completed(const sh_attributes *attributes, bool line)
 {
     sh_attributes a = *attributes;
@@ -69,12 +68,12 @@ sh_value_id sh_net_convolve(sh_net *net, sh_value_id x, sh_value_id w, sh_value_
     return line ? as_line(net, y) : y;
 }
 
-/* Extent of a transposed convolution's output along an axis. 0 if padding removes all of it.
- * Reduces end_padding by output_padding as far as possible. */
+/* The extent of the output; 0 if padding removes all of it. Reduces end_padding by output_padding
+ * as far as possible. */
 static size_t transposed_side(sh_attributes *a, int axis, size_t extent, size_t kernel,
                               size_t output_padding)
 {
-    /* Output padding first reduces end_padding. The rest adds positions that no window reaches. */
+    /* The rest of output_padding adds positions that no window reaches. */
     const size_t less =
         output_padding < a->end_padding[axis] ? output_padding : a->end_padding[axis];
     const size_t reached = a->stride[axis] * (extent - 1) + a->dilation[axis] * (kernel - 1) + 1;
@@ -118,10 +117,8 @@ sh_value_id sh_net_convolve_transposed(sh_net *net, sh_value_id x, sh_value_id w
     return line ? as_line(net, y) : y;
 }
 
-/*
- * How far the last window must extend beyond the padding along an axis to cover the remaining
- * elements. 0 if none remain or if that window would begin after the image.
- */
+/* How far the last window must extend beyond the padding to cover the remaining elements. 0 if none
+ * remain or if that window would begin after the image. */
 static size_t reach(const sh_attributes *a, int axis, size_t extent)
 {
     const size_t padded = a->padding[axis] + extent + a->end_padding[axis];
@@ -134,7 +131,7 @@ static size_t reach(const sh_attributes *a, int axis, size_t extent)
 
 #define CHOICES 255 /* largest window of max_pool, whose choices are bytes */
 
-/* max_pool along one axis at a time: the same values, and the first maximum is chosen too. */
+/* Pooling along one axis at a time gives the same values and also chooses the first maximum. */
 static sh_value_id pool_by_axis(sh_net *net, sh_value_id x, const sh_attributes *a)
 {
     for (size_t i = 2; i-- > 0;) { /* columns first */
@@ -206,7 +203,6 @@ sh_value_id sh_net_resize(sh_net *net, sh_value_id x, const sh_resize *of)
     return line ? as_line(net, y) : y;
 }
 
-/* Reshapes x to `from` and transposes it by `order`. */
 static sh_value_id reorder(sh_net *net, sh_value_id x, const size_t from[6], const uint8_t order[6])
 {
     sh_attributes a = {0};
@@ -256,7 +252,7 @@ sh_value_id sh_net_space_to_depth(sh_net *net, sh_value_id x, size_t block)
 /* ---- normalisation ----------------------------------------------------------------------------
  */
 
-/* Makes `running` follow `factor` times the grain's statistic, weighted by the grain's samples. */
+/* The grain's statistic is weighted by the grain's samples. */
 static void measure(sh_net *net, sh_value_id running, sh_value_id of_grain, float factor)
 {
     const sh_attributes attributes = {.number = factor};
@@ -265,7 +261,7 @@ static void measure(sh_net *net, sh_value_id running, sh_value_id of_grain, floa
                                   (sh_value_id[]){of_grain, net->loss_weights}, NULL));
 }
 
-/* Index of the parameter of SH_ROLE_STATISTIC with this value. SIZE_MAX if there is none. */
+/* SIZE_MAX if there is none. */
 static size_t average_of(const sh_graph *graph, sh_value_id value)
 {
     for (size_t i = 0; i < graph->parameter_count; i++)
@@ -284,7 +280,7 @@ sh_value_id sh_net_batch_norm(sh_net *net, sh_value_id x, const sh_batch_norm *o
     const size_t mean = average_of(graph, of->mean), variance = average_of(graph, of->variance);
     const bool moves = mean != SIZE_MAX && variance != SIZE_MAX;
     const float momentum = of->momentum == 0 ? SH_MOMENTUM : of->momentum;
-    if (!moves && mean != SIZE_MAX) /* a moving average of only one of the two is useless */
+    if (!moves && mean != SIZE_MAX) /* one moving average alone is useless */
         sh_graph_freeze(graph, mean);
     if (!moves && variance != SIZE_MAX)
         sh_graph_freeze(graph, variance);

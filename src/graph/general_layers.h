@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Layers with all settings, whose weights are passed as values. They serve importers of networks
- * that bring their own weights and names. To write a model, use graph/layers.h.
+ * Layers with all settings, whose weights are passed as values. To write a model, use
+ * graph/layers.h.
+ *
+ * Images are [N, C, H, W]; settings are pairs for height and width. Functions for images also
+ * accept lines [N, C, L], which use the second setting of each pair. Strides, dilations and groups
+ * of 0 mean 1. After a failure every function accepts and returns SH_NO_VALUE (graph.h).
  *
  *     const sh_attributes a = {.stride = {2, 2}, .padding = {1, 1}, .end_padding = {0, 0}};
  *     x = sh_net_convolve(&net, x, weight, SH_NO_VALUE, &a);
  *
- * Images are [N, C, H, W]; settings are pairs for height and width. Functions for images also
- * accept lines [N, C, L], which use the second setting of each pair. Strides, dilations and groups
- * of 0 mean 1. After a failure every function accepts and returns SH_NO_VALUE (graph.h). Threads:
- * caller locks. Pointers are borrowed for the call.
+ * Threads: caller locks. Pointers are borrowed for the call.
  */
 #ifndef SHOAL_GRAPH_GENERAL_LAYERS_H
 #define SHOAL_GRAPH_GENERAL_LAYERS_H
@@ -32,11 +33,8 @@ sh_value_id sh_net_convolve_transposed(sh_net *net, sh_value_id x, sh_value_id w
                                        const sh_attributes *attributes,
                                        const size_t output_padding[2]);
 
-/*
- * Pooling: `op` is max_pool or avg_pool. Reads kernel, stride, padding, end_padding, inside. With
- * `ceil` the last window may extend beyond the padding at the end, but must begin before that
- * padding, as in PyTorch and ONNX.
- */
+/* Pooling: `op` is max_pool or avg_pool. Reads kernel, stride, padding, end_padding, inside. With
+ * `ceil` the last window may extend beyond the padding at the end, but must begin before it. */
 sh_value_id sh_net_pool(sh_net *net, sh_op op, sh_value_id x, const sh_attributes *attributes,
                         bool ceil);
 
@@ -61,7 +59,7 @@ sh_value_id sh_net_resize(sh_net *net, sh_value_id x, const sh_resize *of);
 sh_value_id sh_net_depth_to_space(sh_net *net, sh_value_id x, size_t block, bool crd);
 sh_value_id sh_net_space_to_depth(sh_net *net, sh_value_id x, size_t block);
 
-/* Weight, bias, mean and variance are [C], parameters or other values. */
+/* All values are [C]. */
 typedef struct sh_batch_norm {
     sh_value_id weight, bias, mean, variance;
     float epsilon;  /* 0: 1e-5 */
@@ -71,8 +69,8 @@ typedef struct sh_batch_norm {
 /*
  * x [N, C, ...] -> the same shape. If net->training is set and the given mean and variance are both
  * parameters of SH_ROLE_STATISTIC, the layer normalises x by its own statistics and the parameters
- * become moving averages of these. Otherwise the given ones are used and never change. If only one
- * of the two has that role, it is frozen.
+ * become moving averages of these. Otherwise it uses the given ones, which never change. If only
+ * one of the two has that role, it is frozen.
  */
 sh_value_id sh_net_batch_norm(sh_net *net, sh_value_id x, const sh_batch_norm *of);
 

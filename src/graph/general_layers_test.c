@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes and running statistics. backend/ops_test.c and backend/values_test.c test the values. */
+/* backend/ops_test.c and backend/values_test.c test the values. */
 #include "graph/general_layers.h"
 
 #include <math.h>
@@ -158,7 +158,6 @@ static void blocks_are_moved(void **state)
     sh_graph_free(net.graph);
 }
 
-/* Which means and variances are moving averages, by their roles, in training or not. */
 static void statistics_move_as_told(void **state)
 {
     (void)state;

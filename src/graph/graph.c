@@ -123,7 +123,6 @@ void sh_graph_freeze(sh_graph *graph, size_t index)
     graph->values[parameter->value].wants_gradient = false;
 }
 
-/* The parameter with this value. NULL if the value is not a parameter. */
 static sh_parameter *parameter_of(const sh_graph *graph, sh_value_id value)
 {
     for (size_t i = 0; i < graph->parameter_count; i++)

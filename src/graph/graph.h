@@ -3,14 +3,11 @@
  * A computation graph: values (typed tensors) and the nodes that compute them, in order of
  * execution.
  *
- *     sh_graph *graph;
- *     SH_TRY(sh_graph_new(&graph));
- *     sh_value_id x = sh_graph_input(graph, (sh_type){SH_F32, shape});
  *     sh_value_id y = sh_graph_add(graph, SH_OP_relu, NULL, &x, NULL);    // or graph/layers.h
  *     SH_TRY(sh_graph_status(graph));
  *
  * The graph records the first failure. Afterwards all building functions do nothing and return
- * SH_NO_VALUE, and sh_graph_status returns the failure. So models need no check after each line.
+ * SH_NO_VALUE, so models need no check after each line.
  *
  * Threads: caller locks. A finished graph is constant.
  */
@@ -20,7 +17,6 @@
 #include "base/memory.h"
 #include "graph/op.h"
 
-/* The initial values of a parameter. */
 typedef struct sh_initial {
     enum {
         SH_INITIAL_CONSTANT, /* `size` everywhere; {0}: zeros */
@@ -41,14 +37,13 @@ typedef enum sh_role {
 
 #define SH_MOMENTUM 0.1f /* of a moving average: PyTorch's default */
 
-/* A tensor of weights. */
 typedef struct sh_parameter {
     const char *name; /* torchvision's for its architectures; owned by the graph */
     sh_value_id value;
     sh_value_id gradient; /* SH_NO_VALUE before sh_graph_differentiate, and if frozen */
     sh_role role;
     bool statistic; /* a moving average, even if frozen: not counted as a parameter */
-    float momentum; /* of a moving average: SH_MOMENTUM or as set by sh_graph_set_momentum */
+    float momentum; /* see sh_graph_set_momentum */
     sh_initial initial;
 } sh_parameter;
 
@@ -71,7 +66,7 @@ typedef struct sh_graph {
     sh_value_id *outputs; /* readable after a run, in order of declaration */
     size_t output_count, output_capacity;
     sh_arena names;
-    sh_status status; /* of the first failure */
+    sh_status status;
     char message[SH_MESSAGE_BYTES];
 } sh_graph;
 
@@ -79,36 +74,35 @@ sh_status sh_graph_new(sh_graph **graph) SHOAL_CHECKED;
 void sh_graph_free(sh_graph *graph);
 
 /* Return SH_OK, or the first failure of any call below, with its message. sh_graph_take_failure
- * also clears the failure: for builders that continue in order to report all errors. */
+ * also clears it, for builders that continue in order to report all errors. */
 sh_status sh_graph_status(const sh_graph *graph) SHOAL_CHECKED;
 sh_status sh_graph_take_failure(sh_graph *graph) SHOAL_CHECKED;
 
-/* Records a failure unless one is recorded already; for builders. Always returns SH_NO_VALUE. */
+/* Records a failure unless there is one already. Returns SH_NO_VALUE. */
 sh_value_id sh_graph_failed(sh_graph *graph, sh_status status);
 
 /* Adds a value that the caller supplies for each execution. */
 sh_value_id sh_graph_input(sh_graph *graph, sh_type type);
-/* Adds a tensor of weights. `name` and the initial values are copied. */
+/* `name` and the initial values are copied. */
 sh_value_id sh_graph_parameter(sh_graph *graph, const char *name, sh_type type, sh_role role,
                                sh_initial initial);
-/* Sets the weight of the new value in the moving average `parameter`, in [0, 1]. */
+/* Sets the weight, in [0, 1], of the new value in a moving average. */
 void sh_graph_set_momentum(sh_graph *graph, sh_value_id parameter, float momentum);
-/* Freezes the parameter with this index. Call before any node reads the parameter. */
+/* Call before any node reads the parameter. */
 void sh_graph_freeze(sh_graph *graph, size_t index);
 
 /* Makes `parameter` follow `measured`, of the same type, summed over the grains of a step. */
 void sh_graph_measure(sh_graph *graph, sh_value_id parameter, sh_value_id measured);
 
 /*
- * Applies an operator: infers the types of its outputs and appends the node. `in` has the number of
- * inputs that ops.def states, with SH_NO_VALUE for missing optional ones. Returns the first output.
- * Unless `out` is NULL, writes the number of outputs that ops.def states to it: SH_NO_VALUE for
- * missing outputs and on failure. NULL attributes: all zero.
+ * Infers the types of the outputs and appends the node. Returns the first output. `in` and `out`
+ * have as many values as ops.def states; `out` may be NULL. A missing value is SH_NO_VALUE, and
+ * after a failure all outputs are. NULL attributes: all zero.
  */
 sh_value_id sh_graph_add(sh_graph *graph, sh_op op, const sh_attributes *attributes,
                          const sh_value_id *in, sh_value_id *out);
 
-/* Declares an output: the value is readable after a run. */
+/* The value becomes readable after a run. */
 void sh_graph_output(sh_graph *graph, sh_value_id value);
 
 /*
@@ -118,7 +112,7 @@ void sh_graph_output(sh_graph *graph, sh_value_id value);
  */
 void sh_graph_differentiate(sh_graph *graph, sh_value_id value, sh_value_id seed);
 
-/* The same for one value instead of all parameters; for tests. SH_NO_VALUE if it has none. */
+/* The same for one value, for tests. SH_NO_VALUE if it has no gradient. */
 sh_value_id sh_graph_gradient_of(sh_graph *graph, sh_value_id value, sh_value_id seed,
                                  sh_value_id with_respect_to);
 
@@ -128,20 +122,17 @@ sh_value_id sh_graph_gradient_of(sh_graph *graph, sh_value_id value, sh_value_id
  */
 void sh_graph_grad_of_first(const sh_op_backward *backward, sh_op op, sh_value_id kept);
 
-/*
- * Checks that every value is defined once and before use, that types are the inferred ones and that
- * gradients have the types of their parameters. Fails with SH_INTERNAL and the index of the node.
- */
+/* Checks that every value is defined once and before use, that types are the inferred ones and that
+ * gradients have the types of their parameters. SH_INTERNAL names the index of the node. */
 sh_status sh_graph_verify(const sh_graph *graph) SHOAL_CHECKED;
 
-/* The work of a node, for a cost model that knows the rates of devices. */
 typedef struct sh_cost {
     double flops; /* a multiply-add counts as two */
     double bytes; /* read and written, each operand once */
 } sh_cost;
 sh_cost sh_graph_cost(const sh_graph *graph, const sh_node *node);
 
-/* The type of a value, which must not be SH_NO_VALUE. Borrowed until the next value is added. */
+/* `value` must not be SH_NO_VALUE. The type is borrowed until the next value is added. */
 static inline const sh_type *sh_graph_type(const sh_graph *graph, sh_value_id value)
 {
     return &graph->values[value].type;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building, differentiating and verifying graphs. backend/ops_test.c tests operators' results. */
+/* backend/ops_test.c tests operators' results. */
 #include "graph/graph.h"
 
 #include "base/test.h"
@@ -173,7 +173,7 @@ static void the_first_failure_stays_and_ends_the_building(void **state)
 
 /* ---- differentiating ------------------------------------------------------------------------- */
 
-/* y = w + relu(w): the gradient of w is the seed plus the gradient through the relu. */
+/* y = w + relu(w). */
 static void a_value_used_twice_adds_its_gradients(void **state)
 {
     (void)state;
@@ -195,7 +195,7 @@ static void a_value_used_twice_adds_its_gradients(void **state)
     sh_graph_free(graph);
 }
 
-/* y = ((w + w) + w) + w: n uses need n - 1 additions. */
+/* n uses need n - 1 additions. */
 static void many_uses_add_up(void **state)
 {
     (void)state;
@@ -213,7 +213,7 @@ static void many_uses_add_up(void **state)
     }
 }
 
-/* Only the second layer's input needs a gradient. Nodes for gradients of parameters come first. */
+/* Nodes for gradients of parameters come first. */
 static void only_what_is_wanted_is_emitted(void **state)
 {
     (void)state;
@@ -256,7 +256,7 @@ static void a_parameter_without_a_part_in_the_loss_is_refused(void **state)
     sh_graph_free(graph);
 }
 
-/* argmax has no gradient, so the backward pass ends there. */
+/* argmax has no gradient. */
 static void what_has_no_gradient_ends_the_way_back(void **state)
 {
     (void)state;
@@ -308,7 +308,7 @@ static void a_seed_of_another_type_is_refused(void **state)
 
 /* ---- verifying ------------------------------------------------------------------------------- */
 
-/* Each function corrupts one part of x -> linear(fc) -> relu -> outputs, differentiated. */
+/* Each function corrupts one part of x -> linear(fc) -> relu -> outputs. */
 static void unknown_operator(sh_graph *graph)
 {
     graph->nodes[1].op = SH_OP_COUNT;

@@ -41,7 +41,6 @@ static size_t or_one(size_t value)
     return value == 0 ? 1 : value;
 }
 
-/* True if the name matches one of the globs in net->frozen. */
 static bool is_frozen(const sh_net *net, const char *name)
 {
     char glob[NAME_BYTES];
@@ -58,7 +57,7 @@ static bool is_frozen(const sh_net *net, const char *name)
     return false;
 }
 
-/* The shape of x, borrowed until the next value is made; NULL after a failure. */
+/* Borrowed until the next value is made; NULL after a failure. */
 static const sh_shape *shape_of(const sh_net *net, sh_value_id x)
 {
     if (net->graph->status != SH_OK || x == SH_NO_VALUE)
@@ -110,16 +109,13 @@ sh_value_id sh_net_tensor(sh_net *net, const char *name, sh_shape shape, sh_role
     return declare(net, name, "", shape, role, initial);
 }
 
-/* PyTorch's default for weights and biases with this fan-in. */
+/* PyTorch's default. */
 static sh_initial fan_in_uniform(size_t fan_in)
 {
     return (sh_initial){.kind = SH_INITIAL_UNIFORM, .size = 1.0f / sqrtf((float)fan_in)};
 }
 
-/*
- * The initial values of weights of this shape. As in PyTorch, the fan-out of grouped convolutions
- * is not divided by the number of groups.
- */
+/* As in PyTorch, the fan-out of grouped convolutions is not divided by the number of groups. */
 static sh_initial filled(sh_filling filling, float deviation, const sh_shape *shape)
 {
     const size_t fan_in = sh_shape_count(shape) / shape->dim[0];
@@ -148,7 +144,6 @@ static sh_initial filled_bias(bool zero, const sh_shape *weights)
                 : fan_in_uniform(sh_shape_count(weights) / weights->dim[0]);
 }
 
-/* Declares weight and bias of a convolution of images or lines and applies the convolution. */
 static sh_value_id convolve(sh_net *net, sh_value_id x, const char *name,
                             const sh_conv_options *options, const sh_attributes *attributes,
                             const sh_shape *weight)
@@ -243,7 +238,6 @@ sh_value_id sh_layer_batch_norm(sh_net *net, sh_value_id x, const char *name)
     return sh_net_batch_norm(net, x, &of);
 }
 
-/* Declares weight and bias of this shape and applies the normalisation `op`. */
 static sh_value_id normalise(sh_net *net, sh_op op, sh_value_id x, const char *name, sh_shape shape,
                              size_t groups)
 {
@@ -279,7 +273,6 @@ sh_value_id sh_layer_group_norm(sh_net *net, sh_value_id x, const char *name, si
 /* ---- without parameters -----------------------------------------------------------------------
  */
 
-/* Square windows of images, or windows of lines. */
 static sh_value_id pool(sh_net *net, sh_op op, sh_value_id x, const sh_pool_options *options)
 {
     const size_t kernel = options->kernel, padding = options->padding;
@@ -356,7 +349,7 @@ sh_value_id sh_layer_multiply(sh_net *net, sh_value_id x, sh_value_id b)
     return sh_graph_add(net->graph, op, NULL, (sh_value_id[]){x, b}, NULL);
 }
 
-/* A node takes up to SH_MAX_INPUTS values. Its result is the first input of the next node. */
+/* Each further node takes the result of the one before as its first input. */
 sh_value_id sh_layer_concat(sh_net *net, const sh_value_id *x, size_t count, size_t axis)
 {
     const sh_attributes attributes = {.axis = axis};

@@ -2,14 +2,14 @@
 /*
  * Layers for model code. Each one declares its parameters and adds its operators to the graph.
  *
- *     sh_net net = {.graph = graph, .training = true, ...};
  *     x = sh_layer_conv2d(&net, x, "conv1", &(sh_conv_options){.channels = 20, .kernel = 5});
  *     sh_net_enter(&net, "layer%d.%d", 1, 0);                       // layer1.0.bn1.weight ...
  *     x = sh_layer_relu(&net, sh_layer_batch_norm(&net, x, "bn1"));
  *     sh_net_leave(&net);
- *     x = sh_layer_linear(&net, sh_layer_flatten(&net, x), "fc", 10);
  *
- * After a failure every function accepts and returns SH_NO_VALUE (graph.h). Threads: caller locks.
+ * After a failure every function accepts and returns SH_NO_VALUE (graph.h).
+ *
+ * Threads: caller locks.
  */
 #ifndef SHOAL_GRAPH_LAYERS_H
 #define SHOAL_GRAPH_LAYERS_H
@@ -19,7 +19,7 @@
 #define SH_NET_SCOPES 4
 #define SH_NET_SCOPE_BYTES 96
 
-/* A model under construction. The caller sets the fields up to `frozen`; the others start at 0. */
+/* The caller sets the fields up to `frozen`; the others start at 0. */
 typedef struct sh_net {
     sh_graph *graph;
     bool training;      /* with batch statistics and dropout; else running statistics */
@@ -36,13 +36,13 @@ typedef struct sh_net {
 void sh_net_enter(sh_net *net, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void sh_net_leave(sh_net *net);
 
-/* The type of x. NULL after a failure; if x is not f32 or not of this rank, records a failure. */
+/* NULL after a failure. Records a failure if x is not f32 or not of this rank. */
 const sh_type *sh_net_type(sh_net *net, sh_value_id x, const char *layer, size_t rank);
 
-/* Applies an operator to one value. NULL attributes: all zero. */
+/* NULL attributes: all zero. */
 sh_value_id sh_net_apply(sh_net *net, sh_op op, const sh_attributes *attributes, sh_value_id x);
 
-/* Declares a tensor of weights in the current scope: a trained one, or one of any role. */
+/* Declare a tensor in the current scope: a trained one, or one of any role. */
 sh_value_id sh_net_parameter(sh_net *net, const char *name, sh_shape shape, sh_initial initial);
 sh_value_id sh_net_tensor(sh_net *net, const char *name, sh_shape shape, sh_role role,
                           sh_initial initial);
@@ -115,33 +115,31 @@ typedef struct sh_pool_options {
     bool ceil; /* the last window may extend beyond the padding */
 } sh_pool_options;
 
-/* Pool x [N, C, H, W] or [N, C, L]. The average counts the zeros of the padding. */
+/* x is [N, C, H, W] or [N, C, L]. The average counts the zeros of the padding. */
 sh_value_id sh_layer_max_pool(sh_net *net, sh_value_id x, const sh_pool_options *options);
 sh_value_id sh_layer_avg_pool(sh_net *net, sh_value_id x, const sh_pool_options *options);
 
 /* x [N, C, ...] -> [N, C]: mean of each channel. */
 sh_value_id sh_layer_global_pool(sh_net *net, sh_value_id x);
 
-/* For activations without settings, use for example sh_net_apply(net, SH_OP_silu, NULL, x). */
+/* For other activations use, for example, sh_net_apply(net, SH_OP_silu, NULL, x). */
 sh_value_id sh_layer_relu(sh_net *net, sh_value_id x);
 sh_value_id sh_layer_leaky_relu(sh_net *net, sh_value_id x, float slope);
 sh_value_id sh_layer_softmax(sh_net *net, sh_value_id x, size_t axis);
 
-/*
- * In training, sets elements to 0 with probability p and divides the others by 1 - p; otherwise
- * returns x. The order of the calls numbers the layers, which selects their random numbers.
- */
+/* In training, sets elements to 0 with probability p and divides the others by 1 - p; otherwise
+ * returns x. The order of the calls numbers the layers, which selects their random numbers. */
 sh_value_id sh_layer_dropout(sh_net *net, sh_value_id x, float p);
 
 sh_value_id sh_layer_add(sh_net *net, sh_value_id a, sh_value_id b);
 
-/* x * b. b has the shape of x or of its leading dimensions, for example one number per channel. */
+/* x * b. b has the shape of x or of its leading dimensions. */
 sh_value_id sh_layer_multiply(sh_net *net, sh_value_id x, sh_value_id b);
 
-/* Concatenates `count` >= 1 values along dimension `axis`. */
+/* `count` must be at least 1. */
 sh_value_id sh_layer_concat(sh_net *net, const sh_value_id *x, size_t count, size_t axis);
 
-/* The same elements in another shape. Flatten: x [N, ...] -> [N, product of the rest]. */
+/* Flatten: x [N, ...] -> [N, product of the rest]. */
 sh_value_id sh_layer_reshape(sh_net *net, sh_value_id x, sh_shape shape);
 sh_value_id sh_layer_flatten(sh_net *net, sh_value_id x);
 

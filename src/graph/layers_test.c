@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The layers' output shapes and parameters. backend/ops_test.c and backend/values_test.c test the
- * values. */
+/* backend/ops_test.c and backend/values_test.c test the values. */
 #include "graph/layers.h"
 
 #include <math.h>
@@ -37,7 +36,6 @@ static void assert_parameter(const sh_net *net, size_t index, const char *name, 
     assert_shape(net, net->graph->parameters[index].value, shape);
 }
 
-/* Checks that the graph is valid and can be differentiated, and frees it. */
 static void end(sh_net *net, sh_value_id y)
 {
     const sh_value_id seed = sh_graph_input(net->graph, *sh_graph_type(net->graph, y));
@@ -47,7 +45,7 @@ static void end(sh_net *net, sh_value_id y)
     sh_graph_free(net->graph);
 }
 
-/* The extents are those of PyTorch's pooling. */
+/* The extents are PyTorch's. */
 static void windows_of_pooling(void **state)
 {
     (void)state;
@@ -221,7 +219,6 @@ static sh_status infer(sh_op op, sh_attributes attributes, sh_shape a, sh_shape 
 
 #define REFUSED(message, ...) assert_fails(infer(__VA_ARGS__), SH_INVALID, message)
 
-/* Settings that ops_test does not cover. */
 static void settings_that_make_no_sense_are_refused(void **state)
 {
     (void)state;

@@ -5,9 +5,9 @@
 
 #define FOREVER SIZE_MAX
 
-/* The memory of a value. Several values may use the same place at different times. */
+/* Several values may use the same place at different times. */
 typedef struct place {
-    sh_value_id of; /* the value that owns the place: this one or an earlier one */
+    sh_value_id of; /* its owner: this value or an earlier one */
     size_t last;    /* if owner: last node that uses the place, counted from 1 */
 } place;
 
@@ -18,7 +18,7 @@ static sh_value_id place_of(const place *places, sh_value_id value)
     return value;
 }
 
-/* Finds the last use of each place. A reshaped value shares the place of its input. */
+/* A reshaped value shares the place of its input. */
 static void find_last_reads(const sh_graph *graph, place *places)
 {
     for (sh_value_id v = 0; v < graph->value_count; v++)
@@ -44,7 +44,7 @@ static size_t bytes_of(const sh_graph *graph, sh_value_id value)
     return sh_align_up(sh_type_bytes(&graph->values[value].type));
 }
 
-/* Lets the first output overwrite an input that this node reads last. False if none allows it. */
+/* The first output overwrites an input that is read last here. False if none allows it. */
 static bool take_place(const sh_graph *graph, place *places, size_t index)
 {
     const sh_node *node = &graph->nodes[index];

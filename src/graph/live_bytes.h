@@ -14,8 +14,7 @@
 /*
  * Sets *bytes to the peak number of bytes alive at any node, without parameters. Assumes that
  * results overwrite operands wherever the operator allows that. Does not count what a compiled
- * program needs in addition: scratch memory, gaps, and values in two layouts. SH_NO_MEMORY is the
- * only failure.
+ * program adds: scratch memory, gaps, and values in two layouts. SH_NO_MEMORY is the only failure.
  */
 sh_status sh_graph_live_bytes(size_t *bytes, const sh_graph *graph) SHOAL_CHECKED;
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Placed blocks are sorted by offset, so one pass over them finds the lowest gap for the next
- * block. n blocks take about n * n / 2 comparisons per order: 2 million for a network of 2,000
- * buffers.
+ * block. n blocks take about n * n / 2 comparisons per order: 2 million for 2,000 buffers.
  */
 #include "graph/memory_plan.h"
 
@@ -12,10 +11,8 @@
 
 #include "base/memory.h"
 
-/* Orders in which blocks are placed. */
 enum { BY_SIZE, BY_LIFETIME, BY_AREA, BY_FIRST_USE, BY_LAST_USE, ORDERS };
 
-/* A block to place, and its index in the caller's list. */
 typedef struct candidate {
     sh_block_plan block;
     size_t index;
@@ -39,7 +36,7 @@ static double key_of(const sh_block_plan *block, int order)
     }
 }
 
-/* Sorts by descending key, then by descending size, then by index. */
+/* Descending by key, then by size, then ascending by index. */
 static int compare(const void *left, const void *right)
 {
     const candidate *a = left, *b = right;
@@ -50,8 +47,7 @@ static int compare(const void *left, const void *right)
     return a->index < b->index ? -1 : 1;
 }
 
-/* The lowest offset where `block` overlaps none of the placed blocks that are alive at the same
- * time. `placed` is sorted by offset. */
+/* `placed` is sorted by offset. */
 static size_t lowest_free(sh_block_plan *const *placed, size_t count, const sh_block_plan *block)
 {
     size_t offset = 0;
@@ -67,8 +63,7 @@ static size_t lowest_free(sh_block_plan *const *placed, size_t count, const sh_b
     return offset;
 }
 
-/* Places the blocks in the given order and returns the arena's bytes. `placed` is scratch space for
- * `count` pointers. */
+/* Returns the arena's bytes. `placed` is scratch space for `count` pointers. */
 static size_t place_all(candidate *blocks, size_t count, sh_block_plan **placed)
 {
     size_t arena = 0;

@@ -26,8 +26,8 @@ typedef struct sh_block_plan {
 /*
  * Sets the blocks' offsets and the size of the arena. Each block gets the lowest offset that is
  * free during its lifetime (Pisarchyk, Lee: "Efficient memory management for deep neural net
- * inference", 2020). Tries several orders of placement and uses the smallest arena. SH_NO_MEMORY is
- * the only failure.
+ * inference", 2020). The best of several orders of placement is used. SH_NO_MEMORY is the only
+ * failure.
  */
 sh_status sh_memory_plan(size_t *arena_bytes, sh_block_plan *blocks, size_t count) SHOAL_CHECKED;
 

@@ -7,7 +7,6 @@
 
 #define MAX_BLOCKS 48
 
-/* Plans made by hand: bytes, first and last use, and the arena that they need. */
 static const struct {
     const char *what;
     size_t count;
@@ -50,7 +49,7 @@ static bool live_at(const sh_block_plan *block, uint32_t time)
     return block->first <= time && time <= block->last;
 }
 
-/* A lower bound for every plan: the most bytes that are alive at one time. */
+/* The most bytes that are alive at one time. */
 static size_t least_arena(const sh_block_plan *blocks, size_t count, uint32_t times)
 {
     size_t least = 0;
@@ -119,7 +118,6 @@ static void the_best_of_several_orders_counts(void **state)
     assert_int_equal(arena, 384);
 }
 
-/* 2,000 buffers: a network of about 300 layers. */
 static void many_blocks_are_placed_at_once(void **state)
 {
     (void)state;

@@ -2,12 +2,12 @@
 /*
  * Operators: their inputs, outputs, costs and gradients.
  *
+ * To add an operator, add a line to ops.def, a `const sh_op_def sh_op_<name>` to an op_*.c and an
+ * sh_lowering `sh_lower_<name>` to backend/lower/.
+ *
  *     SH_TRY(sh_op_infer(SH_OP_conv2d, &attributes, in_types, 3, out_types));
  *
- * To add an operator, add a line to ops.def, a `const sh_op_def sh_op_<name>` to an op_*.c and an
- * sh_lowering `sh_lower_<name>` to backend/lower/. Tests, printing and planning iterate ops.def.
- *
- * Threads: any; definitions are constant.
+ * Threads: any.
  */
 #ifndef SHOAL_GRAPH_OP_H
 #define SHOAL_GRAPH_OP_H
@@ -28,7 +28,6 @@ typedef enum sh_op {
 typedef uint32_t sh_value_id;
 #define SH_NO_VALUE UINT32_MAX
 
-/* A node: an operator applied to values. `in` and `out` hold value ids. */
 typedef struct sh_node {
     sh_op op;
     sh_attributes attributes;
@@ -38,16 +37,16 @@ typedef struct sh_node {
     sh_value_id out[SH_MAX_OUTPUTS];
 } sh_node;
 
-/* One use of an operator: the argument of infer and flops. */
+/* The argument of infer and flops. */
 typedef struct sh_op_types {
-    const char *op; /* the operator's name, for messages */
+    const char *op; /* its name, for messages */
     const sh_attributes *attributes;
     const sh_type *in; /* [count] */
     uint32_t count;    /* inputs without missing trailing ones */
     sh_type *out;
 } sh_op_types;
 
-/* One use of an operator: the argument of grad. */
+/* The argument of grad. */
 typedef struct sh_op_backward {
     struct sh_graph *graph;
     const sh_node *node;
@@ -75,12 +74,12 @@ typedef struct sh_op_def {
 
     /*
      * Optional (NULL: not differentiable). Adds nodes that compute the gradient of each wanted
-     * input. Failures are recorded in the graph (graph.h). Nodes for gradients of parameters come
-     * first, so that these are sent while the others are computed.
+     * input. Failures are recorded in the graph. Nodes for gradients of parameters come first, so
+     * that these are sent while the others are computed.
      */
     void (*grad)(const sh_op_backward *backward);
 
-    /* Floating-point operations per element of input 0, or of a whole execution. Optional. */
+    /* Optional: flops per element of input 0, or of a whole execution. */
     double each_flops;
     double (*flops)(const sh_op_types *types);
 } sh_op_def;
@@ -94,18 +93,15 @@ typedef struct sh_op_entry {
 
 const sh_op_entry *sh_op_about(sh_op op);
 
-/* The number of outputs of a node of this operator with these settings. */
 uint32_t sh_op_outputs(sh_op op, const sh_attributes *attributes);
 
-/* Calls the operator's infer. */
 sh_status sh_op_infer(sh_op op, const sh_attributes *attributes, const sh_type *in, uint32_t count,
                       sh_type *out) SHOAL_CHECKED;
 
-/* For infer: checks the input's rank and element type. The error names operator and input. */
+/* For infer: checks rank and element type. The error names operator and input. */
 sh_status sh_op_expect(const char *op, const char *input, const sh_type *type, sh_dtype dtype,
                        size_t rank) SHOAL_CHECKED;
 
-/* For infer: checks that both types are equal. */
 sh_status sh_op_expect_same(const char *op, const char *a_name, const sh_type *a,
                             const char *b_name, const sh_type *b) SHOAL_CHECKED;
 

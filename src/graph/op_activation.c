@@ -4,10 +4,9 @@
  *
  * The gradient is computed from the result y where possible, so that the input need not be kept:
  * relu, relu6, leaky_relu (whose slope, the attribute `number`, must not be negative), sigmoid,
- * tanh, softmax, log_softmax. The other gradients are computed from the input. gelu is the exact
- * form with erf, not the tanh approximation. At kinks the gradients are those of PyTorch 1.13: the
- * flat side's for relu, relu6 and hard_sigmoid, the slope for leaky_relu, and the middle piece's
- * for hard_swish at -3 and 3.
+ * tanh, softmax, log_softmax. gelu is the exact form with erf. At kinks the gradients are those of
+ * PyTorch 1.13: the flat side's for relu, relu6 and hard_sigmoid, the slope for leaky_relu, and the
+ * middle piece's for hard_swish at -3 and 3.
  */
 #include "graph/graph.h"
 
@@ -49,10 +48,7 @@ static sh_status infer_softmax_grad(const sh_op_types *t)
     return infer_softmax(t);
 }
 
-/*
- * Defines an activation and its gradient, which is computed from dy and `kept`. apart: 1 if the
- * function is element-wise. work: flops per element.
- */
+/* The gradient comes from dy and `kept`. apart: 1 if element-wise. work: flops per element. */
 #define ACTIVATION(op, infer_op, infer_grad, kept, apart, work)                                    \
     static void grad_##op(const sh_op_backward *b)                                                 \
     {                                                                                              \

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Element-wise functions of two values with NumPy's broadcasting: shapes are aligned at their last
- * dimensions, missing dimensions count as 1, and dimensions of 1 are repeated. The gradient of a
- * repeated value is the sum over its copies. For equal shapes add, subtract and multiply are
- * faster.
+ * The gradient of a repeated value is the sum over its copies. For equal shapes add, subtract and
+ * multiply are faster.
  */
 #include "graph/formulas.h"
 #include "graph/graph.h"

@@ -3,17 +3,17 @@
  * 2-D convolution (cross-correlation, as in other frameworks) with stride, padding, dilation and
  * groups.
  *
- * x [N, C, H, W], w [O, C/groups, R, S], b [O] (optional), y [N, O, P, Q] with
- * P = floor((H + padding + end_padding - dilation (R - 1) - 1) / stride) + 1. Q is computed
- * likewise.
+ * x [N, C, H, W], w [O, C/groups, R, S], b [O] (optional), y [N, O, P, Q], where
  *
- * The gradient of x is also a layer of its own: the transposed convolution, which enlarges images.
- * As a layer it has a bias b [C] and gradients. The gradient of its input is the convolution. The
- * gradient of its weights is the convolution's with x and dy exchanged.
+ *     P = floor((H + padding + end_padding - dilation (R - 1) - 1) / stride) + 1, and Q likewise
+ *
+ * The gradient of x is also a layer of its own, the transposed convolution, with a bias b [C]. The
+ * gradient of its input is the convolution. The gradient of its weights is the convolution's with x
+ * and dy exchanged.
  */
 #include "graph/graph.h"
 
-/* The output's extent along one axis. 0 if the kernel does not fit. */
+/* 0 if the kernel does not fit. */
 static size_t window_count(size_t extent, size_t kernel, const sh_attributes *a, int axis)
 {
     const size_t padded = extent + a->padding[axis] + a->end_padding[axis];
@@ -21,7 +21,6 @@ static size_t window_count(size_t extent, size_t kernel, const sh_attributes *a,
     return padded < reach ? 0 : (padded - reach) / a->stride[axis] + 1;
 }
 
-/* Infers the output's shape from those of input and weights. */
 static sh_status output_shape(const sh_op_types *t, const sh_shape *x, const sh_shape *w,
                               sh_shape *y)
 {
@@ -50,7 +49,6 @@ static sh_status output_shape(const sh_op_types *t, const sh_shape *x, const sh_
     return SH_OK;
 }
 
-/* Checks input 2, the optional bias: one value per output channel. */
 static sh_status expect_bias(const sh_op_types *t, size_t channels)
 {
     if (t->count <= 2)
@@ -110,7 +108,7 @@ const sh_op_def sh_op_conv2d = {
     .flops = flops,
 };
 
-/* For both gradients: checks that dy has the type of the forward operator's output. */
+/* For both gradients: dy must have the type of the output. */
 static sh_status expect_output(const sh_op_types *t, const sh_shape *x, const sh_shape *w,
                                const sh_type *dy)
 {

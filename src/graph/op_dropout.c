@@ -2,9 +2,8 @@
 /*
  * Dropout (Srivastava et al. 2014): sets each element of x [N, ...] to 0 with probability p (the
  * attribute `number`) and divides the others by 1 - p. The choice is a function of the sample's
- * keys [N, 2] (two words of 32 bits), the attribute `layer` and the element's index in the sample.
- * So it does not depend on device or grain, and no mask is stored: the gradient is the same
- * operator on dy.
+ * keys [N, 2], the attribute `layer` and the element's index in the sample. So it does not depend
+ * on device or grain, and the gradient is the same operator on dy.
  */
 #include "graph/graph.h"
 

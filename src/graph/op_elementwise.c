@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Element-wise sums, differences and products. scale multiplies x [D0 .. Dk, ...] by b [D0 .. Dk]:
- * for example one number per sample, or one per channel of each sample.
+ * scale multiplies x [D0 .. Dk, ...] by b [D0 .. Dk], for example one number per channel.
  */
 #include "graph/graph.h"
 
@@ -74,7 +73,6 @@ const sh_op_def sh_op_multiply = {
     .each_flops = 1,
 };
 
-/* Checks that the shape of b is the leading dimensions of x. */
 static sh_status expect_leading(const sh_op_types *t, const sh_type *x, const sh_type *b)
 {
     SH_TRY(sh_op_expect(t->op, "the input", x, SH_F32, x->shape.rank));

@@ -2,8 +2,7 @@
 /*
  * Operators that only sh_graph_fuse creates. They have no gradients.
  *
- * relu_sum_grad: y, a, b -> dx is the gradient of an activation (the attribute) whose result y was
- * used twice, so that dy = a + b.
+ * relu_sum_grad: y, a, b -> dx of an activation (the attribute) with result y, where dy = a + b.
  */
 #include "graph/graph.h"
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gather selects elements of x along the dimension `axis`, which the dimensions of the indices
- * replace: x [10, 4] and indices [2, 3] with axis 0 give [2, 3, 4], an embedding. Indices are
- * integers, or floats whose fraction is ignored. A negative index counts from the end. An index out
- * of range gives NaN, so that training stops.
+ * Indices are integers, or floats whose fraction is ignored. A negative index counts from the end.
+ * An index out of range gives NaN, so that training stops.
  */
 #include "graph/graph.h"
 

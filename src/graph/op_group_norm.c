@@ -7,7 +7,7 @@
  *
  *     y = xh w + b      dx = (g - (sum g + xh sum g xh) / n) / sqrt(variance + epsilon)
  *
- * The variance is the biased one. The gradient computes mean and variance of x again: that is
+ * The variance is the biased one. The gradient computes mean and variance of x again, which is
  * cheaper than keeping them.
  */
 #include "graph/graph.h"
@@ -19,7 +19,7 @@ static sh_status check_number(const sh_op_types *t)
     return SH_OK;
 }
 
-/* Checks x and the settings. Sets *weights to the type of weight and bias. */
+/* Sets *weights to the type of weight and bias. */
 static sh_status expect_layer(const sh_op_types *t, sh_type *weights)
 {
     const sh_type *x = &t->in[0];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dense layer: x [N, I], w [O, I], b [O] (optional), y [N, O] = x w^T + b. */
+/* x [N, I], w [O, I], b [O] (optional), y [N, O]. */
 #include "graph/graph.h"
 
 static sh_status infer(const sh_op_types *t)
@@ -33,7 +33,7 @@ static void grad(const sh_op_backward *b)
             sh_graph_add(b->graph, SH_OP_linear_grad_input, NULL, (sh_value_id[]){dy, w}, NULL);
 }
 
-/* Two flops for each pair of a weight, in[1], and one of the N rows of in[0]. */
+/* Two flops for each weight and row of x. */
 static double flops(const sh_op_types *t)
 {
     return 2.0 * (double)sh_shape_count(&t->in[1].shape) * (double)t->in[0].shape.dim[0];

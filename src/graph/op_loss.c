@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Losses, and argmax. All losses are per sample. The seed of the differentiation (1/B for every
- * sample) computes the mean over the batch, so a grain needs no weighting.
+ * All losses are per sample. The seed of the differentiation (1/B for every sample) computes the
+ * mean over the batch, so a grain needs no weighting.
  *
  * cross_entropy takes logits [N, K] and labels [N] (i32, 0 .. K-1). With label smoothing s (the
  * attribute `number`; Szegedy et al. 2016) the target distribution is (1 - s) on the label plus s/K
- * on every class. binary_cross_entropy takes logits and targets [N, ...]: independent labels, each
- * of which is 0 or 1. mse takes predictions and targets [N, ...] of any numbers.
+ * on every class. binary_cross_entropy takes logits and targets [N, ...]; a target is 0 or 1. mse
+ * takes predictions and targets [N, ...] of any numbers.
  */
 #include "graph/graph.h"
 
-/* Checks what forward and gradient share: logits, labels and the smoothing. */
+/* Checks what forward and gradient share. */
 static sh_status expect_classes(const sh_op_types *t)
 {
     const sh_type *logits = &t->in[0], *labels = &t->in[1];
@@ -62,7 +62,7 @@ static sh_status infer_argmax(const sh_op_types *t)
 
 const sh_op_def sh_op_argmax = {.infer = infer_argmax};
 
-/* Checks prediction and target. Sets *loss to the type of the loss. */
+/* Sets *loss to the type of the loss. */
 static sh_status expect_pair(const sh_op_types *t, sh_type *loss)
 {
     const sh_type *prediction = &t->in[0];

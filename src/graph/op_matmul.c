@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix products: a [M, K] b [K, N] -> y [M, N], or a batch of them, [B, M, K] [B, K, N] ->
- * [B, M, N]. With transposed[0] a is stored as [.., K, M], with transposed[1] b as [.., N, K]. So
- * the gradients are matmuls too, and no matrix is transposed in memory.
+ * a [M, K] b [K, N] -> y [M, N], or a batch of them, [B, M, K] [B, K, N] -> [B, M, N]. With
+ * transposed[0] a is stored as [.., K, M], with transposed[1] b as [.., N, K], so the gradients are
+ * matmuls too.
  */
 #include "graph/graph.h"
 
@@ -35,8 +35,8 @@ static sh_value_id product(sh_graph *graph, sh_value_id a, bool a_transposed, sh
     return sh_graph_add(graph, SH_OP_matmul, &attributes, (sh_value_id[]){a, b}, NULL);
 }
 
-/* With A and B as multiplied, dA = dy B^T and dB = A^T dy. The gradient of a transposed input is
- * the transpose of these: dA^T = B dy^T and dB^T = dy^T A. */
+/* With A and B as multiplied, dA = dy B^T and dB = A^T dy; for a transposed input dA^T = B dy^T and
+ * dB^T = dy^T A. */
 static void grad(const sh_op_backward *backward)
 {
     const sh_node *node = backward->node;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The mean over `axes` dimensions from `axis` on, which are removed: [2, 3, 4, 5] with axis 2 and
- * axes 2 becomes [2, 3], which is global average pooling.
+ * The averaged dimensions are removed: [2, 3, 4, 5] with axis 2 and axes 2 becomes [2, 3].
  */
 #include "graph/graph.h"
 

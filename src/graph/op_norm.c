@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Batch normalisation (Ioffe, Szegedy: "Batch normalization", 2015) in two operators: moments
- * computes mean and variance of a grain, and batch_norm applies these or the running ones. So the
- * same operator serves training, evaluation, frozen layers and recomputation.
+ * computes mean and variance of a grain, and batch_norm applies these or the running ones.
  *
  * x, y, residual [N, C, ...], mean, variance, w, b [C]. With xh = (x - mean) / sqrt(variance +
  * epsilon), n elements per channel, and dy after the activation's gradient:
@@ -11,10 +10,10 @@
  *         (dy - (db + xh dw) / n)   where mean and variance are those of x (attribute training)
  *         dy                        where they are given
  *
- * So no separate gradients of mean and variance exist. batch_norm_sums computes dw, db and their
- * contribution to dx; batch_norm_grad computes dx. Both compute y again for the gradient of the
- * activation, which saves reading it. With a residual, dy after the activation is also the gradient
- * of the residual, so the activation's gradient is a node of its own.
+ * batch_norm_sums computes dw, db and their contribution to dx; batch_norm_grad computes dx. Both
+ * compute y again for the gradient of the activation, which saves reading it. With a residual, dy
+ * after the activation is also the gradient of the residual, so the activation's gradient is a node
+ * of its own.
  */
 #include "graph/graph.h"
 
@@ -28,7 +27,7 @@ static sh_status expect_image(const sh_op_types *t)
     return sh_op_expect(t->op, "the input", x, SH_F32, x->shape.rank);
 }
 
-/* Checks mean, variance, weight and bias, each [C] for the channels of input 0, and epsilon. */
+/* Mean, variance, weight and bias are each [C] for the channels of input 0. */
 static sh_status expect_channels(const sh_op_types *t, const sh_type *four)
 {
     static const char *const names[] = {"the mean", "the variance", "the weight", "the bias"};

@@ -6,11 +6,11 @@
  * after[3] extend the last ones beyond that: PyTorch's ceil_mode.
  *
  * max_pool returns the maximum of each window and `choice` (u8, same shape): the index of the
- * maximum in the window, row by row. The memory layout of `choice` is up to the lowering, since
+ * maximum in the window, row by row. The lowering decides the memory layout of `choice`, since
  * only max_pool_grad reads it. Elements outside the image are never the maximum.
  *
- * avg_pool divides by the number of elements of the window in image and padding (PyTorch's default,
- * count_include_pad), or with the setting `inside` by the number in the image.
+ * avg_pool divides by the number of elements of the window in image and padding, or with the
+ * setting `inside` by the number in the image.
  */
 #include "graph/graph.h"
 

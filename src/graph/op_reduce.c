@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce computes the sum, mean or maximum over the dimensions where the setting `shape` has a 1
- * and x does not. `shape` is aligned with the last dimensions of x and may have fewer. expand is
- * the opposite: it repeats x to the shape. Each is the gradient of the other, except that the
- * gradient of the maximum is reduce_grad.
+ * reduce works on the dimensions where the setting `shape` has a 1 and x does not. `shape` is
+ * aligned with the last dimensions of x and may have fewer. expand repeats x to the shape. Each is
+ * the gradient of the other, except that the gradient of the maximum is reduce_grad.
  *
  *     reduce to 1x3x1 of 2x3x4 -> 1x3x1      expand to 2x3x4 of 3x1 -> 2x3x4
  */
 #include "graph/formulas.h"
 #include "graph/graph.h"
 
-/* Checks that broadcasting `small` can give the shape `whole`. */
 static sh_status expect_repeats(const sh_op_types *t, const sh_shape *small, const sh_shape *whole)
 {
     char small_text[SH_SHAPE_TEXT], whole_text[SH_SHAPE_TEXT];

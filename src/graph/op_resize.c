@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Resizes images x [N, C, H, W] to the setting `shape`. Along each axis an element of y is a
- * weighted sum of 1, 2 or 4 elements of x (`method`), selected by its position (`position`,
- * `scale`). The gradient distributes dy with the same weights.
+ * weighted sum of 1, 2 or 4 elements of x. The gradient distributes dy with the same weights.
  */
 #include "graph/graph.h"
 
-/* Checks that both are images with the same number of samples and channels, and the scales. */
+/* Both must be images with the same number of samples and channels. */
 static sh_status expect_images(const sh_op_types *t, const sh_type *a, const sh_type *b)
 {
     char text[SH_SHAPE_TEXT], other[SH_SHAPE_TEXT];
@@ -35,7 +34,7 @@ static void grad(const sh_op_backward *b)
     sh_graph_grad_of_first(b, SH_OP_resize_grad, SH_NO_VALUE);
 }
 
-/* A multiplication and an addition per element of out[0] and tap. */
+/* Two flops per element of out[0] and tap. */
 static double flops(const sh_op_types *t)
 {
     const sh_resize_method method = t->attributes->method;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operators without arithmetic: they rename, move, add or remove elements.
- *
- * slice removes before[d] elements at the start and after[d] at the end of each dimension d. pad
- * adds that many zeros there. With the same settings each is the gradient of the other. The
+ * With the same settings `before` and `after`, slice and pad are each other's gradients. The
  * gradient of concat is one slice per input.
  */
 #include "graph/graph.h"
@@ -28,7 +25,6 @@ static void grad_reshape(const sh_op_backward *b)
 
 const sh_op_def sh_op_reshape = {.infer = infer_reshape, .grad = grad_reshape};
 
-/* Checks input 0 and sets the output's type to its type. */
 static sh_status begin_as_input(const sh_op_types *t)
 {
     t->out[0] = t->in[0];

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Element-wise functions selected by the setting `function` (graph/formulas.h). The gradient is
- * computed from x. At kinks it is PyTorch's: 0 for abs at 0, the middle piece's for clip, and the
- * outer pieces' for hard_sigmoid.
+ * The gradient is computed from x. At kinks it is PyTorch's: 0 for abs at 0, the middle piece's for
+ * clip, and the outer pieces' for hard_sigmoid.
  */
 #include "graph/formulas.h"
 #include "graph/graph.h"

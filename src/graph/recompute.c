@@ -1,27 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two kinds of values are recomputed. *Cheap* values come from element-wise operators or reshapes
- * and cost one pass over memory. *Dear* values are all others, mainly convolutions.
+ * *Cheap* values come from element-wise operators or reshapes and cost one pass over memory. *Dear*
+ * values are all others, mainly convolutions.
  *
  * Dynamic programming selects the cuts of the forward pass. Among all cuts whose segments compute
  * at most total / segments bytes of dear values, it takes those with the fewest bytes alive at the
- * cuts in total. A cut inside a residual block also pays for the shortcut, so cuts end up between
- * blocks. The last segment is not recomputed, because the backward pass starts with it.
+ * cuts in total. The last segment is not recomputed, because the backward pass starts with it.
  *
  *     forward   | kept ........|........ kept |........ kept |  all kept: last segment
  *     backward                                               |  last, second segment again, ...
  *
  * The nodes of the backward pass are copied in order. Before a node that reads a value which is not
  * kept, a clone of the value's producer is appended, and before that, recursively, clones of what
- * the producer reads. The clone of a dear value is used by all its readers, which are close
- * together in one segment. The clone of a cheap value is used only by readers at most NEAR nodes
- * apart; a later reader gets another clone. For example, the next convolution reads a batch
- * normalisation's result during recomputation of the segment, and that convolution's gradient reads
- * it much later. In between its memory is free.
+ * the producer reads. All readers of a dear value use the same clone. Readers of a cheap value
+ * share a clone only if they are at most NEAR nodes apart, so that its memory is free in between.
  *
  * In the last segment a cheap value is dropped only if its inputs are kept for the backward pass
- * anyway, so that dropping it keeps nothing else alive longer, and if at most DEPTH operators
- * compute it from kept values.
+ * anyway, and if at most DEPTH operators compute it from kept values.
  */
 #include "graph/recompute.h"
 
@@ -35,7 +30,7 @@
 
 /* Properties of a value of the original graph. */
 typedef struct fate {
-    size_t maker;     /* node; NOWHERE for inputs and parameters */
+    size_t maker;     /* NOWHERE for inputs and parameters */
     size_t last_read; /* last node of the forward pass that reads it; 0: none */
     size_t bytes;
     bool small;     /* or an output, input or parameter: always kept */
@@ -195,7 +190,7 @@ static void decide(pass *p)
 
 /* ---- the new backward pass ------------------------------------------------------------------- */
 
-/* The value itself if it is kept, else its clone. Appends the nodes that compute the clone. */
+/* Appends the nodes that compute the clone of a value that is not kept. */
 static sh_value_id provide(pass *p, sh_value_id value)
 {
     fate *f = &p->fates[value];

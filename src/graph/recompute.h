@@ -2,8 +2,8 @@
 /*
  * Activation recomputation: reduces the memory of a differentiated graph (Chen, Xu, Zhang,
  * Guestrin: "Training deep nets with sublinear memory cost", 2016). Some values of the forward pass
- * that the backward pass reads are not kept. The same operators compute them again from the same
- * inputs right before they are needed, so all results stay bit-identical.
+ * are not kept for the backward pass. The same operators compute them again from the same inputs
+ * right before they are needed, so all results stay bit-identical.
  *
  *     sh_graph_recompute(graph, 8);
  *     SH_TRY(sh_graph_verify(graph));

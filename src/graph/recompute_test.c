@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All levels of recomputation on small residual networks: bit-identical results, less memory. */
+/* All levels of recomputation on small residual networks. */
 #include "graph/recompute.h"
 
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static sh_value_id relu6(sh_net *net, sh_value_id x)
     return sh_net_apply(net, SH_OP_relu6, NULL, x);
 }
 
-/* Inverted residuals with a wide middle, as in MobileNetV2. */
+/* As in MobileNetV2. */
 static sh_value_id inverted(sh_net *net, sh_value_id x)
 {
     x = relu6(net, conv_norm(net, x, "stem", 8, 3, 1, 1));
@@ -54,7 +54,7 @@ static sh_value_id inverted(sh_net *net, sh_value_id x)
     return sh_layer_linear(net, sh_layer_flatten(net, x), "fc", CLASSES);
 }
 
-/* A pooling layer and ResNet's basic blocks, with the activation after the addition. */
+/* ResNet's basic blocks. */
 static sh_value_id basic(sh_net *net, sh_value_id x)
 {
     x = sh_layer_relu(net, conv_norm(net, x, "stem", 8, 3, 1, 1));
@@ -69,7 +69,6 @@ static sh_value_id basic(sh_net *net, sh_value_id x)
     return sh_layer_linear(net, sh_layer_flatten(net, x), "fc", CLASSES);
 }
 
-/* No normalisation, no shortcut. */
 static sh_value_id plain(sh_net *net, sh_value_id x)
 {
     const sh_conv_options options = {.channels = 6, .kernel = 3, .padding = 1};
@@ -88,7 +87,7 @@ static const struct {
     {"basic blocks", basic, 70, 44},
     {"plain", plain, 100, 85},
 };
-enum { PLAIN = 2 }; /* all cuts are equal: a kept value costs as much as a recomputed one */
+enum { PLAIN = 2 }; /* a kept value costs as much as a recomputed one */
 
 static sh_graph *build(size_t network, uint32_t segments)
 {
@@ -143,7 +142,7 @@ static void fill_inputs(const sh_execution *execution)
     }
 }
 
-/* Runs the graph. Returns the gradients of all weights, owned, and its memory in *lane_bytes. */
+/* Returns the gradients of all weights, owned. */
 static float *run(const sh_graph *graph, const sh_kernels *kernels, bool on_demand,
                   size_t *lane_bytes)
 {
@@ -238,7 +237,7 @@ static void memory_shrinks(void **state)
     }
 }
 
-/* The estimate matches the size of a program's arena, except for scratch memory and gaps. */
+/* Scratch memory and gaps are not estimated. */
 static void live_bytes_are_close_to_the_arena(void **state)
 {
     (void)state;
@@ -257,7 +256,6 @@ static void live_bytes_are_close_to_the_arena(void **state)
         }
 }
 
-/* Convolutions are recomputed only in segments, and each at most once. */
 static void only_segments_repeat_convolutions(void **state)
 {
     (void)state;

@@ -8,7 +8,6 @@
 
 #include "graph/array_layers.h"
 
-/* One direction and its values. */
 typedef struct direction {
     sh_net *net;
     const sh_recurrent *of;
@@ -21,7 +20,7 @@ typedef struct direction {
     sh_value_id h, c;
 } direction;
 
-/* The shape of x, borrowed until the next value is made; NULL after a failure. */
+/* Borrowed until the next value is made; NULL after a failure. */
 static const sh_shape *shape_of(const sh_net *net, sh_value_id x)
 {
     if (net->graph->status != SH_OK || x == SH_NO_VALUE)
@@ -29,7 +28,6 @@ static const sh_shape *shape_of(const sh_net *net, sh_value_id x)
     return &sh_graph_type(net->graph, x)->shape;
 }
 
-/* Elements from .. from + count - 1 along dimension `axis`. */
 static sh_value_id cut(sh_net *net, sh_value_id x, size_t axis, size_t from, size_t count)
 {
     const sh_shape *shape = shape_of(net, x);
@@ -43,7 +41,7 @@ static sh_value_id cut(sh_net *net, sh_value_id x, size_t axis, size_t from, siz
     return sh_net_apply(net, SH_OP_slice, &a, x);
 }
 
-/* x[index] of x [D, ...], without that dimension. SH_NO_VALUE if x is SH_NO_VALUE. */
+/* x[index], without dimension 0. SH_NO_VALUE if x is SH_NO_VALUE. */
 static sh_value_id part(sh_net *net, sh_value_id x, size_t index)
 {
     const sh_value_id one = cut(net, x, 0, index, 1);
@@ -68,13 +66,12 @@ static sh_value_id linear(sh_net *net, sh_value_id x, sh_value_id w, sh_value_id
     return sh_graph_add(net->graph, SH_OP_linear, NULL, (sh_value_id[]){x, w, b}, NULL);
 }
 
-/* `count` gates from index `first` on: columns (axis 1) or rows of weights (axis 0). */
+/* Takes columns (axis 1) or rows of weights (axis 0). */
 static sh_value_id gates(const direction *d, sh_value_id x, size_t axis, size_t first, size_t count)
 {
     return cut(d->net, x, axis, first * d->units, count * d->units);
 }
 
-/* Clips the input of a gate's function. */
 static sh_value_id clipped(const direction *d, sh_value_id x)
 {
     const float numbers[2] = {-d->of->clip, d->of->clip};
@@ -83,7 +80,7 @@ static sh_value_id clipped(const direction *d, sh_value_id x)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* Gate `index` of a. With peepholes, peephole `hole` adds the cell to its input. */
+/* With peepholes, peephole `hole` adds the cell to the input of the gate. */
 static sh_value_id lstm_gate(const direction *d, sh_value_id a, size_t index, size_t hole)
 {
     const sh_value_id gate = gates(d, a, 1, index, 1);
@@ -134,7 +131,6 @@ static void step_rnn(direction *d, sh_value_id u)
     d->h = apply(d, d->of->relu ? SH_OP_relu : SH_OP_tanh, a);
 }
 
-/* The kinds of cells. */
 static const struct {
     const char *name;
     size_t gates;
@@ -159,7 +155,7 @@ static void split(sh_net *net, sh_value_id x, size_t count, sh_value_id *parts)
     split(net, cut(net, x, 0, half, count - half), count - half, parts + half);
 }
 
-/* Concatenates `count` values along dimension 0. Overwrites the list. */
+/* Overwrites the list. */
 static sh_value_id join(sh_net *net, sh_value_id *parts, size_t count)
 {
     while (count > 1) {
@@ -174,10 +170,8 @@ static sh_value_id join(sh_net *net, sh_value_id *parts, size_t count)
     return parts[0];
 }
 
-/*
- * Zeros [N, H] for the state before the first step. relu_grad gives 0 where its second operand is
- * not above 0, and x - x never is. relu_grad has no gradient, so none flows back into u.
- */
+/* relu_grad gives 0 where its second operand is not above 0, and x - x never is. relu_grad has no
+ * gradient, so none flows back into u. */
 static sh_value_id zeros(const direction *d)
 {
     const sh_attributes wider = {.after = {0, d->units - 1}};
@@ -219,7 +213,6 @@ static void run(direction *d, sh_value_id x, size_t index)
     }
 }
 
-/* Checks the shapes of x and of all given values. Sets *units and *directions. */
 static sh_status check(const sh_net *net, const sh_recurrent *of, const sh_shape *x, size_t *units,
                        size_t *directions)
 {

@@ -3,12 +3,6 @@
  * Recurrent layers as ONNX defines them: LSTM, GRU and RNN, in one or both directions. The caller
  * declares the weights.
  *
- *     const sh_recurrent lstm = {SH_CELL_LSTM, .w = w, .r = r, .b = b, .h = SH_NO_VALUE,
- *                                .c = SH_NO_VALUE, .p = SH_NO_VALUE,
- *                                .wants = {true}};
- *     sh_net_recur(&net, x, &lstm, out);
- *     y = out[0];
- *
  * T steps, N samples, F features, H units, D directions, G gates. [ | ] shows the order of the
  * gates in the rows of w, r and b, which is ONNX's:
  *
@@ -20,9 +14,10 @@
  *            h = n + z (h - n)
  *     rnn    h = tanh(w x + r h + b), or relu
  *
- * The steps are unrolled: each one adds its own nodes to the graph. After a failure the function
- * accepts and returns SH_NO_VALUE (graph.h). Threads: caller locks. Pointers are borrowed for the
- * call.
+ * Each step adds its own nodes to the graph. After a failure the function accepts and returns
+ * SH_NO_VALUE (graph.h).
+ *
+ * Threads: caller locks. Pointers are borrowed for the call.
  */
 #ifndef SHOAL_GRAPH_RECURRENT_LAYERS_H
 #define SHOAL_GRAPH_RECURRENT_LAYERS_H
@@ -48,7 +43,7 @@ typedef struct sh_recurrent {
     bool relu;        /* rnn: relu instead of tanh */
     bool coupled;     /* lstm: 1 - sigmoid(i) replaces sigmoid(f) */
     float clip;       /* clips the inputs of gate functions to +-clip; 0: no clipping */
-    bool wants[3];    /* which outputs are computed; the others are SH_NO_VALUE */
+    bool wants[3];    /* outputs to compute; the others are SH_NO_VALUE */
 } sh_recurrent;
 
 /* x [T, N, F] -> out: y [T, D, N, H], final h and final c [D, N, H]. Only LSTM has c. */

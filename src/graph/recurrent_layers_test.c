@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes and rejected inputs. backend/layer_values_test.c tests the values. */
+/* backend/layer_values_test.c tests the values. */
 #include "graph/recurrent_layers.h"
 
 #include "base/test.h"
@@ -19,7 +19,6 @@ static void assert_shape(const sh_graph *graph, sh_value_id x, sh_shape expected
     assert_true(sh_shape_equal(&sh_graph_type(graph, x)->shape, &expected));
 }
 
-/* One step and the maximum: all given values have gradients. */
 static void any_number_of_steps(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks the invariants of a graph (graph.h). Debug builds run it after every pass. */
+/* Debug builds check the invariants after every pass. */
 #include <stdlib.h>
 
 #include "graph/graph.h"
@@ -50,7 +50,6 @@ sh_status sh_graph_verify(const sh_graph *graph)
     sh_status status = SH_OK;
     if (defined == NULL)
         return sh_fail_memory(graph->value_count, "verifying a graph");
-    /* Inputs and parameters are defined before the first node. */
     for (size_t i = 0; i < graph->input_count; i++) {
         if (graph->inputs[i] >= graph->value_count)
             SH_TRY_DONE(sh_fail(SH_INTERNAL, "input %zu is not a value", i));

@@ -11,7 +11,7 @@
 
 #include "base/quantity.h"
 
-#define PART_BYTES 256 /* of a file or folder name in a path, with the terminating zero */
+#define PART_BYTES 256 /* of a part of a path, with the terminating zero */
 
 sh_blob sh_blob_of(const void *bytes, size_t count)
 {
@@ -47,7 +47,6 @@ sh_status sh_blob_open(sh_blob *blob, const char *path, uint64_t most_bytes)
     return blob_of_file(blob, fd, most_bytes);
 }
 
-/* Copies the first part of `*path` and moves `*path` to the next part. */
 static sh_status next_part(char part[PART_BYTES], const char **path)
 {
     const size_t length = strcspn(*path, "/");
@@ -71,7 +70,7 @@ static sh_status next_part(char part[PART_BYTES], const char **path)
 sh_status sh_blob_open_within(sh_blob *blob, int folder, const char *path, uint64_t most_bytes)
 {
     char part[PART_BYTES];
-    for (const char *at = path;;) { /* check all of it before anything is opened */
+    for (const char *at = path;;) { /* all of it, before anything is opened */
         SH_TRY(next_part(part, &at));
         if (*at == '\0')
             break;

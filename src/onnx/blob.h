@@ -2,13 +2,13 @@
 /*
  * Random-access reading of bytes from a file or from memory.
  *
+ * Files are read and never mapped: access to a mapped file that was truncated kills the process.
+ * Messages do not name the path; the caller adds it.
+ *
  *     sh_blob blob;
  *     SH_TRY(sh_blob_open(&blob, "lenet.onnx", SH_ONNX_FILE_BYTES));
  *     status = sh_blob_read(&blob, header, sizeof header, 0);
  *     sh_blob_close(&blob);
- *
- * Files are read and never mapped: access to a mapped file that was truncated kills the process.
- * Error messages do not name the path; the caller adds it.
  *
  * Threads: any number may read one blob.
  */
@@ -26,25 +26,23 @@ typedef struct sh_blob {
     uint64_t count;
 } sh_blob;
 
-/* Returns a blob of bytes in memory. They are borrowed as long as the blob is in use. It need
- * not be closed. */
+/* The bytes are borrowed as long as the blob is in use. It need not be closed. */
 sh_blob sh_blob_of(const void *bytes, size_t count);
 
-/* Opens a file. SH_INVALID if it is not a regular file, SH_LIMIT if it is larger than
- * `most_bytes`. */
+/* SH_INVALID if it is not a regular file, SH_LIMIT if it is larger than `most_bytes`. */
 sh_status sh_blob_open(sh_blob *blob, const char *path, uint64_t most_bytes) SHOAL_CHECKED;
 
 /*
- * Opens a file inside the open folder `folder`. `path` is untrusted and cannot lead outside the
- * folder: SH_INVALID if it is absolute, has a part that is empty, "." or "..", or if any part is a
- * symbolic link. Other failures as for sh_blob_open.
+ * Opens a file inside the open folder `folder`. `path` is untrusted: SH_INVALID if it is absolute,
+ * has a part that is empty, "." or "..", or if any part is a symbolic link. Other failures as for
+ * sh_blob_open.
  */
 sh_status sh_blob_open_within(sh_blob *blob, int folder, const char *path,
                               uint64_t most_bytes) SHOAL_CHECKED;
 
 void sh_blob_close(sh_blob *blob);
 
-/* Reads exactly `bytes` bytes. SH_CORRUPT if the blob has fewer, or if the file became shorter. */
+/* SH_CORRUPT if the blob has fewer bytes, or if the file became shorter. */
 sh_status sh_blob_read(const sh_blob *blob, void *buffer, size_t bytes,
                        uint64_t offset) SHOAL_CHECKED;
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A builder makes the messages of an ONNX model. It treats operators only as names. A layer whose
- * weights depend on the shape of its input needs that shape. The builder then imports the
- * unfinished model (import.h), which computes the shape of each value and reports what does not
- * fit. So shapes are computed in one place, and every model that was built can be imported. The
- * repeated imports take noticeable time for models of a hundred layers.
+ * A layer whose weights depend on the shape of its input needs that shape. The builder then imports
+ * the unfinished model (import.h), which computes all shapes and reports what does not fit. So
+ * every model that was built can be imported. The repeated imports take noticeable time for models
+ * of a hundred layers.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,7 +128,7 @@ static sh_status append(void *context, const void *from, size_t count)
     return SH_OK;
 }
 
-/* Describes a float32 value [N, ...], or one of unknown shape if `shape` has rank 0. */
+/* Describes a float32 value [N, ...], of unknown shape if `shape` has rank 0. */
 static Sh__Onnx__ValueInfoProto *describe(sh_emitter *e, char *name, const sh_shape *shape)
 {
     Sh__Onnx__ValueInfoProto *info = sh_emit_take(e, 1, sizeof *info);
@@ -163,7 +162,6 @@ static Sh__Onnx__ValueInfoProto *describe(sh_emitter *e, char *name, const sh_sh
     return info;
 }
 
-/* Serialises the model with `result` as its output. */
 static sh_status pack(bytes *to, sh_builder *builder, sh_layer result, const sh_shape *shape)
 {
     sh_emitter *e = &builder->e;
@@ -210,7 +208,6 @@ typedef struct shapes_finder {
     const sh_onnx *model;
 } shapes_finder;
 
-/* Records the shape of the output of a node. */
 static void take_shape(void *context, const sh_onnx_step *step)
 {
     const shapes_finder *finder = context;
@@ -223,7 +220,7 @@ static void take_shape(void *context, const sh_onnx_step *step)
             builder->layers[i].shape = sh_graph_type(finder->graph, step->given)->shape;
 }
 
-/* Imports the model with x as its output. Fails like the import of a whole model. */
+/* Imports the model with x as its output. */
 static sh_status import(sh_builder *builder, sh_layer x)
 {
     const sh_shape open = {.rank = 0};

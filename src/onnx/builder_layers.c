@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The layers of a builder, as ONNX nodes. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -96,7 +95,6 @@ sh_layer sh_build_weight(sh_builder *builder, const char *name, const size_t *sh
     return sh_builder_give(builder, sh_builder_weight(builder, name, "", &of));
 }
 
-/* Adds a tensor NAME.PART of one dimension. */
 static char *vector(sh_builder *builder, const char *name, const char *part, size_t count)
 {
     const sh_shape shape = sh_shape_of(1, &count);
@@ -113,7 +111,6 @@ static char *matrix(sh_builder *builder, const char *name, const char *part, siz
 /* ---- layers with weights ----------------------------------------------------------------------
  */
 
-/* Sets one number for each spatial dimension. */
 static void set_sides(sh_builder *builder, sh_emitted *node, const char *name, size_t sides,
                       size_t rows, size_t columns)
 {
@@ -121,7 +118,7 @@ static void set_sides(sh_builder *builder, sh_emitted *node, const char *name, s
     sh_emit_ints(&builder->e, node, name, values + 2 - sides, sides);
 }
 
-/* Sets the same padding before and after each spatial dimension. */
+/* Pads both ends alike. */
 static void set_pads(sh_builder *builder, sh_emitted *node, size_t sides, size_t rows,
                      size_t columns)
 {
@@ -234,8 +231,8 @@ sh_layer sh_build_embedding(sh_builder *builder, sh_layer x, const char *name, s
     return y;
 }
 
-/* Splits the output of a dense layer on x into heads: [N, T, F] -> [N, heads, T, F / heads], or
- * [N, heads, F / heads, T] if `turned`. */
+/* Splits a dense layer on x into [N, heads, T, F / heads], or [N, heads, F / heads, T] if
+ * `turned`. */
 static sh_layer heads_of(sh_builder *builder, sh_layer x, const char *name, const char *part,
                          size_t heads, bool turned)
 {
@@ -394,7 +391,7 @@ sh_layer sh_build_concat(sh_builder *builder, const sh_layer *x, size_t count, s
 {
     char settings[32];
     snprintf(settings, sizeof settings, "axis = %zu", axis);
-    for (size_t i = 0; i < count; i++) /* SH_NO_LAYER is not allowed here */
+    for (size_t i = 0; i < count; i++) /* SH_NO_LAYER is refused here */
         if (sh_builder_name(builder, x[i]) == NULL)
             return SH_NO_LAYER;
     return sh_build_node(builder, "Concat", x, count, settings);

@@ -3,12 +3,13 @@
  * Functions shared by the parts of a builder (shoal/builder.h): nodes, weights, and the shapes of
  * values.
  *
+ * After a failure every call does nothing and returns NULL. Every call accepts NULL.
+ *
  *     char *in[] = {sh_builder_name(builder, x), weight};
  *     sh_emitted *node = sh_builder_node(builder, &y, "MatMul", 2, in, name);
  *     sh_emit_int(&builder->e, node, "axis", 1);
  *
- * After a failure every call does nothing and returns NULL. Every call accepts NULL. Threads:
- * caller locks.
+ * Threads: caller locks.
  */
 #ifndef SHOAL_ONNX_BUILDER_PARTS_H
 #define SHOAL_ONNX_BUILDER_PARTS_H
@@ -41,22 +42,22 @@ struct sh_builder {
 /* True while no call has failed. */
 bool sh_builder_goes_on(sh_builder *builder);
 
-/* Records a failure unless one was recorded before. Returns SH_NO_LAYER. */
+/* Records the first failure. Returns SH_NO_LAYER. */
 sh_layer sh_builder_failed(sh_builder *builder, sh_status status);
 
 /* Returns the name of a layer's output. For SH_NO_LAYER it records a failure and returns NULL. */
 char *sh_builder_name(sh_builder *builder, sh_layer x);
 
-/* Returns the shape of a layer's output for one sample. Imports the unfinished model to find it.
- * Records a failure and returns NULL if the import fails or the shape has fewer than `rank`
+/* Returns the shape of a layer's output for one sample, found by importing the unfinished model.
+ * Records a failure and returns NULL if that fails or the shape has fewer than `rank`
  * dimensions. */
 const sh_shape *sh_builder_shape(sh_builder *builder, sh_layer x, const char *layer, size_t rank);
 
 /* Adds a value of that name. */
 sh_layer sh_builder_give(sh_builder *builder, char *name);
 
-/* Adds a node whose one output becomes `*y`. The node gets the name `name`, or a numbered name
- * if that is NULL. */
+/* Adds a node whose one output becomes `*y`. The node gets a numbered name if `name` is
+ * NULL. */
 sh_emitted *sh_builder_node(sh_builder *builder, sh_layer *y, const char *op, size_t count,
                             char *const *inputs, const char *name);
 
@@ -64,13 +65,12 @@ sh_emitted *sh_builder_node(sh_builder *builder, sh_layer *y, const char *op, si
 char *sh_builder_weight(sh_builder *builder, const char *name, const char *part,
                         const sh_shape *shape);
 
-/* Parses a list of settings and adds them to a node as attributes. */
+/* Parses a list of settings into attributes of the node. */
 void sh_builder_set(sh_builder *builder, sh_emitted *node, const char *settings);
 
-/* Adds a string attribute. */
 void sh_builder_word(sh_builder *builder, sh_emitted *node, const char *name, const char *word);
 
-/* Checks the finished network and returns it in `*network`. The caller owns one reference. */
+/* Checks the finished network. The caller owns one reference. */
 sh_status sh_builder_network(sh_network **network, sh_builder *builder, sh_layer result,
                              const char *name) SHOAL_CHECKED;
 

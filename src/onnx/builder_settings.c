@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parses settings in the notation that ONNX uses to print attributes: name = value, separated by
- * commas. A value is an integer, a number with a point or an exponent, a text in double quotes, or
- * a list in brackets.
+ * commas. A value is a number, a text in double quotes, or a list in brackets. A number with a
+ * point or an exponent is a float.
  */
 #include <string.h>
 
@@ -13,9 +13,8 @@
 #define WORD_MOST 64
 #define DIGITS_MOST 15
 #define POWER_MOST 22
-#define SETTINGS_MOST 8 /* no operator has more, and the emitter has room for these */
+#define SETTINGS_MOST 8 /* the emitter has room for these */
 
-/* A single number or an element of a list. */
 typedef struct number {
     bool real;
     int64_t whole;
@@ -27,7 +26,7 @@ static const char *skip(const char *at)
     return at + strspn(at, " \t\n");
 }
 
-/* Reads digits. False if there are more than a double can represent. */
+/* False if there are more digits than a double can represent. */
 static bool read_digits(int64_t *digits, size_t *count, const char **at)
 {
     for (; **at >= '0' && **at <= '9'; ++*at, ++*count) {
@@ -38,8 +37,8 @@ static bool read_digits(int64_t *digits, size_t *count, const char **at)
     return true;
 }
 
-/* Reads a number independently of the program's locale. 15 digits and powers of ten up to 22 are
- * exact in a double. */
+/* Does not depend on the program's locale. 15 digits and powers of ten up to 22 are exact in a
+ * double. */
 static bool read_number(number *value, const char **at)
 {
     const bool minus = **at == '-';
@@ -75,7 +74,6 @@ static bool read_number(number *value, const char **at)
     return true;
 }
 
-/* Reads "[1, 2]". */
 static bool read_list(number *values, size_t *count, const char **at)
 {
     *count = 0;
@@ -133,7 +131,7 @@ static void set_list(sh_builder *builder, sh_emitted *node, const char *name, co
     attribute->n_floats = count;
 }
 
-/* Reads "name = value" and sets the attribute. False on a syntax error. */
+/* False on a syntax error. */
 static bool set_one(sh_builder *builder, sh_emitted *node, const char **at)
 {
     char name[WORD_MOST] = "", word[WORD_MOST] = "";

@@ -84,7 +84,6 @@ static void test_layers_of_steps_have_their_shapes(void **state)
     sh_builder_free(b);
 }
 
-/* Compares the attributes of a node with the settings that were given. */
 static void test_settings_are_read(void **state)
 {
     (void)state;
@@ -164,7 +163,6 @@ static sh_layer same_name(sh_builder *b, sh_layer x)
     return sh_build_dense(b, x, "fc", 3);
 }
 
-/* The first failure is kept, and layers built on it are SH_NO_LAYER. */
 static void test_failures_are_kept(void **state)
 {
     (void)state;

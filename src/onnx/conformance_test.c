@@ -26,7 +26,7 @@
 /* ---- the tests --------------------------------------------------------------------------------
  */
 
-/* Reads all tests. The file has four bytes of length and a model for each. Owned by the fixture. */
+/* The file has four bytes of length and a model for each test. Owned by the fixture. */
 static const uint8_t *read_suite(size_t *count)
 {
     gzFile file = gzopen(fixture_path("conformance.gz"), "rb");
@@ -39,7 +39,7 @@ static const uint8_t *read_suite(size_t *count)
     return bytes;
 }
 
-/* Opens the next test; NULL after the last one. */
+/* NULL after the last one. */
 static sh_onnx *next_test(const uint8_t *suite, size_t count, size_t *at)
 {
     sh_onnx *model;
@@ -62,8 +62,7 @@ static const Sh__Onnx__TensorProto *find_tensor(const sh_onnx *model, const char
     return sh_onnx_initializer(model, full);
 }
 
-/* Reads the elements of a tensor, including integers and truth values, as doubles. The caller
- * owns them. */
+/* Returns the elements as doubles, also integers and truth values. The caller owns them. */
 static double *read_tensor(sh_onnx_tensor *tensor, const sh_onnx *model,
                            const Sh__Onnx__TensorProto *stored)
 {
@@ -90,12 +89,12 @@ typedef struct subject {
     const char *name;
     sh_net net;
     sh_onnx_store store;
-    sh_onnx_binding given[MOST]; /* inputs of the graph, in order */
+    sh_onnx_binding given[MOST]; /* in the order of the graph */
     size_t count;
     sh_onnx_result results[MOST];
 } subject;
 
-/* Imports a test. sh_message describes a failure. */
+/* sh_message describes a failure. */
 static sh_status build(subject *s, const sh_onnx *model)
 {
     const Sh__Onnx__GraphProto *graph = sh_onnx_graph(model);
@@ -209,7 +208,7 @@ static void stop(machine *m, const sh_graph *graph)
 /* ---- results ----------------------------------------------------------------------------------
  */
 
-/* The suite's own criterion. `tolerance` is a relative and an absolute one. */
+/* The suite's own criterion: a relative and an absolute tolerance. */
 static bool is_near(double is, double expected, const double *tolerance)
 {
     if (isnan(is) || isnan(expected))
@@ -219,7 +218,6 @@ static bool is_near(double is, double expected, const double *tolerance)
     return fabs(is - expected) <= tolerance[1] + tolerance[0] * fabs(expected);
 }
 
-/* Compares an output with that of the suite. `text` receives the difference. */
 static bool is_expected(char *text, size_t bytes, const subject *s, size_t output,
                         const float *computed)
 {
@@ -252,7 +250,6 @@ static bool is_expected(char *text, size_t bytes, const subject *s, size_t outpu
     return same;
 }
 
-/* True if the model gives what the suite expects. Otherwise `text` receives the reason. */
 static bool passes(char *text, size_t bytes, const sh_onnx *model)
 {
     subject s;
@@ -287,7 +284,6 @@ static bool passes(char *text, size_t bytes, const sh_onnx *model)
 /* ---- gradients --------------------------------------------------------------------------------
  */
 
-/* Joins all computed outputs to one row. */
 static sh_value_id join_outputs(subject *s)
 {
     sh_value_id rows[MOST];
@@ -302,7 +298,6 @@ static sh_value_id join_outputs(subject *s)
     return count == 0 ? SH_NO_VALUE : sh_layer_concat(&s->net, rows, count, 0);
 }
 
-/* An input or a weight whose gradient is checked. */
 typedef struct subject_part {
     bool input;    /* or a weight */
     size_t index;  /* of the weight or input */
@@ -310,7 +305,7 @@ typedef struct subject_part {
     size_t output; /* the output of the graph with the gradient */
 } subject_part;
 
-/* Computes sum(seed * outputs). */
+/* sum(seed * outputs). */
 static double objective(const machine *m, const sh_graph *graph)
 {
     const float *seed = m->inputs[graph->input_count - 1];
@@ -350,7 +345,7 @@ static bool fits(char *text, size_t bytes, const machine *m, const sh_graph *gra
     return true;
 }
 
-/* Finds the inputs and weights with a gradient and makes their gradients outputs of the graph. */
+/* Makes the gradients of all inputs and weights outputs of the graph. */
 static size_t differentiate(subject_part *parts, subject *s)
 {
     sh_graph *graph = s->net.graph;
@@ -378,8 +373,7 @@ static size_t differentiate(subject_part *parts, subject *s)
     return count;
 }
 
-/* False for tests with fully masked rows. Their softmax and its gradient are NaN, although a
- * Where replaces the results by zeros. The gradient of PyTorch is NaN too. */
+/* The softmax of fully masked rows and its gradient are NaN, as in PyTorch. */
 static bool has_gradient(const char *name)
 {
     static const char *const none[] = {"test_attention_*fullymasked*_expanded",
@@ -392,8 +386,7 @@ static bool has_gradient(const char *name)
     return true;
 }
 
-/* True if the gradients of all inputs and weights are right. Adds their number to `*checked`.
- * Otherwise `text` receives the reason. */
+/* Adds the number of gradients to `*checked`. */
 static bool gradients_fit(char *text, size_t bytes, size_t *checked, const sh_onnx *model)
 {
     subject s;
@@ -430,8 +423,7 @@ static bool is_chosen(const char *name)
     return wanted == NULL || strncmp(name, wanted, strlen(wanted)) == 0;
 }
 
-/* Counts the lines of test/onnx/<file> with this name, or all lines for NULL. A line has the
- * name of a test, a tab and a reason. */
+/* A line of test/onnx/<file> has the name of a test, a tab and a reason. NULL counts all lines. */
 static size_t count_lines(const char *file, const char *name)
 {
     FILE *stream = fopen(fixture_path(file), "r");
@@ -448,7 +440,7 @@ static size_t count_lines(const char *file, const char *name)
     return count;
 }
 
-/* All tests pass except the listed ones, and none of the listed ones passes. */
+/* None of the listed tests passes. */
 static void they_give_what_the_suite_expects(void **state)
 {
     (void)state;

@@ -106,8 +106,7 @@ sh_status sh_onnx_axis(size_t *axis, int64_t given, size_t rank)
     return SH_OK;
 }
 
-/* Converts a position in a dimension: negative positions count from the end. Clamps it to
- * [low, high]. */
+/* Negative positions count from the end. */
 static int64_t clamped(int64_t at, int64_t dim, int64_t low, int64_t high)
 {
     if (at < 0)
@@ -131,7 +130,6 @@ static sh_status range_of(sh_onnx_range *range, size_t dim, int64_t start, int64
     return SH_OK;
 }
 
-/* Returns input `index`, or NULL if it is not given. */
 static const sh_onnx_constant *input(const sh_onnx_constant *const *in, size_t count, size_t index)
 {
     return index < count ? in[index] : NULL;

@@ -25,7 +25,7 @@ typedef union sh_onnx_cell {
     double real;
 } sh_onnx_cell;
 
-/* A tensor with known elements. Can be copied by value. */
+/* Can be copied by value. */
 typedef struct sh_onnx_constant {
     bool real;    /* floating-point elements; otherwise integers or truth values */
     bool derived; /* computed from the shape of a value that has a sample dimension */
@@ -42,45 +42,40 @@ typedef struct sh_onnx_store {
 
 void sh_onnx_store_release(sh_onnx_store *store);
 
-/* Makes a constant of this shape with zeroed cells in the store. SH_LIMIT if it has too many
- * elements. */
+/* Makes a constant with zeroed cells. SH_LIMIT if it has too many elements. */
 sh_status sh_onnx_constant_new(sh_onnx_constant *constant, sh_onnx_store *store, bool real,
                                size_t rank, const size_t *dim) SHOAL_CHECKED;
 
-/* Reads the values of a tensor in the file. */
 sh_status sh_onnx_constant_load(sh_onnx_constant *constant, sh_onnx_store *store,
                                 const sh_onnx *model,
                                 const Sh__Onnx__TensorProto *message) SHOAL_CHECKED;
 
-/* True for floating-point types. */
 bool sh_onnx_is_real(sh_onnx_type type);
 
-/* Converts `x` to floating point or to integers. SH_INVALID if an element does not fit. */
+/* Converts to floating point or to integers. SH_INVALID if an element does not fit. */
 sh_status sh_onnx_constant_cast(sh_onnx_constant *constant, sh_onnx_store *store,
                                 const sh_onnx_constant *x, bool real) SHOAL_CHECKED;
 
-/* Copies the integers of a constant of at most one dimension to `values`. SH_LIMIT if it has
- * more than `most`, SH_INVALID if it is not a list of integers. */
+/* Copies the integers of a constant of at most one dimension. SH_LIMIT if it has more than `most`,
+ * SH_INVALID if it is not a list of integers. */
 sh_status sh_onnx_constant_integers(size_t *count, int64_t *values, size_t most,
                                     const sh_onnx_constant *constant) SHOAL_CHECKED;
 
-/* Reads a list of integers that newer operator sets pass as an input and older ones as an
- * attribute. `input` is NULL if the input is not given. `*given` is true if the node has either. */
+/* Reads a list of integers that newer operator sets pass as an input (NULL if not given) and older
+ * ones as an attribute. `*given` is true if the node has either. */
 sh_status sh_onnx_list(bool *given, size_t *count, int64_t *values, size_t most, sh_onnx_node *node,
                        const char *attribute, const sh_onnx_constant *input) SHOAL_CHECKED;
 
-/* Checks the axis `given` of a tensor of `rank` dimensions. Negative axes count from the end. */
+/* Checks an axis of a tensor of `rank` dimensions. Negative axes count from the end. */
 sh_status sh_onnx_axis(size_t *axis, int64_t given, size_t rank) SHOAL_CHECKED;
 
-/* The elements that a Slice takes from one dimension: `count` elements from `first` on, `step`
- * apart. */
+/* What a Slice takes from one dimension: `count` elements from `first` on, `step` apart. */
 typedef struct sh_onnx_range {
     size_t first, count;
     int64_t step;
 } sh_onnx_range;
 
-/* Reads the ranges of a Slice of a tensor of `rank` dimensions. `in` holds the inputs of the
- * node, NULL for those that are not given. */
+/* Reads the ranges of a Slice. `in` holds its inputs, NULL for those that are not given. */
 sh_status sh_onnx_ranges(sh_onnx_range *ranges, sh_onnx_node *node, size_t rank, const size_t *dim,
                          const sh_onnx_constant *const *in, size_t in_count) SHOAL_CHECKED;
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Along each spatial dimension, x is padded and the elements of all windows are gathered, one
- * window after the other. An ordinary pooling then runs over the gathered elements, with a stride
- * equal to the kernel size and no dilation or padding. Its mean counts the padding. Where padding
- * must not count, the mean is multiplied by a correction factor.
+ * Along each spatial dimension, x is padded and the elements of all windows are gathered. An
+ * ordinary pooling then runs over them, with a stride equal to the kernel size. Its mean counts the
+ * padding. Where padding must not count, the mean is multiplied by a correction factor.
  */
 #include "onnx/dilated_pool.h"
 
@@ -15,7 +14,7 @@
 #include "onnx/import_constants.h"
 #include "onnx/padding.h"
 
-/* The windows along one dimension. Positions count from the first element of the padding. */
+/* Windows along one dimension. Positions count from the first element of the padding. */
 typedef struct side {
     size_t extent, kernel, stride, dilation, before, after;
     size_t windows;
@@ -40,8 +39,7 @@ static sh_status measure(side *s, const sh_attributes *a, int axis, size_t exten
     return SH_OK;
 }
 
-/* Pads x along one dimension as far as windows reach. Nothing is removed. If `largest`, the
- * padding is -inf. */
+/* Pads x as far as windows reach, with -inf if `largest`. Nothing is removed. */
 static sh_status surround(sh_value_id *x, const sh_onnx_use *use, const side *s, size_t axis,
                           bool largest)
 {
@@ -71,7 +69,6 @@ static sh_status surround(sh_value_id *x, const sh_onnx_use *use, const side *s,
     return sh_import_made(x, use, sh_layer_pair(use->importer->net, SH_PAIR_ADD, *x, around));
 }
 
-/* Gathers the elements of each window along one dimension, window after window. */
 static sh_status spread(sh_value_id *x, const sh_onnx_use *use, const side *s, size_t axis)
 {
     const size_t count = s->windows * s->kernel;
@@ -85,8 +82,7 @@ static sh_status spread(sh_value_id *x, const sh_onnx_use *use, const side *s, s
     return status;
 }
 
-/* Counts the positions of a window that enter the mean: those in the image, and those in the
- * padding if `padding`. */
+/* Counts the positions of a window that enter the mean: those of the padding only if `padding`. */
 static size_t counted(const side *s, size_t window, bool padding)
 {
     const size_t first = padding ? 0 : s->before;
@@ -99,7 +95,6 @@ static size_t counted(const side *s, size_t window, bool padding)
     return count;
 }
 
-/* Multiplies means over whole windows by window size / counted positions. */
 static sh_status correct(sh_value_id *y, const sh_onnx_use *use, const side *sides, size_t count,
                          bool padding)
 {

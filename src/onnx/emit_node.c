@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "onnx/emit_node.h"
 
-/* A node of the graph while it is emitted. */
 typedef struct source {
     sh_emitter *e;
     const sh_node *node;
@@ -21,7 +20,6 @@ static char *out(const source *s)
     return sh_emit_name(s->e, s->node->out[0]);
 }
 
-/* Emits the operator `op` on the first `count` inputs. */
 static sh_emitted *same(const source *s, const char *op, size_t count)
 {
     char *names[SH_MAX_INPUTS];
@@ -36,7 +34,7 @@ static void pair(const source *s, sh_emitted *node, const char *name, const size
     sh_emit_ints(s->e, node, name, both, 2);
 }
 
-/* Sets pads: before height and width, then after them. */
+/* Pads before height and width come first, then those after them. */
 static void pads(const source *s, sh_emitted *node)
 {
     const int64_t four[] = {(int64_t)s->a->padding[0], (int64_t)s->a->padding[1],
@@ -66,7 +64,7 @@ static void rectify(sh_emitter *e, sh_activation activation, char *x, char *y)
         sh_emit(e, "Relu", 1, &x, y);
 }
 
-/* Returns the share of a moving average that a step keeps; ONNX's default if the value is not a
+/* The share of a moving average that a step keeps. ONNX's default if the value is not a
  * parameter. */
 static float momentum_of(const sh_graph *graph, sh_value_id mean)
 {
@@ -199,7 +197,7 @@ static void scale(const source *s)
     sh_emit(e, "Mul", 2, (char *[]){in(s, 0), factors}, out(s));
 }
 
-/* Returns a factor of a product, with its last two dimensions exchanged if the node says so. */
+/* Exchanges the last two dimensions if the node says so. */
 static char *factor(const source *s, size_t i)
 {
     const size_t rank = s->x->rank;
@@ -221,8 +219,7 @@ static void matmul(const source *s)
     sh_emit(s->e, "MatMul", 2, (char *[]){factor(s, 0), factor(s, 1)}, out(s));
 }
 
-/* Writes -1 for the dimension that contains the batch, so the runtime computes it. At most one
- * dimension does. */
+/* Writes -1 for the dimension that contains the batch. At most one does. */
 static void reshape(const source *s)
 {
     int64_t shape[SH_MAX_RANK];
@@ -237,7 +234,7 @@ static void concat(const source *s)
     sh_emit_int(s->e, same(s, "Concat", s->node->input_count), "axis", (int64_t)s->a->axis);
 }
 
-/* Ends count from the end of the dimension, so that the batch dimension can be taken whole. */
+/* Ends count from the end, so that the batch dimension can be taken whole. */
 static void slice(const source *s)
 {
     int64_t starts[SH_MAX_RANK], ends[SH_MAX_RANK], axes[SH_MAX_RANK];
@@ -274,7 +271,7 @@ static void pad(const source *s)
     sh_emit(s->e, "Pad", 2, (char *[]){in(s, 0), name}, out(s));
 }
 
-/* Dropout does nothing at inference. It is written for later training of the exported model. */
+/* Does nothing at inference, but the exported model may be trained later. */
 static void dropout(const source *s)
 {
     sh_emit(s->e, "Dropout", 2, (char *[]){in(s, 0), sh_emit_number(s->e, s->a->number)}, out(s));

@@ -11,8 +11,8 @@
 
 #include "onnx/emitter.h"
 
-/* Adds one or several ONNX nodes for a node of the graph. SH_UNSUPPORTED names an operator that
- * cannot be exported. */
+/* Translates node `index` of e->of->graph. SH_UNSUPPORTED names an operator that cannot be
+ * exported. */
 sh_status sh_emit_node(sh_emitter *e, size_t index) SHOAL_CHECKED;
 
 /* The most nodes and tensors that one node becomes. */

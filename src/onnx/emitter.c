@@ -44,7 +44,7 @@ sh_emitted *sh_emit(sh_emitter *e, const char *op, size_t count, char *const *in
     node->output = out;
     node->n_output = 1;
     node->op_type = op_type;
-    node->name = output; /* a value has one maker, so this name is unique */
+    node->name = output; /* unique: a value has one maker */
     e->made->node[e->made->n_node++] = node;
     return node;
 }

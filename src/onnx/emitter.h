@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds the nodes of an ONNX model. onnx/from_graph.h describes the model that is made.
+ * Builds the nodes of an ONNX model.
+ *
+ * After a failure every call does nothing and returns NULL. Every call accepts NULL.
  *
  *     sh_emitted *node = sh_emit(e, "Gemm", 3, inputs, output);
  *     sh_emit_int(e, node, "transB", 1);
  *
- * After a failure every call does nothing and returns NULL. Every call accepts NULL. Threads:
- * caller locks.
+ * Threads: caller locks.
  */
 #ifndef SHOAL_ONNX_EMITTER_H
 #define SHOAL_ONNX_EMITTER_H
@@ -38,7 +39,7 @@ void sh_emit_float(sh_emitter *e, sh_emitted *node, const char *name, float valu
 void sh_emit_ints(sh_emitter *e, sh_emitted *node, const char *name, const int64_t *values,
                   size_t count);
 
-/* Returns the name of a value of the graph, or a new name that no other value has. */
+/* Returns the name of a value, or a new name that no other value has. */
 char *sh_emit_name(sh_emitter *e, sh_value_id value);
 char *sh_emit_fresh(sh_emitter *e);
 
@@ -53,7 +54,7 @@ char *sh_emit_number(sh_emitter *e, float value);
 void sh_emit_elements(sh_emitter *e, char *name, sh_onnx_type type, const sh_shape *shape,
                       const void *elements);
 
-/* Adds float32 weights, borrowed. */
+/* The same for float32. */
 void sh_emit_tensor(sh_emitter *e, char *name, const sh_shape *shape, const float *values);
 
 /* Describes a float32 input or output. Dimension `batch` is written as "N". */

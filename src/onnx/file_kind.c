@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Byte sequences that identify a format, at offset `at`. */
 static const struct mark {
     size_t at, count;
     const char *bytes, *kind;
@@ -35,7 +34,6 @@ static const struct mark {
     {0, 5, "<html", "a web page"},
 };
 
-/* True if the bytes are printable ASCII, tabs and line ends. */
 static bool is_text(const uint8_t *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -13,9 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SH_FILE_KIND_BYTES 64 /* bytes from the beginning of a file that are examined */
+#define SH_FILE_KIND_BYTES 64 /* bytes at the beginning of a file that are examined */
 
-/* Returns a static text, with a remedy if one is known, or NULL if the kind is not recognised. */
+/* Returns a static text, such as "a PNG picture", with a remedy if one is known. NULL if the kind
+ * is not recognised. */
 const char *sh_file_kind(const uint8_t *bytes, size_t count);
 
 #endif

@@ -5,7 +5,6 @@
 
 #include "onnx/fold_work.h"
 
-/* The operators that can be evaluated. */
 static const struct {
     const char *op;
     sh_status (*fold)(const sh_fold_work *w);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every cell has 8 bytes, whatever its type, so operators that only move elements ignore the type.
- * Operators that omit or reorder elements use a *view*: a stride in the input for each dimension of
- * the output.
+ * Every cell has 8 bytes, so operators that only move elements ignore the type. Those that omit or
+ * reorder elements use a *view*: a stride in the input for each dimension of the output.
  */
 #include <math.h>
 #include <string.h>
@@ -24,7 +23,6 @@ bool sh_fold_next_place(size_t *place, size_t rank, const size_t *dim)
     return false;
 }
 
-/* Computes the stride of each dimension of a row-major tensor. */
 static void strides_of(int64_t *stride, const sh_onnx_constant *of)
 {
     int64_t step = 1;
@@ -34,7 +32,6 @@ static void strides_of(int64_t *stride, const sh_onnx_constant *of)
     }
 }
 
-/* Fills the cells of `out` from those of `in`, beginning at `offset`, with the given strides. */
 static void view(const sh_onnx_constant *out, const sh_onnx_constant *in, int64_t offset,
                  const int64_t *stride)
 {

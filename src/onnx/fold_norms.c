@@ -15,7 +15,6 @@ typedef struct norm {
     double *scale, *shift;
 } norm;
 
-/* A layer with weights whose outputs are the channels of a normalisation. */
 typedef struct layer {
     Sh__Onnx__NodeProto *node;
     Sh__Onnx__TensorProto *weight, *bias; /* bias: NULL if the layer has none */
@@ -28,7 +27,7 @@ typedef struct folding {
     int64_t opset;
 } folding;
 
-/* Computes scale and shift of a normalisation. False if its tensors are not in the graph. */
+/* False if its tensors are not in the graph. */
 static bool read_norm(norm *n, const folding *f, const Sh__Onnx__NodeProto *node)
 {
     const Sh__Onnx__TensorProto *of[4]; /* scale, bias, mean, variance */
@@ -51,7 +50,7 @@ static bool read_norm(norm *n, const folding *f, const Sh__Onnx__NodeProto *node
     return f->e->status == SH_OK;
 }
 
-/* Finds the output dimension of a node's weights. False if the node is not a supported layer. */
+/* Finds the output dimension of the weights. False if the node is not a supported layer. */
 static bool find_axis(layer *l, const folding *f)
 {
     sh_onnx_node read = sh_onnx_node_of(l->node, f->opset);
@@ -69,7 +68,7 @@ static bool find_axis(layer *l, const folding *f)
     return true;
 }
 
-/* Finds the layer before a normalisation. Nothing else may read its output and weights. */
+/* Nothing but the normalisation may read the layer's output and weights. */
 static bool find_layer(layer *l, const folding *f, const Sh__Onnx__NodeProto *node, size_t channels)
 {
     *l = (layer){.node = sh_onnx_maker(f->graph, node->input[0])};
@@ -87,7 +86,6 @@ static bool find_layer(layer *l, const folding *f, const Sh__Onnx__NodeProto *no
            (size_t)l->bias->dims[0] == channels && sh_onnx_readers(f->graph, l->bias->name) == 1;
 }
 
-/* Replaces the weights and bias of the layer by those of layer and normalisation together. */
 static void fold_into(const folding *f, layer *l, const norm *n)
 {
     sh_emitter *e = f->e;
@@ -119,7 +117,7 @@ static void fold_into(const folding *f, layer *l, const norm *n)
     l->node->n_input = 3;
 }
 
-/* Returns the rank of a value; 0 if it is not known. */
+/* 0 if it is not known. */
 static size_t rank_of(const folding *f, const char *name)
 {
     for (size_t steps = 0; steps <= f->graph->n_node; steps++) {
@@ -173,7 +171,6 @@ static bool emit_line(const folding *f, const Sh__Onnx__NodeProto *node, const n
     return true;
 }
 
-/* Appends a node, or what replaces it, to the new graph. */
 static void fold_node(const folding *f, Sh__Onnx__NodeProto *node)
 {
     norm n;
@@ -190,7 +187,6 @@ static void fold_node(const folding *f, Sh__Onnx__NodeProto *node)
     f->e->made->node[f->e->made->n_node++] = node;
 }
 
-/* Removes tensors that no node reads. */
 static void drop_unread(Sh__Onnx__GraphProto *graph)
 {
     const size_t before = graph->n_initializer;

@@ -9,7 +9,7 @@
 #include "graph/layers.h"
 #include "onnx/from_graph.h"
 
-/* A network whose parameters are numbers from 0.5 to 1.5. */
+/* Parameters are numbers from 0.5 to 1.5. */
 typedef struct folded {
     sh_graph *graph;
     sh_net net;
@@ -90,7 +90,6 @@ static void assert_values(const Sh__Onnx__TensorProto *tensor, size_t count, con
         assert_true(found[i] == expected[i]);
 }
 
-/* Returns the scale of a channel of the normalisation "bn". */
 static double scale_of(const folded *f, size_t c)
 {
     return (double)weights_of(f, "bn.weight")[c] /

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arithmetic, comparisons and reductions of constants. */
 #include <math.h>
 #include <string.h>
 
@@ -84,7 +83,7 @@ static sh_status of_integers(int64_t *y, function f, int64_t a, int64_t b)
     case MUL:
         *y = (int64_t)(ua * ub);
         break;
-    case DIV: /* -1: negation that wraps, since the quotient may overflow */
+    case DIV: /* -1: wraps, since the quotient may overflow */
         *y = b == -1 ? (int64_t)(0 - ua) : a / (b == 0 ? 1 : b);
         break;
     case MOD:
@@ -146,7 +145,6 @@ static sh_status of_pair(sh_onnx_cell *y, function f, bool real, sh_onnx_cell a,
     return SH_OK;
 }
 
-/* Computes y = f(a, b) with broadcasting. */
 static sh_status fold_two(sh_onnx_constant *y, const sh_fold_work *w, function f,
                           const sh_onnx_constant *a, const sh_onnx_constant *b)
 {
@@ -209,7 +207,7 @@ sh_status sh_fold_mod(const sh_fold_work *w)
     return fold_all(w, sh_onnx_node_integer(w->node, "fmod", 0) != 0 ? FMOD : MOD);
 }
 
-/* The exponent may have another type than the base. The result has the type of the base. */
+/* The result has the type of the base, whatever that of the exponent. */
 sh_status sh_fold_pow(const sh_fold_work *w)
 {
     const sh_onnx_constant *exponent = sh_fold_input(w, 1);
@@ -306,7 +304,6 @@ sh_status sh_fold_where(const sh_fold_work *w)
     return SH_OK;
 }
 
-/* Returns the result of a reduction over no elements. */
 static sh_onnx_cell of_nothing(function f, bool real)
 {
     switch (f) {
@@ -321,7 +318,6 @@ static sh_onnx_cell of_nothing(function f, bool real)
     }
 }
 
-/* ReduceSum, ReduceProd, ReduceMin and ReduceMax. */
 sh_status sh_fold_reduce(const sh_fold_work *w)
 {
     const sh_onnx_constant *x = w->in[0];

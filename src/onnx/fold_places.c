@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators on constants that depend on the positions of elements. */
 #include <string.h>
 
 #include "onnx/fold_work.h"
 #include "onnx/padding.h"
 
-/* Makes a constant with the elements of `x`. */
 static sh_status copy(sh_onnx_constant *y, const sh_fold_work *w, const sh_onnx_constant *x)
 {
     SH_TRY(sh_onnx_constant_new(y, w->store, x->real, x->rank, x->dim));
@@ -14,7 +12,6 @@ static sh_status copy(sh_onnx_constant *y, const sh_fold_work *w, const sh_onnx_
     return SH_OK;
 }
 
-/* Reads an input that is a single integer; `otherwise` if it is not given. */
 static sh_status read_integer(int64_t *value, const sh_fold_work *w, size_t input,
                               int64_t otherwise)
 {
@@ -28,7 +25,6 @@ static sh_status read_integer(int64_t *value, const sh_fold_work *w, size_t inpu
     return SH_OK;
 }
 
-/* Trilu: zeros on one side of a diagonal. */
 sh_status sh_fold_trilu(const sh_fold_work *w)
 {
     const sh_onnx_constant *x = w->in[0];
@@ -47,7 +43,6 @@ sh_status sh_fold_trilu(const sh_fold_work *w)
     return SH_OK;
 }
 
-/* CumSum: running sums along a dimension. */
 sh_status sh_fold_cumsum(const sh_fold_work *w)
 {
     const sh_onnx_constant *x = w->in[0];
@@ -78,7 +73,6 @@ sh_status sh_fold_cumsum(const sh_fold_work *w)
     return SH_OK;
 }
 
-/* Computes the offset in `x` that `count` indices for its first dimensions select. */
 static sh_status find_place(size_t *place, const sh_onnx_constant *x, const sh_onnx_cell *index,
                             size_t count)
 {
@@ -93,7 +87,7 @@ static sh_status find_place(size_t *place, const sh_onnx_constant *x, const sh_o
     return SH_OK;
 }
 
-/* Reads how old and new elements are combined. NULL: new elements replace old ones. */
+/* NULL: new elements replace old ones. */
 static sh_status read_reduction(const char **how, sh_onnx_node *node)
 {
     static const char *const all[] = {"add", "mul", "max", "min"};
@@ -106,7 +100,7 @@ static sh_status read_reduction(const char **how, sh_onnx_node *node)
     return *how != NULL ? SH_OK : sh_fail(SH_INVALID, "its reduction is unknown");
 }
 
-/* ScatterND: replaces or combines parts of x. Each row of indices selects one part. */
+/* Each row of indices selects a part of x. */
 sh_status sh_fold_scatter_nd(const sh_fold_work *w)
 {
     const sh_onnx_constant *x = w->in[0], *indices = sh_fold_input(w, 1),
@@ -140,8 +134,7 @@ sh_status sh_fold_scatter_nd(const sh_fold_work *w)
     return SH_OK;
 }
 
-/* GatherElements: the index replaces the position along `axis`. The other coordinates stay the
- * same. */
+/* The index replaces the position along `axis`. */
 sh_status sh_fold_gather_elements(const sh_fold_work *w)
 {
     const sh_onnx_constant *x = w->in[0], *indices = sh_fold_input(w, 1);
@@ -164,7 +157,6 @@ sh_status sh_fold_gather_elements(const sh_fold_work *w)
     return SH_OK;
 }
 
-/* Tile: repeats x along each dimension. */
 sh_status sh_fold_tile(const sh_fold_work *w)
 {
     const sh_onnx_constant *x = w->in[0], *given = sh_fold_input(w, 1);
@@ -192,7 +184,6 @@ sh_status sh_fold_tile(const sh_fold_work *w)
     return SH_OK;
 }
 
-/* Pad: adds elements around x. */
 sh_status sh_fold_pad(const sh_fold_work *w)
 {
     const sh_onnx_constant *x = w->in[0], *value = sh_fold_input(w, 2);

@@ -7,7 +7,6 @@
 
 #define MOST 24
 
-/* Makes a constant of integers. */
 static sh_onnx_constant wholes(sh_onnx_store *store, size_t rank, const size_t *dim,
                                const int64_t *values)
 {
@@ -40,7 +39,7 @@ static Sh__Onnx__AttributeProto integers(char *name, size_t count, const int64_t
     return made;
 }
 
-/* Inputs of integers, attributes, and the expected result: "2x3: 1 2 3 4 5 6". */
+/* Integers and the expected result, as in "2x3: 1 2 3 4 5 6". */
 typedef struct operation {
     const char *op;
     struct {
@@ -206,7 +205,7 @@ static void integers_are_computed(void **state)
     }
 }
 
-/* Evaluates an operator on a and, unless it is NaN, b. */
+/* NaN stands for no b. */
 static double real_of(const char *op, double a, double b)
 {
     sh_onnx_store store = {0};
@@ -239,7 +238,6 @@ static void numbers_are_rounded_to_float32(void **state)
     assert_true(fabs(real_of("Exp", 1, NAN) - 2.718281828) < 1e-6);
 }
 
-/* Results that depend on the shape of a value with samples are marked as derived. */
 static void what_comes_from_shapes_is_known(void **state)
 {
     (void)state;

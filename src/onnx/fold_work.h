@@ -3,13 +3,13 @@
  * Declarations shared by fold.c, which has the list of operators, fold_moves.c, fold_numbers.c and
  * fold_places.c.
  *
+ * The caller makes sure that there is one output and that input 0 is given, except for Constant.
+ *
  *     sh_status sh_fold_identity(const sh_fold_work *w)
  *     {
  *         w->out[0] = *w->in[0];
  *         return SH_OK;
  *     }
- *
- * The caller makes sure that there is one output and that input 0 is given, except for Constant.
  *
  * Threads: caller locks.
  */
@@ -18,7 +18,6 @@
 
 #include "onnx/fold.h"
 
-/* A node that is evaluated. */
 typedef struct sh_fold_work {
     sh_onnx_node *node;
     const sh_onnx_constant *const *in;
@@ -72,22 +71,20 @@ sh_fold_function sh_fold_unsqueeze;
 sh_fold_function sh_fold_where;
 sh_fold_function sh_fold_xor;
 
-/* Returns input `index`, or NULL if it is not given. */
+/* Returns NULL if the input is not given. */
 const sh_onnx_constant *sh_fold_input(const sh_fold_work *w, size_t index);
 
-/* Advances to the next index tuple of an array with these dimensions. Returns false after the
- * last one. */
+/* Advances to the next index tuple. Returns false after the last one. */
 bool sh_fold_next_place(size_t *place, size_t rank, const size_t *dim);
 
 /* Computes the shape that two shapes are broadcast to. */
 sh_status sh_fold_broadcast(size_t *rank, size_t *dim, size_t a_rank, const size_t *a,
                             size_t b_rank, const size_t *b) SHOAL_CHECKED;
 
-/* Computes the strides that broadcast `x` to `rank` dimensions. They are 0 where elements
- * repeat. */
+/* Computes the strides that broadcast `x` to `rank` dimensions: 0 where elements repeat. */
 void sh_fold_broadcast_strides(int64_t *stride, const sh_onnx_constant *x, size_t rank);
 
-/* Combines a and b. `how` is "add", "mul", "max" or "min". */
+/* `how` is "add", "mul", "max" or "min". */
 sh_status sh_fold_combine(sh_onnx_cell *y, bool real, const char *how, sh_onnx_cell a,
                           sh_onnx_cell b) SHOAL_CHECKED;
 

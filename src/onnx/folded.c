@@ -9,9 +9,8 @@ static bool is_convolution(const Sh__Onnx__NodeProto *node)
            (strcmp(node->op_type, "Conv") == 0 || strcmp(node->op_type, "ConvTranspose") == 0);
 }
 
-/* True if the names of a convolution's tensors prove that a batch norm was folded into it.
- * PyTorch names results of operators with several outputs "getitem". A batch norm has several
- * outputs, a convolution has one. */
+/* PyTorch names results of operators with several outputs "getitem". A batch norm has several, a
+ * convolution one. */
 static bool says_folded(const Sh__Onnx__NodeProto *node)
 {
     static const char own[] = "onnx::Conv", added[] = "_bias", item[] = "getitem";
@@ -24,7 +23,6 @@ static bool says_folded(const Sh__Onnx__NodeProto *node)
             strstr(weight, ".weight") != NULL);
 }
 
-/* True if a batch norm reads this value. */
 static bool is_normalised(const Sh__Onnx__GraphProto *graph, const char *value)
 {
     for (size_t i = 0; i < graph->n_node; i++)

@@ -4,8 +4,7 @@
 #include "base/test.h"
 #include "onnx/onnx_fixture.h"
 
-/* Examines the convolution of cnn.onnx with these tensor names, followed by its batch norm or by
- * an Identity. */
+/* The convolution of cnn.onnx with these names, followed by its batch norm or by an Identity. */
 static sh_onnx_folded find(const char *weight, const char *bias, const char *result,
                            bool normalised)
 {

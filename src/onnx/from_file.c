@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file is imported again, into a graph that is discarded, to record changes
- * (onnx/import_trace.h). Then its nodes are copied with these changes, and the tensors that the
- * copied nodes read.
+ * The file is imported again into a graph that is discarded, to record changes
+ * (onnx/import_trace.h). Then its nodes are copied with these changes, and the tensors that they
+ * read.
  */
 #include "onnx/from_file.h"
 
@@ -15,7 +15,7 @@
 #include "onnx/onnx_node.h"
 #include "onnx/skeleton.h"
 
-#define BATCH 7       /* batch size of the import: a number unlikely to occur in shapes */
+#define BATCH 7       /* of the import: unlikely to occur in shapes */
 #define IR_LEAST 4    /* the first version whose initialisers need not be inputs */
 #define CHANGE_MOST 4 /* nodes and tensors that a change adds */
 #define BAKE_MOST 3   /* nodes and tensors that normalise pixels */
@@ -56,7 +56,7 @@ static char *emit_one(sh_emitter *e, const char *op, size_t count, char *const *
     return out;
 }
 
-/* Emits nodes that convert pixels from 0 to 255 to the input of the network. */
+/* Converts pixels from 0 to 255 to the input of the network. */
 static sh_status emit_normalisation(rewriting *r)
 {
     sh_emitter *e = r->e;
@@ -79,7 +79,6 @@ static sh_status emit_normalisation(rewriting *r)
     return e->status;
 }
 
-/* Emits a list of ones. */
 static char *emit_ones(sh_emitter *e, size_t count)
 {
     int64_t ones[SH_MAX_RANK];
@@ -88,7 +87,7 @@ static char *emit_ones(sh_emitter *e, size_t count)
     return sh_emit_integers(e, ones, count);
 }
 
-/* Emits nodes that repeat an input for each sample. */
+/* Repeats an input for each sample. */
 static char *emit_repeated(sh_emitter *e, const sh_onnx_change *change, char *const *inputs)
 {
     const int64_t axis = (int64_t)change->axis;
@@ -108,7 +107,6 @@ static bool is_changed(const rewriting *r, size_t node)
     return false;
 }
 
-/* Replaces inputs of the copied node so that they work for any batch size. */
 static void change_inputs(rewriting *r, sh_emitted *copy, size_t node)
 {
     for (const sh_onnx_change *change = r->trace.changes; change != NULL; change = change->next) {
@@ -124,8 +122,6 @@ static void change_inputs(rewriting *r, sh_emitted *copy, size_t node)
     }
 }
 
-/* Switches a node to evaluation mode: batch norms use the running statistics, and dropout does
- * nothing. */
 static void set_evaluation(sh_emitted *copy)
 {
     const bool norm = strcmp(copy->op_type, "BatchNormalization") == 0;
@@ -185,7 +181,6 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Returns the names that nodes read, sorted. */
 static char **find_read(sh_emitter *e, size_t *count)
 {
     size_t most = 0;
@@ -234,7 +229,7 @@ static sh_status drop_unread(rewriting *r)
 /* ---- tensors ----------------------------------------------------------------------------------
  */
 
-/* Returns the index of the parameter of that name, or SIZE_MAX. */
+/* SIZE_MAX if there is none. */
 static size_t parameter_of(const sh_graph *graph, const char *name)
 {
     for (size_t i = 0; i < graph->parameter_count; i++)

@@ -2,19 +2,19 @@
 /*
  * Exports an imported network as an ONNX model: the nodes of its own file with new values.
  *
+ * Names, the order of nodes and tensors, the operator set and the final Softmax are those of the
+ * file. These parts differ:
+ *
+ *     - Nodes that the first output does not depend on are omitted, and so are other outputs.
+ *     - The weights of a replaced last layer and the output have their new shapes.
+ *     - The batch size is dynamic. Shapes that contain a number of samples get -1 in its place.
+ *       Tensors that exist once for each baked sample are repeated (in nodes called "value:N").
+ *     - Dropout and BatchNormalization are in evaluation mode.
+ *
  *     sh_arena arena;
  *     Sh__Onnx__ModelProto *model;
  *     SH_TRY(sh_onnx_from_file(&model, &(sh_from_file){.file = skeleton, ...}, &arena));
  *     SH_TRY(sh_onnx_pack(model, append, file));                          // onnx/from_graph.h
- *
- * The names and the order of nodes and tensors, the operator set and the final Softmax are those of
- * the file. These parts differ:
- *
- *     - Nodes that the first output does not depend on are omitted, and so are other outputs.
- *     - The weights of a replaced last layer have their new shape, and so has the output.
- *     - The batch size is dynamic. Shapes that contain a number of samples get -1 in its place.
- *       Tensors that exist once for each baked sample are repeated (in nodes called "value:N").
- *     - Dropout and BatchNormalization are in evaluation mode.
  *
  * Threads: caller locks the arena.
  */
@@ -37,9 +37,9 @@ typedef struct sh_from_file {
     sh_onnx_properties properties;
 } sh_from_file;
 
-/* Makes the model, which borrows from all fields of `of` and from the arena. SH_UNSUPPORTED if a
- * trained tensor is not float32 in the file, or if pixels must be normalised but the input is
- * not an image. SH_NOT_FOUND if a tensor has no values. */
+/* The model also borrows from the arena. SH_UNSUPPORTED if a trained tensor is not float32 in the
+ * file, or if pixels must be normalised but the input is not an image. SH_NOT_FOUND if a tensor has
+ * no values. */
 sh_status sh_onnx_from_file(Sh__Onnx__ModelProto **model, const sh_from_file *of,
                             sh_arena *arena) SHOAL_CHECKED;
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the networks of test/onnx/networks again. */
 #include "onnx/from_file.h"
 
 #include <stdlib.h>
@@ -21,7 +20,7 @@ static const struct network {
 
 #define NETWORKS (sizeof networks / sizeof *networks)
 
-/* A network that is written with weights 1, 2, 3, ... */
+/* The weights are 1, 2, 3, ... */
 typedef struct rewritten {
     sh_onnx *file, *back;
     sh_graph *graph;
@@ -88,7 +87,6 @@ static void open_file(rewritten *r, const char *name, const char *end)
     assert_ok(sh_onnx_open(&r->file, fixture_path(path)));
 }
 
-/* Writes the network and opens the result. */
 static void write_again(rewritten *r, const sh_from_file *of)
 {
     assert_ok(sh_onnx_from_file(&r->model, of, &r->arena));
@@ -107,7 +105,6 @@ static void release(rewritten *r)
     sh_onnx_close(r->back);
 }
 
-/* Checks that both graphs have the same operators, types and parameter names. */
 static void compare_graphs(const sh_graph *a, const sh_graph *b)
 {
     assert_int_equal(a->node_count, b->node_count);
@@ -124,7 +121,7 @@ static void compare_graphs(const sh_graph *a, const sh_graph *b)
     }
 }
 
-/* Checks values: trained tensors have those of the replica, all others those of the file. */
+/* Trained tensors have the values of the replica, all others those of the file. */
 static void compare_values(const rewritten *r)
 {
     for (size_t i = 0; i < r->graph->parameter_count; i++) {
@@ -143,8 +140,7 @@ static void compare_values(const rewritten *r)
     }
 }
 
-/* Checks that nodes of the file keep their names and order, that others are additions, and that
- * omitted nodes only computed a shape. */
+/* Nodes of the file keep their names and order. Omitted nodes only computed a shape. */
 static void compare_nodes(const rewritten *r)
 {
     const Sh__Onnx__GraphProto *old = sh_onnx_graph(r->file), *fresh = sh_onnx_graph(r->back);
@@ -182,7 +178,6 @@ static void test_what_is_written_is_the_network(void **state)
         for (size_t i = 0; i < 2; i++)
             assert_string_equal(ends_of[i]->type->tensor_type->shape->dim[0]->dim_param, "N");
 
-        /* Writing the result again gives the same bytes. */
         memset(&again, 0, sizeof again);
         sh_arena_init(&again.arena);
         of.file = r.back;
@@ -212,7 +207,7 @@ static void test_a_new_last_layer_has_its_own_shape(void **state)
     release(&r);
 }
 
-/* In training mode, BatchNormalization and Dropout would give other results than in evaluation. */
+/* BatchNormalization and Dropout would give other results in training mode. */
 static void test_training_is_left_out(void **state)
 {
     (void)state;

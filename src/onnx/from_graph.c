@@ -7,7 +7,6 @@
 #include "onnx/onnx_types.h"
 #include "onnx/wire.h"
 
-/* Marks, by value, what the answer depends on. Nodes are in the order of computation. */
 static bool *find_needed(sh_emitter *e)
 {
     const sh_graph *graph = e->of->graph;
@@ -45,8 +44,7 @@ static void add_nodes(sh_emitter *e, const bool *needed)
             e->status = sh_emit_node(e, i);
 }
 
-/* Describes an input or output. The dimension that differs between one and two samples is the
- * batch. */
+/* The dimension that differs between one and two samples is the batch. */
 static Sh__Onnx__ValueInfoProto *describe(sh_emitter *e, sh_value_id value, const char *name)
 {
     const sh_shape *one = &sh_graph_type(e->of->graph, value)->shape;
@@ -57,7 +55,6 @@ static Sh__Onnx__ValueInfoProto *describe(sh_emitter *e, sh_value_id value, cons
     return sh_emit_value_info(e, name, one, batch);
 }
 
-/* Emits a tensor with a number for each channel of [N, C, H, W]. */
 static char *by_channel(sh_emitter *e, const float *values)
 {
     char *name = sh_emit_fresh(e);
@@ -67,7 +64,6 @@ static char *by_channel(sh_emitter *e, const float *values)
     return name;
 }
 
-/* Names the model's input and normalises it if `mean` is given. */
 static void begin(sh_emitter *e)
 {
     const sh_from_graph *of = e->of;
@@ -124,7 +120,6 @@ sh_status sh_onnx_from_graph(Sh__Onnx__ModelProto **model, const sh_from_graph *
     return SH_OK;
 }
 
-/* Adapts a sink to protobuf-c's buffer interface. */
 typedef struct pipe {
     ProtobufCBuffer base;
     sh_onnx_sink *sink;

@@ -2,15 +2,14 @@
 /*
  * Exports a graph as an ONNX model, for other runtimes.
  *
+ * Only nodes that the answer depends on are written. Parameters keep their names and the batch size
+ * is dynamic. Equal input gives equal bytes.
+ *
  *     sh_arena arena;
  *     Sh__Onnx__ModelProto *model;
  *     const sh_from_graph of = {.graph = for_one, .twice = for_two, ...};
  *     SH_TRY(sh_onnx_from_graph(&model, &of, &arena));
  *     SH_TRY(sh_onnx_pack(model, append, file));
- *
- * Only nodes that the answer depends on are written. The model uses ONNX operator set 17, which
- * runtimes support since 2022. Parameters keep their names and the batch size is dynamic. Equal
- * input gives equal bytes.
  *
  * Threads: caller locks the arena.
  */
@@ -43,15 +42,15 @@ typedef struct sh_from_graph {
     sh_onnx_properties properties;
 } sh_from_graph;
 
-/* Makes the model, which borrows from the arena, the graph and the weights. SH_UNSUPPORTED names
- * an operator that cannot be exported. */
+/* The model also borrows from the arena. SH_UNSUPPORTED names an operator that cannot be
+ * exported. */
 sh_status sh_onnx_from_graph(Sh__Onnx__ModelProto **model, const sh_from_graph *of,
                              sh_arena *arena) SHOAL_CHECKED;
 
 /* Receives the bytes in order. A failure ends the writing. */
 typedef sh_status sh_onnx_sink(void *context, const void *bytes, size_t count);
 
-/* Serialises a model. Tensors are not copied. SH_LIMIT if it has more than 2 GiB. */
+/* Tensors are not copied. SH_LIMIT if the model has more than 2 GiB. */
 sh_status sh_onnx_pack(const Sh__Onnx__ModelProto *model, sh_onnx_sink *sink,
                        void *context) SHOAL_CHECKED;
 

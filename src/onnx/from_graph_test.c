@@ -12,7 +12,6 @@
 
 #define MANY 1000000 /* weights */
 
-/* A built-in model as a file in memory. */
 typedef struct exported {
     sh_graph *graphs[2];
     float *weights;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All values of the graph are in one list, sorted by name, each with its maker. Equal neighbours
- * are a name that is used twice. The inputs of a node are looked up in the list. The maker of an
- * input must come before the node, so there are no cycles.
+ * All values of the graph are in one list, sorted by name, with their makers. Equal neighbours are
+ * a name that is used twice. The maker of an input must come before the node, so there are no
+ * cycles.
  */
 #include "onnx/graph_check.h"
 
@@ -38,7 +38,6 @@ static int compare_name(const void *name, const void *value)
     return strcmp(name, ((const made *)value)->name);
 }
 
-/* Describes the maker of a value, for messages. */
 static const char *maker_text(char text[SH_ONNX_NODE_TEXT], const Sh__Onnx__GraphProto *graph,
                               const made *value)
 {
@@ -63,7 +62,6 @@ static sh_status check_twice(const Sh__Onnx__GraphProto *graph, const made *valu
     return SH_OK;
 }
 
-/* Lists all named values, sorted. */
 static sh_status list_values(made **values, size_t *count, const Sh__Onnx__GraphProto *graph,
                              sh_arena *arena)
 {
@@ -132,7 +130,7 @@ static sh_status check_attribute(Sh__Onnx__AttributeProto *attribute)
                        name);
     switch (attribute->type) {
     case SH_ONNX_ATTRIBUTE_FLOAT:
-        attribute->has_f = 1; /* writers that use protobuf 3 omit zeros */
+        attribute->has_f = 1; /* protobuf 3 omits zeros */
         return SH_OK;
     case SH_ONNX_ATTRIBUTE_INT:
         attribute->has_i = 1;
@@ -185,7 +183,7 @@ static sh_status check_node(Sh__Onnx__NodeProto *node)
     return SH_OK;
 }
 
-/* Checks the type of an input or output. Some exporters write -1 or 0 for an unknown dimension. */
+/* Some exporters write -1 or 0 for an unknown dimension. */
 static sh_status check_type(const Sh__Onnx__ValueInfoProto *value, bool needs_type)
 {
     char name[SH_ONNX_NAME_TEXT];

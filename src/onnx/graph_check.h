@@ -2,9 +2,9 @@
 /*
  * Validates the graph of an ONNX file: names, order, attributes.
  *
- *     SH_TRY(sh_onnx_graph_check(model->graph, arena));
- *
  * Establishes what onnx/onnx_file.h guarantees about a graph. Values of tensors are not read.
+ *
+ *     SH_TRY(sh_onnx_graph_check(model->graph, arena));
  *
  * Threads: any.
  */
@@ -15,10 +15,10 @@
 #include "onnx/onnx.pb-c.h"
 
 /*
- * Checks the graph and normalises optional parts: the domain "ai.onnx" becomes "", a missing number
- * of an attribute becomes 0, and an unknown dimension becomes absent. SH_FORMAT names the node,
- * value or attribute. SH_UNSUPPORTED for attributes that are graphs or sparse tensors. SH_LIMIT for
- * sizes that are too large.
+ * Also normalises optional parts: the domain "ai.onnx" becomes "", a missing number of an attribute
+ * becomes 0, and an unknown dimension becomes absent. SH_FORMAT names the node, value or attribute.
+ * SH_UNSUPPORTED for attributes that are graphs or sparse tensors. SH_LIMIT for sizes that are too
+ * large.
  */
 sh_status sh_onnx_graph_check(Sh__Onnx__GraphProto *graph, sh_arena *arena) SHOAL_CHECKED;
 

@@ -2,11 +2,13 @@
 /*
  * Finds parts of a graph by name, for code that changes graphs.
  *
+ * Results are borrowed from the graph; NULL or SIZE_MAX if there is none.
+ *
  *     Sh__Onnx__NodeProto *maker = sh_onnx_maker(graph, node->input[0]);
  *     if (maker != NULL && sh_onnx_readers(graph, node->input[0]) == 1)
  *         ... only this node reads the output of `maker` ...
  *
- * Results are borrowed from the graph. Threads: caller locks.
+ * Threads: caller locks.
  */
 #ifndef SHOAL_ONNX_GRAPH_PARTS_H
 #define SHOAL_ONNX_GRAPH_PARTS_H
@@ -15,10 +17,10 @@
 
 #include "onnx/onnx.pb-c.h"
 
-/* Returns the initialiser of that name, or NULL. */
+/* Finds an initialiser. */
 Sh__Onnx__TensorProto *sh_onnx_find_tensor(const Sh__Onnx__GraphProto *graph, const char *name);
 
-/* Returns the node that makes a value, or NULL; or the index of the node, or SIZE_MAX. */
+/* Finds the node that makes a value. */
 Sh__Onnx__NodeProto *sh_onnx_maker(const Sh__Onnx__GraphProto *graph, const char *name);
 size_t sh_onnx_maker_index(const Sh__Onnx__GraphProto *graph, const char *name);
 

@@ -5,7 +5,6 @@
 
 #include "onnx/node_name.h"
 
-/* Returns the node that makes a value, or NULL. */
 static const Sh__Onnx__NodeProto *maker_of(const sh_onnx_importer *importer,
                                            const sh_onnx_entry *entry)
 {
@@ -26,7 +25,6 @@ static bool is_one_of(const char *op, const char *const *list)
     return false;
 }
 
-/* True if the loss contains the function of this node. */
 static bool is_in_loss(const sh_onnx_importer *importer, const Sh__Onnx__NodeProto *proto)
 {
     static const char *const last[] = {"Softmax", "LogSoftmax", "Sigmoid", NULL};
@@ -64,8 +62,8 @@ sh_status sh_onnx_head_result(sh_onnx_entry **result, sh_onnx_importer *importer
     return SH_OK;
 }
 
-/* Returns the output dimension of the weights of a dense layer or 1x1 convolution, or SH_NO_AXIS
- * for other nodes. */
+/* Returns the output dimension of the weights of a dense layer or 1x1 convolution, else
+ * SH_NO_AXIS. */
 static size_t axis_of_outputs(const sh_onnx_importer *importer, const Sh__Onnx__NodeProto *proto,
                               const sh_onnx_tensor *weight)
 {
@@ -83,15 +81,13 @@ static size_t axis_of_outputs(const sh_onnx_importer *importer, const Sh__Onnx__
     return 0;
 }
 
-/* The weights of the last layer. */
 typedef struct last_layer {
     size_t index;                 /* of its node */
-    sh_onnx_entry *weight, *bias; /* bias: NULL if the layer has none */
+    sh_onnx_entry *weight, *bias; /* bias: NULL if there is none */
     size_t axis, outputs;
 } last_layer;
 
-/* Returns an input that is a trained initialiser and describes its tensor; NULL for any other
- * value. */
+/* NULL unless the input is a trained initialiser. */
 static sh_onnx_entry *weights_at(const sh_onnx_importer *importer, const Sh__Onnx__NodeProto *node,
                                  size_t index, sh_onnx_tensor *tensor)
 {
@@ -102,7 +98,6 @@ static sh_onnx_entry *weights_at(const sh_onnx_importer *importer, const Sh__Onn
     return entry;
 }
 
-/* True if the node is a dense layer or a 1x1 convolution. */
 static bool is_layer(last_layer *layer, const sh_onnx_importer *importer,
                      const Sh__Onnx__NodeProto *node)
 {
@@ -120,8 +115,7 @@ static bool is_layer(last_layer *layer, const sh_onnx_importer *importer,
     return true;
 }
 
-/* Finds the last layer before `result`. Only operators that accept any number of outputs may
- * follow it. */
+/* Only operators that accept any number of outputs may follow the last layer. */
 static bool find_layer(last_layer *layer, const sh_onnx_importer *importer,
                        const sh_onnx_entry *result)
 {

@@ -14,12 +14,12 @@
 
 #include "onnx/importer.h"
 
-/* Finds the value that the loss takes. This is the first output of the file, or the input of its
- * last Softmax, LogSoftmax or Sigmoid if the loss contains that function. */
+/* The result is the first output of the file, or the input of its last Softmax, LogSoftmax or
+ * Sigmoid if the loss contains that function. */
 sh_status sh_onnx_head_result(sh_onnx_entry **result, sh_onnx_importer *importer) SHOAL_CHECKED;
 
-/* Finds the last dense layer or 1x1 convolution. If its number of outputs is not the wanted one,
- * marks its weights to be made anew in the wanted size and notes this to the user. */
+/* If the last dense layer or 1x1 convolution does not have the wanted number of outputs, marks its
+ * weights to be made anew in the wanted size and notes this to the user. */
 sh_status sh_onnx_head_replace(sh_onnx_importer *importer,
                                const sh_onnx_entry *result) SHOAL_CHECKED;
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Each name of the file has an *entry*: an initialiser, a constant, or a value of the graph. Nodes
- * are processed in the order of the file. A node with constant inputs is evaluated (fold.h). The
- * function of its operator (operators.def) turns any other node into nodes of the graph. The
- * outputs of a refused node stay unknown, and nodes that read them are skipped. So each complaint
- * has its own cause.
+ * are processed in order. A node with constant inputs is evaluated (fold.h); the function of its
+ * operator (operators.def) turns any other into nodes of the graph. The outputs of a refused node
+ * stay unknown, and nodes that read them are skipped. So each complaint has its own cause.
  *
- * Nodes that the result does not depend on are not imported. Examples are an auxiliary classifier,
- * and a final Softmax whose input is the result because the loss contains the Softmax.
+ * Nodes that the result does not depend on, such as an auxiliary classifier, are not imported.
  */
 #include "onnx/import.h"
 
@@ -69,7 +67,6 @@ static void append_entry(sh_onnx_importer *importer, const char *name, size_t ma
         };
 }
 
-/* Records the roles of the initialisers in their entries. */
 static sh_status read_roles(sh_onnx_importer *importer)
 {
     const Sh__Onnx__GraphProto *graph = importer->graph;
@@ -89,7 +86,6 @@ static sh_status read_roles(sh_onnx_importer *importer)
     return SH_OK;
 }
 
-/* Makes an entry for every name. An initialiser may also be listed as an input. */
 static sh_status make_entries(sh_onnx_importer *importer)
 {
     const Sh__Onnx__GraphProto *graph = importer->graph;
@@ -117,14 +113,12 @@ static sh_status make_entries(sh_onnx_importer *importer)
     return read_roles(importer);
 }
 
-/* Marks the node that makes this result. */
 static void need(sh_onnx_importer *importer, const sh_onnx_entry *result)
 {
     if (result->maker != SIZE_MAX)
         importer->needed[result->maker] = true;
 }
 
-/* Marks the nodes that needed nodes depend on, and counts the readers of each entry among them. */
 static void find_needed(sh_onnx_importer *importer)
 {
     const Sh__Onnx__GraphProto *graph = importer->graph;
@@ -140,8 +134,7 @@ static void find_needed(sh_onnx_importer *importer)
         }
 }
 
-/* Traces the nodes that the file's first output depends on: the needed nodes and those between
- * the result and that output. */
+/* Traces the needed nodes and those between the result and the file's first output. */
 static sh_status trace_needed(const sh_onnx_importer *importer, const sh_onnx_entry *result)
 {
     const Sh__Onnx__GraphProto *graph = importer->graph;
@@ -182,7 +175,7 @@ static importing *find_operator(const char *op, int64_t opset)
     return NULL;
 }
 
-/* Looks up the entries of a node's inputs and outputs. The arrays are borrowed from the store. */
+/* The arrays are borrowed from the store. */
 static sh_status find_entries(sh_onnx_use *use)
 {
     sh_onnx_importer *importer = use->importer;
@@ -212,7 +205,6 @@ static bool is_known(const sh_onnx_entry *entry)
            (entry->kind == SH_ENTRY_STORED && entry->role == SH_ONNX_CONSTANT);
 }
 
-/* True if all elements are known to be equal. */
 static bool is_uniform(const sh_onnx_entry *entry)
 {
     if (entry->kind == SH_ENTRY_STORED) {
@@ -228,9 +220,9 @@ static bool is_uniform(const sh_onnx_entry *entry)
     return true;
 }
 
-/* True if the node repeats a tensor of different numbers for each sample. As a constant the
- * result would contain a fixed number of samples. Initial states and masks, which consist of one
- * number, are still read as constants. */
+/* True if the node repeats a tensor of different numbers for each sample. As a constant the result
+ * would contain a fixed number of samples. Initial states and masks of one number stay
+ * constants. */
 static bool repeats_samples(const sh_onnx_use *use)
 {
     const sh_onnx_entry *const *in = (const sh_onnx_entry *const *)use->in;
@@ -243,7 +235,6 @@ static bool repeats_samples(const sh_onnx_use *use)
     return real && !is_uniform(in[0]);
 }
 
-/* True if the node can be evaluated. */
 static bool is_constant(const sh_onnx_use *use)
 {
     if (!sh_onnx_folds(use->node.op) || use->out_count != 1 || repeats_samples(use))
@@ -273,7 +264,7 @@ static sh_status evaluate(sh_onnx_use *use)
     return SH_OK;
 }
 
-/* Imports Shape and Size, which are known for every value. */
+/* Shape and Size are known for every value. */
 static sh_status measure(sh_onnx_use *use)
 {
     const bool size = strcmp(use->node.op, "Size") == 0;
@@ -313,8 +304,8 @@ static sh_status measure(sh_onnx_use *use)
     return SH_OK;
 }
 
-/* True for operators that process each element of dimension 0 separately and mix elements of
- * other dimensions. */
+/* True for operators that process each element of dimension 0 separately and mix elements of other
+ * dimensions. */
 static bool takes_samples_first(const char *op)
 {
     static const char *const all[] = {
@@ -336,7 +327,7 @@ static bool takes_samples_first(const char *op)
     return false;
 }
 
-/* Checks that samples stay independent and that all inputs have them in the same order. */
+/* Samples must stay independent and be in the same order in all inputs. */
 static sh_status check_samples(const sh_onnx_use *use)
 {
     const sh_onnx_entry *first = NULL;
@@ -354,7 +345,6 @@ static sh_status check_samples(const sh_onnx_use *use)
     return SH_OK;
 }
 
-/* True for operators of quantised models. */
 static bool is_quantised(const char *op)
 {
     return strcmp(op, "QuantizeLinear") == 0 || strcmp(op, "DequantizeLinear") == 0 ||
@@ -395,13 +385,12 @@ static sh_status import_node(sh_onnx_use *use)
     return sh_onnx_node_status(&use->node);
 }
 
-/* True for failures that do not come from the file. They end the import at once. */
+/* These failures do not come from the file and end the import at once. */
 static bool is_ours(sh_status status)
 {
     return status == SH_NO_MEMORY || status == SH_INTERNAL || status == SH_IO;
 }
 
-/* Reports a node that was imported or refused. */
 static void report(const sh_onnx_use *use, const sh_onnx_step *before, const char *refused)
 {
     const sh_onnx_wish *wish = use->importer->wish;
@@ -415,7 +404,6 @@ static void report(const sh_onnx_use *use, const sh_onnx_step *before, const cha
     wish->step(wish->context, &step);
 }
 
-/* Records the failure of a node. */
 static void complain(sh_onnx_importer *importer, size_t index)
 {
     char name[SH_ONNX_NODE_TEXT];
@@ -448,7 +436,6 @@ static sh_status import_nodes(sh_onnx_importer *importer)
 /* ---- whole models -----------------------------------------------------------------------------
  */
 
-/* Reshapes the result to [N, outputs]. */
 static sh_status shape_result(sh_value_id *given, sh_onnx_importer *importer,
                               const sh_onnx_entry *result)
 {
@@ -477,7 +464,6 @@ static sh_status shape_result(sh_value_id *given, sh_onnx_importer *importer,
     return sh_import_reshape(given, &use, result->value, &flat);
 }
 
-/* Checks that the graph has a trainable parameter, frozen or not. */
 static sh_status check_trained(const sh_onnx_importer *importer)
 {
     for (size_t i = 0; i < importer->entry_count; i++)
@@ -527,7 +513,6 @@ static void init(sh_onnx_importer *importer, sh_net *net, const sh_onnx *model,
         *at = '\0';
 }
 
-/* Frees everything except the store. */
 static void release(sh_onnx_importer *importer)
 {
     free(importer->entries);
@@ -554,8 +539,8 @@ sh_value_id sh_onnx_build(sh_net *net, sh_value_id samples, const sh_onnx *model
 /* ---- unchanged import -------------------------------------------------------------------------
  */
 
-/* Imports the nodes that an output depends on. An output counts as two readers, so that no node
- * is taken for the only reader of the value. */
+/* Imports the nodes that an output depends on. An output counts as two readers, so that no node is
+ * taken for the only one. */
 static sh_status apply(sh_onnx_importer *importer, const sh_onnx_binding *given, size_t count)
 {
     const Sh__Onnx__GraphProto *graph = importer->graph;
@@ -579,7 +564,6 @@ static sh_status apply(sh_onnx_importer *importer, const sh_onnx_binding *given,
     return sh_diagnostics_fail(&importer->diagnostics, SH_UNSUPPORTED, importer->path);
 }
 
-/* Reads an output: a value of the graph or a constant. */
 static sh_status read_result(sh_onnx_result *result, sh_onnx_importer *importer, const char *name)
 {
     const sh_onnx_constant *constant;

@@ -2,14 +2,14 @@
 /*
  * Imports an ONNX file as layers of a graph.
  *
- *     const sh_onnx_wish wish = {.outputs = 10, .target = SH_TARGET_CLASS};
- *     sh_value_id given = sh_onnx_build(&net, samples, model, &wish);    // [N, 10]
- *     SH_TRY(sh_graph_status(net.graph));
- *
  * The sample dimension has the size N of the graph, whatever number the file has there. Nodes that
  * depend only on constants and shapes are evaluated at import. A final Softmax, LogSoftmax or
  * Sigmoid is left out if the loss contains it. Trained initialisers become parameters of the same
  * names. Other initialisers that the graph needs become frozen parameters with their values.
+ *
+ *     const sh_onnx_wish wish = {.outputs = 10, .target = SH_TARGET_CLASS};
+ *     sh_value_id given = sh_onnx_build(&net, samples, model, &wish);    // [N, 10]
+ *     SH_TRY(sh_graph_status(net.graph));
  *
  * Threads: caller locks.
  */
@@ -30,7 +30,7 @@ typedef struct sh_onnx_step {
     const char *refused;      /* why it cannot be trained through, or NULL */
 } sh_onnx_step;
 
-/* The requirements that the data have on an imported model. */
+/* What the data require of an imported model. */
 typedef struct sh_onnx_wish {
     size_t outputs;   /* numbers for each sample; a last dense layer or 1x1 convolution that gives
                          another number is replaced; 0: any number */
@@ -42,9 +42,9 @@ typedef struct sh_onnx_wish {
 } sh_onnx_wish;
 
 /*
- * Adds the layers of `model` to the net, from samples [N, C, H, W] to the returned value
- * [N, outputs]. A failure is kept in the graph. SH_UNSUPPORTED names all nodes that cannot be
- * trained through, with reason and remedy.
+ * Adds the layers of `model`, from samples [N, C, H, W] to the returned value [N, outputs]. A
+ * failure is kept in the graph. SH_UNSUPPORTED names all nodes that cannot be trained through, with
+ * reason and remedy.
  */
 sh_value_id sh_onnx_build(sh_net *net, sh_value_id samples, const sh_onnx *model,
                           const sh_onnx_wish *wish);
@@ -61,11 +61,8 @@ typedef struct sh_onnx_result {
     sh_onnx_constant constant; /* its elements, in the store */
 } sh_onnx_result;
 
-/*
- * Adds the operators of `model` to the net unchanged: inputs of any shape and number, no sample
- * dimension, no head, no loss. `results` has room for each output of the file. Failures as for
- * sh_onnx_build.
- */
+/* Adds the operators of `model` unchanged: inputs of any shape and number, no sample dimension, no
+ * head, no loss. `results` has room for each output of the file. Failures as for sh_onnx_build. */
 sh_status sh_onnx_apply(sh_onnx_result *results, sh_net *net, const sh_onnx *model,
                         const sh_onnx_binding *given, size_t count,
                         sh_onnx_store *store) SHOAL_CHECKED;

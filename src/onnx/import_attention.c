@@ -5,8 +5,8 @@
  * values are placed before k and v.
  *
  * Let L be the length of q and S that of k. All products are of [N heads, L or S, D]. The mask is
- * added: -inf for keys that a query must not see. A row in which everything is masked gives 0. Its
- * softmax would be NaN, so its mask is left out and its result is replaced by 0.
+ * added: -inf for keys that a query must not see. The softmax of a row with only masked keys would
+ * be NaN, so its mask is left out and its result is replaced by 0.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +18,6 @@ enum { Q, K, V, MASK, PAST_K, PAST_V };
 enum { Y, PRESENT_K, PRESENT_V, SCORES };                    /* outputs */
 enum { OF_PRODUCT, OF_CAPPED, OF_MASKED, OF_PROBABILITIES }; /* content of output SCORES */
 
-/* One of q, k, v. */
 typedef struct heads {
     sh_value_id value; /* [N, heads, length, D] */
     size_t N, heads, length, D;
@@ -57,7 +56,7 @@ static sh_status read_heads(heads *of, sh_onnx_use *use, size_t input, const cha
     return SH_OK;
 }
 
-/* Repeats a value that is the same for all samples N times. */
+/* Repeats a value without samples N times. */
 static sh_status repeat_samples(heads *of, const sh_onnx_use *use, size_t N)
 {
     sh_shape each = *sh_import_shape(use, of->value);
@@ -67,8 +66,8 @@ static sh_status repeat_samples(heads *of, const sh_onnx_use *use, size_t N)
     return SH_OK;
 }
 
-/* Puts the cached part from an input in front, and gives the concatenation as an output. `*past`
- * is the length of the cached part. */
+/* Puts the cached part in front and gives the concatenation as an output. `*past` is the length of
+ * the part. */
 static sh_status remember(heads *of, size_t *past, sh_onnx_use *use, size_t input, size_t output,
                           size_t batch)
 {
@@ -114,14 +113,14 @@ typedef struct masking {
     sh_value_id sees;  /* [..., L, 1]: 0 for fully masked rows, else 1; SH_NO_VALUE: no such rows */
 } masking;
 
-/* How to read a mask that is constant or only causal. */
+/* A mask that is constant or only causal. */
 typedef struct known_mask {
     const sh_onnx_constant *given; /* or NULL */
     size_t L, S, past;
     bool causal;
 } known_mask;
 
-/* Returns the number that is added for key j of query i in matrix m. */
+/* Returns what is added for key j of query i in matrix m. */
 static float added_at(const known_mask *of, size_t m, size_t i, size_t j)
 {
     const sh_onnx_constant *given = of->given;
@@ -140,7 +139,7 @@ static float added_at(const known_mask *of, size_t m, size_t i, size_t j)
     return (float)cell.real;
 }
 
-/* Fills the arrays for a masking. True if there are fully masked rows. */
+/* True if there are fully masked rows. */
 static bool fill_mask(float *whole, float *added, float *sees, const known_mask *of,
                       size_t matrices)
 {
@@ -160,7 +159,6 @@ static bool fill_mask(float *whole, float *added, float *sees, const known_mask 
     return any;
 }
 
-/* Adds a known mask to the graph as constants. */
 static sh_status add_known(masking *mask, const sh_onnx_use *use, const known_mask *of)
 {
     sh_shape shape = {0};
@@ -187,7 +185,7 @@ done:
     return status;
 }
 
-/* Adds a computed mask: numbers that are added, or truth values. */
+/* The mask has numbers that are added, or truth values. */
 static sh_status add_computed(masking *mask, const sh_onnx_use *use, const known_mask *of)
 {
     sh_net *net = use->importer->net;
@@ -235,7 +233,6 @@ static sh_status read_mask(masking *mask, sh_onnx_use *use, const heads *q, cons
 /* ---- products ---------------------------------------------------------------------------------
  */
 
-/* True if output SCORES is read and has this content. */
 static bool wants_scores(sh_onnx_use *use, int64_t which)
 {
     return use->out_count > SCORES && use->out[SCORES] != NULL && use->out[SCORES]->readers > 0 &&
@@ -251,7 +248,7 @@ static sh_status give_scores(sh_onnx_use *use, int64_t which, sh_value_id y, siz
     return SH_OK;
 }
 
-/* Computes the scores of each query and key before the mask, [N, heads, L, S]. */
+/* Computes the scores before the mask, [N, heads, L, S]. */
 static sh_status compare(sh_value_id *scores, sh_onnx_use *use, const heads *q, const heads *k,
                          size_t batch)
 {
@@ -303,7 +300,7 @@ static sh_status check(const sh_onnx_use *use, const heads *q, const heads *k, c
     return SH_OK;
 }
 
-/* Reads q, k and v for all samples. `*past` is the number of cached keys. */
+/* `*past` is the number of cached keys. */
 static sh_status read_all(heads of[3], size_t *past, sh_onnx_use *use, size_t batch)
 {
     static const char *const counts[] = {"q_num_heads", "kv_num_heads", "kv_num_heads"};

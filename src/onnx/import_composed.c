@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators that become several operators of the graph. */
 #include <math.h>
 
 #include "graph/array_layers.h"
@@ -21,7 +20,6 @@ static sh_value_id unary(const sh_onnx_use *use, sh_unary function, sh_value_id 
     return sh_layer_unary(use->importer->net, function, x, NULL);
 }
 
-/* Sets output 0, which has the shape of input 0. */
 static sh_status give(const sh_onnx_use *use, sh_value_id y)
 {
     SH_TRY(sh_import_made(&y, use, y));
@@ -29,7 +27,6 @@ static sh_status give(const sh_onnx_use *use, sh_value_id y)
     return SH_OK;
 }
 
-/* Reads input 0 of an operator with a single input. */
 static sh_status begin(sh_value_id *x, const sh_onnx_use *use)
 {
     SH_TRY(sh_import_arity(use, 1, 1));
@@ -47,7 +44,7 @@ sh_status sh_import_selu(sh_onnx_use *use)
     return give(use, line(use, x, gamma, 0));
 }
 
-/* alpha elu(x / alpha), with the exponential linear unit elu. */
+/* alpha elu(x / alpha). */
 sh_status sh_import_celu(sh_onnx_use *use)
 {
     const float alpha = sh_onnx_node_number(&use->node, "alpha", 1);

@@ -54,7 +54,6 @@ static bool is_one_of(const char *op, const char *const *list)
     return false;
 }
 
-/* True if the file declares this graph input as truth values. */
 static bool is_truth_input(const Sh__Onnx__GraphProto *graph, const char *name)
 {
     for (size_t i = 0; i < graph->n_input; i++) {

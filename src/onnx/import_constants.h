@@ -12,19 +12,18 @@
 
 #include "onnx/importer.h"
 
-/* Adds a tensor with these values (copied). Its name is made of the node's output and `what`,
- * which must be unique within the node. */
+/* The values are copied. The name is made of the node's output and `what`, which must be unique
+ * within the node. */
 sh_status sh_import_frozen(sh_value_id *value, const sh_onnx_use *use, const char *what,
                            sh_shape shape, const float *values) SHOAL_CHECKED;
 
-/* Returns an input as a value of the graph. Integers and truth values of constants become
- * float32. */
+/* Returns an input as a value of the graph. Integers and truth values become float32. */
 sh_status sh_import_number(sh_value_id *value, const sh_onnx_use *use, size_t input) SHOAL_CHECKED;
 
-/* True if the input holds truth values. In the graph these are 0 and 1, as numbers may be too. */
+/* In the graph truth values are the numbers 0 and 1. */
 bool sh_import_is_truth(const sh_onnx_use *use, size_t input);
 
-/* Gathers `count` elements of x along `axis`. Each index must be within the dimension. */
+/* Gathers elements of x along `axis`. Each index must be within the dimension. */
 sh_status sh_import_places(sh_value_id *y, const sh_onnx_use *use, sh_value_id x, size_t axis,
                            const size_t *indices, size_t count) SHOAL_CHECKED;
 

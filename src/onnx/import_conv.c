@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions and pooling of images [N, C, H, W] and lines [N, C, L]. */
 #include "graph/general_layers.h"
 #include "onnx/dilated_pool.h"
 #include "onnx/importer.h"
@@ -7,8 +6,8 @@
 #define SIDE_MOST 65536              /* of kernels, strides, paddings */
 #define INPUT_MOST ((size_t)1 << 30) /* pixels on a side of an image */
 
-/* Reads one or two integers of an attribute: height and width, or width alone for a line.
- * Without the attribute the values stay unchanged. */
+/* Reads height and width, or width alone for a line. Without the attribute the values stay
+ * unchanged. */
 static sh_status read_pair(size_t pair[2], sh_onnx_use *use, const char *name, size_t sides)
 {
     const int64_t *values;
@@ -38,8 +37,7 @@ static sh_status read_pads(sh_attributes *a, sh_onnx_use *use, size_t sides)
     return SH_OK;
 }
 
-/* Computes the padding for auto_pad. Each side of the output becomes the side of the input
- * divided by the stride, rounded up. */
+/* Each side of the output becomes the side of the input divided by the stride, rounded up. */
 static void pad_same(sh_attributes *a, size_t axis, size_t extent, bool upper)
 {
     const size_t outputs = (extent + a->stride[axis] - 1) / a->stride[axis];
@@ -50,8 +48,7 @@ static void pad_same(sh_attributes *a, size_t axis, size_t extent, bool upper)
     a->end_padding[axis] = total - a->padding[axis];
 }
 
-/* Reads the settings that convolutions and pooling share, for an input of this shape. `a` holds
- * the kernel's sides if the node may omit them. */
+/* `a` holds the kernel's sides if the node may omit them. */
 static sh_status read_windows(sh_attributes *a, sh_onnx_use *use, const sh_shape *x)
 {
     if (x->rank != 3 && x->rank != 4)
@@ -79,7 +76,6 @@ static sh_status read_windows(sh_attributes *a, sh_onnx_use *use, const sh_shape
     return SH_OK;
 }
 
-/* True if a bias is given that is not known to be 0. */
 static bool has_bias(const sh_onnx_use *use, size_t input)
 {
     if (!sh_import_given(use, input))
@@ -120,8 +116,8 @@ sh_status sh_import_conv(sh_onnx_use *use)
     return SH_OK;
 }
 
-/* Computes the padding that makes side `axis` of the output `wanted` long. An odd element goes
- * to the end for SAME_UPPER, otherwise to the beginning. */
+/* Makes side `axis` of the output `wanted` long. An odd element goes to the end for SAME_UPPER,
+ * otherwise to the beginning. */
 static sh_status pad_output(sh_attributes *a, size_t *more, int axis, size_t extent, size_t wanted,
                             bool upper)
 {
@@ -138,9 +134,8 @@ static sh_status pad_output(sh_attributes *a, size_t *more, int axis, size_t ext
     return SH_OK;
 }
 
-/* Reads the settings of a transposed convolution. `a` holds the kernel's sides, and `more`
- * receives the output padding. If the node gives the sides of the output, the padding follows
- * from them. */
+/* `a` holds the kernel's sides, and `more` receives the output padding. If the node gives the sides
+ * of the output, the padding follows from them. */
 static sh_status read_transposed(sh_attributes *a, size_t more[2], sh_onnx_use *use,
                                  const sh_shape *x)
 {
@@ -231,7 +226,6 @@ sh_status sh_import_average_pool(sh_onnx_use *use)
     return import_pool(use, SH_OP_avg_pool);
 }
 
-/* Appends dimensions of 1 to the value, one for each spatial dimension of the input. */
 static sh_status keep_sides(sh_value_id *y, const sh_onnx_use *use, const sh_shape *x)
 {
     sh_shape sides = *x;

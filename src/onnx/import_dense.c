@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dense layers and matrix products.
- *
- * A product with weights is a dense layer. The dense layer of the graph includes a bias and has
- * weights [O, I]. Weights [I, O] of a file are transposed, once a step. A following Add of a bias
- * becomes part of the layer if no other node reads the product.
+ * A product with weights is a dense layer, whose weights in the graph are [O, I]. Weights [I, O] of
+ * a file are transposed, once a step. A following Add of a bias becomes part of the layer if no
+ * other node reads the product.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +26,8 @@ static sh_status times(sh_value_id *y, const sh_onnx_use *use, float factor)
         y, use, sh_layer_unary(use->importer->net, SH_UNARY_LINE, *y, (float[]){factor, 0}));
 }
 
-/* Reads input 2 of a Gemm with `outputs` columns. A bias that is the same for all rows becomes
- * `*row`, [outputs]. Any other becomes `*rest`, which is added to the product. SH_NO_VALUE:
- * none. */
+/* A bias that is the same for all rows becomes `*row`, [outputs]. Any other becomes `*rest`, which
+ * is added to the product. SH_NO_VALUE: none. */
 static sh_status read_gemm_bias(sh_value_id *row, sh_value_id *rest, const sh_onnx_use *use,
                                 size_t outputs, float beta)
 {
@@ -53,7 +50,6 @@ static sh_status read_gemm_bias(sh_value_id *row, sh_value_id *rest, const sh_on
     return sh_import_made(row, use, b);
 }
 
-/* alpha a b + beta c. Attributes of the node transpose a and b. */
 sh_status sh_import_gemm(sh_onnx_use *use)
 {
     sh_value_id x, w, b, rest, y;
@@ -84,8 +80,8 @@ sh_status sh_import_gemm(sh_onnx_use *use)
     return SH_OK;
 }
 
-/* Finds the bias that the only reader of the node's output adds. Sets the index of this reader
- * in `adds` and its input in `*bias`. False if there is none. */
+/* Finds the bias that the only reader of the output adds: input `*bias` of node `adds`. False if
+ * there is none. */
 static bool find_bias(sh_onnx_use *adds, size_t *bias, const sh_onnx_use *use, size_t outputs)
 {
     sh_onnx_importer *importer = use->importer;
@@ -149,7 +145,7 @@ static sh_status import_dense(sh_onnx_use *use)
     return SH_OK;
 }
 
-/* Makes a vector a matrix of one row or one column. Values [..., rows, columns] stay unchanged. */
+/* A vector becomes one row or one column. */
 static sh_status as_matrices(sh_value_id *x, const sh_onnx_use *use, bool column)
 {
     const sh_shape of_x = *sh_import_shape(use, *x);
@@ -162,7 +158,6 @@ static sh_status as_matrices(sh_value_id *x, const sh_onnx_use *use, bool column
     return sh_import_reshape(x, use, *x, &matrix);
 }
 
-/* Broadcasts the dimensions of two values except the last two. */
 static sh_shape in_front(const sh_shape *a, const sh_shape *b)
 {
     sh_shape front = {.rank = (a->rank > b->rank ? a->rank : b->rank) - 2};
@@ -174,7 +169,6 @@ static sh_shape in_front(const sh_shape *a, const sh_shape *b)
     return front;
 }
 
-/* Expands the leading dimensions of x to `front`; the matrices are repeated. */
 static sh_status repeat(sh_value_id *x, const sh_onnx_use *use, const sh_shape *front)
 {
     const sh_shape of_x = *sh_import_shape(use, *x);
@@ -215,14 +209,12 @@ static sh_status multiply(sh_value_id *y, const sh_onnx_use *use, sh_value_id a,
     return sh_import_reshape(y, use, *y, &of_y);
 }
 
-/* Returns the sample dimension of an input of `rank`, counted from the end. A vector used as a
- * column gets one more dimension. */
+/* The sample dimension, counted from the end. A vector used as a column gets one more dimension. */
 static size_t from_end(const sh_onnx_entry *entry, size_t rank, bool column)
 {
     return entry->batch == SH_NO_AXIS ? SH_NO_AXIS : rank - 1 - entry->batch + column;
 }
 
-/* Imports a product that is not a dense layer. */
 static sh_status import_product(sh_onnx_use *use, sh_value_id a, sh_value_id b)
 {
     const size_t rank_a = sh_import_shape(use, a)->rank, rank_b = sh_import_shape(use, b)->rank;

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element-wise functions and softmax. */
 #include <math.h>
 #include <string.h>
 
 #include "graph/array_layers.h"
 #include "onnx/import_constants.h"
 
-/* Applies an operator to input 0. The output has the shape of the input. */
 static sh_status apply(sh_onnx_use *use, sh_op op, const sh_attributes *attributes)
 {
     sh_value_id x, y;
@@ -16,7 +14,6 @@ static sh_status apply(sh_onnx_use *use, sh_op op, const sh_attributes *attribut
     return SH_OK;
 }
 
-/* Defines the import of an operator without attributes. */
 #define PLAIN(name, op)                                                                            \
     sh_status sh_import_##name(sh_onnx_use *use)                                                   \
     {                                                                                              \
@@ -36,7 +33,6 @@ sh_status sh_import_leaky_relu(sh_onnx_use *use)
     return apply(use, SH_OP_leaky_relu, &slope);
 }
 
-/* Applies a function of graph/formulas.h. */
 static sh_status apply_unary(sh_onnx_use *use, sh_unary function, const float *numbers)
 {
     sh_value_id x, y;
@@ -78,8 +74,8 @@ sh_status sh_import_hard_sigmoid(sh_onnx_use *use)
     return apply_unary(use, SH_UNARY_HARD_SIGMOID, (float[]){alpha, beta});
 }
 
-/* Reads a limit of Clip: an attribute before operator set 11, an input since then. False if the
- * limit is not a constant. */
+/* A limit of Clip is an attribute before operator set 11, an input since then. False if it is not a
+ * constant. */
 static bool read_limit(float *limit, sh_onnx_use *use, const char *attribute, size_t input,
                        float otherwise)
 {
@@ -94,7 +90,6 @@ static bool read_limit(float *limit, sh_onnx_use *use, const char *attribute, si
     return true;
 }
 
-/* Clips to limits that are values of the graph: first to the lower limit, then to the upper. */
 static sh_status clip_by_values(sh_onnx_use *use)
 {
     sh_value_id y, limit;
@@ -226,7 +221,7 @@ sh_status sh_import_log_softmax(sh_onnx_use *use)
     return import_softmax(use, SH_OP_log_softmax);
 }
 
-/* Uses the graph's own dropout, whatever the training mode in the file. */
+/* Ignores the training mode in the file. */
 sh_status sh_import_dropout(sh_onnx_use *use)
 {
     const sh_onnx_constant *given;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Einsum. With one operand it is a sum and a transposition. With two it is a matrix product. Labels
- * are divided into groups:
+ * Einsum of one operand is a sum and a transposition. That of two is a matrix product. Labels are
+ * divided into groups:
  *
  *     - *both*: labels of both operands and the result; they number the matrices
  *     - *inner*: labels of both operands only; they are summed over
@@ -9,7 +9,7 @@
  *
  *     a [both, rows, inner] b [both, inner, columns] -> y [both, rows, columns]
  *
- * Labels of one operand only are summed over first. Each step transposes as needed.
+ * Labels of one operand only are summed over first.
  */
 #include <string.h>
 
@@ -31,8 +31,8 @@ static size_t place_of(const labels *of, char label)
     return (size_t)((const char *)memchr(of->at, label, of->count) - of->at);
 }
 
-/* Parses the equation "ab,bc->ac" or "ab->a" into `*count` terms and the result, which is term
- * 2. Without "->" the result has the labels that occur once, sorted. */
+/* Parses "ab,bc->ac" or "ab->a" into `*count` terms and the result, which is term 2. Without "->"
+ * the result has the labels that occur once, sorted. */
 static sh_status parse(labels term[3], size_t *count, const char *text, size_t length)
 {
     size_t which = 0;
@@ -66,7 +66,6 @@ static sh_status parse(labels term[3], size_t *count, const char *text, size_t l
     return SH_OK;
 }
 
-/* An operand while it is converted to matrices. */
 typedef struct operand {
     sh_value_id value;
     labels of;
@@ -85,7 +84,6 @@ static sh_status read_operand(operand *x, const sh_onnx_use *use, size_t input, 
     return SH_OK;
 }
 
-/* Sums over labels that neither the other operand nor the result has. */
 static sh_status drop_own(operand *x, const sh_onnx_use *use, const labels *other,
                           const labels *result)
 {
@@ -101,7 +99,6 @@ static sh_status drop_own(operand *x, const sh_onnx_use *use, const labels *othe
         &x->value, use, sh_layer_reduce(use->importer->net, SH_REDUCE_SUM, x->value, axes, false));
 }
 
-/* Transposes the dimensions into the order of `to`. */
 static sh_status turn(operand *x, const sh_onnx_use *use, const labels *to)
 {
     sh_attributes a = {0};
@@ -122,7 +119,6 @@ static void append(labels *to, const labels *from, const labels *other, const la
             to->at[to->count++] = from->at[i];
 }
 
-/* Returns the product of `count` dimensions from `first` on. */
 static size_t span(const sh_shape *shape, size_t first, size_t count)
 {
     size_t all = 1;
@@ -131,7 +127,7 @@ static size_t span(const sh_shape *shape, size_t first, size_t count)
     return all;
 }
 
-/* Converts both operands to matrices and multiplies them. Sets the labels of `y`. */
+/* Sets the labels of `y`. */
 static sh_status multiply(operand *y, const sh_onnx_use *use, operand *a, operand *b,
                           const labels *result)
 {
@@ -172,7 +168,6 @@ static sh_status multiply(operand *y, const sh_onnx_use *use, operand *a, operan
     return sh_import_reshape(&y->value, use, y->value, &whole);
 }
 
-/* Imports an Einsum with one operand. */
 static sh_status rearrange(sh_onnx_use *use, const labels term[3])
 {
     const labels none = {0};

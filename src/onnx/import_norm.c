@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Normalisations. */
 #include <math.h>
 #include <stdio.h>
 
@@ -7,7 +6,6 @@
 #include "graph/general_layers.h"
 #include "onnx/importer.h"
 
-/* Only output 0 is supported. Fails if another one is read. */
 static sh_status first_output_alone(const sh_onnx_use *use)
 {
     for (size_t i = 1; i < use->out_count; i++)
@@ -18,8 +16,8 @@ static sh_status first_output_alone(const sh_onnx_use *use)
     return SH_OK;
 }
 
-/* Returns the update rate of a moving average: 1 - `stays`, computed in decimal. The file has a
- * rounded float, and 0.9 must give 0.1 instead of the difference of the two floats. */
+/* Returns 1 - `stays`, computed in decimal: the file has a rounded float, and 0.9 must give 0.1
+ * instead of the difference of the two floats. */
 static float moving_by(float stays)
 {
     const double exact = 1 - (double)stays, decimal = floor(exact * 1e6 + 0.5) / 1e6;
@@ -49,7 +47,6 @@ sh_status sh_import_batch_norm(sh_onnx_use *use)
     return SH_OK;
 }
 
-/* Adds a frozen parameter with all elements `number`, for an optional input that is not given. */
 static sh_status add_default(sh_value_id *value, const sh_onnx_use *use, sh_shape shape,
                              float number)
 {
@@ -60,7 +57,7 @@ static sh_status add_default(sh_value_id *value, const sh_onnx_use *use, sh_shap
                           sh_net_tensor(use->importer->net, name, shape, SH_ROLE_FROZEN, initial));
 }
 
-/* Reads weights of a layer norm, expanded to one number for each element of these dimensions. */
+/* Expands the weights to one number for each element of these dimensions. */
 static sh_status read_affine(sh_value_id *value, const sh_onnx_use *use, size_t input,
                              sh_import_filling filling, sh_shape rest)
 {
@@ -73,7 +70,7 @@ static sh_status read_affine(sh_value_id *value, const sh_onnx_use *use, size_t 
     return sh_fail(SH_UNSUPPORTED, "its scale or bias does not have the normalised shape");
 }
 
-/* Sets outputs 1 and 2 if they are read: the mean, and 1 / sqrt(variance + epsilon). */
+/* Sets the mean, and 1 / sqrt(variance + epsilon), if they are read. */
 static sh_status give_moments(const sh_onnx_use *use, sh_value_id x, size_t axis, float epsilon)
 {
     sh_net *net = use->importer->net;

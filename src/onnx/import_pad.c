@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pad. For a constant other than 0, zeros are padded first. Then a tensor is added that holds
- * the constant in the padding and 0 elsewhere. All other modes gather elements of x. */
+/* For a constant other than 0, zeros are padded first. Then a tensor is added that holds the
+ * constant in the padding and 0 elsewhere. All other modes gather elements of x. */
 #include <stdlib.h>
 
 #include "graph/array_layers.h"
 #include "onnx/import_constants.h"
 #include "onnx/padding.h"
 
-/* Removes elements for negative pads, then pads with zeros. */
+/* Removes elements for negative pads first. */
 static sh_status add_zeros(sh_value_id *y, const sh_onnx_use *use, sh_value_id x,
                            const sh_onnx_padding *padding)
 {
@@ -29,7 +29,7 @@ static sh_status add_zeros(sh_value_id *y, const sh_onnx_use *use, sh_value_id x
     return SH_OK;
 }
 
-/* Adds `number` to the padding. `x` is the shape before padding. */
+/* `x` is the shape before padding. */
 static sh_status fill(sh_value_id *y, const sh_onnx_use *use, const sh_onnx_padding *padding,
                       const sh_shape *x, float number)
 {
@@ -60,7 +60,6 @@ static sh_status fill(sh_value_id *y, const sh_onnx_use *use, const sh_onnx_padd
     return sh_import_made(y, use, sh_layer_pair(use->importer->net, SH_PAIR_ADD, *y, around));
 }
 
-/* Gathers elements of x along one dimension according to the padding. */
 static sh_status repeat_places(sh_value_id *x, const sh_onnx_use *use,
                                const sh_onnx_padding *padding, size_t axis, size_t size)
 {

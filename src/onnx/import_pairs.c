@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element-wise functions of two or three values, broadcast as in NumPy. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "graph/array_layers.h"
 #include "onnx/import_constants.h"
 
-/* Returns the sample dimension of the result of a broadcasting operator; `rank` is that of the
- * result. */
+/* `rank` is that of the result. */
 static size_t batch_of(const sh_onnx_use *use, const sh_value_id *in, size_t count, size_t rank)
 {
     for (size_t i = 0; i < count; i++)
@@ -16,8 +14,8 @@ static size_t batch_of(const sh_onnx_use *use, const sh_value_id *in, size_t cou
     return SH_NO_AXIS;
 }
 
-/* If the leading dimensions of `b` equal those of `a` and all others are 1, returns the number
- * of leading dimensions; otherwise 0. */
+/* If the leading dimensions of `b` equal those of `a` and all others are 1, returns their number;
+ * otherwise 0. */
 static size_t leading(const sh_shape *a, const sh_shape *b)
 {
     size_t same = 0, ones = 0;
@@ -30,7 +28,7 @@ static size_t leading(const sh_shape *a, const sh_shape *b)
     return same + ones == a->rank ? same : 0;
 }
 
-/* x * factor, for a factor that varies only along leading dimensions. */
+/* The factor varies only along leading dimensions. */
 static sh_status scale(sh_value_id *y, const sh_onnx_use *use, sh_value_id x, sh_value_id factor)
 {
     const sh_shape of_x = *sh_import_shape(use, x), of_b = *sh_import_shape(use, factor);
@@ -39,7 +37,6 @@ static sh_status scale(sh_value_id *y, const sh_onnx_use *use, sh_value_id x, sh
     return sh_import_emit(y, use, SH_OP_scale, NULL, (sh_value_id[]){x, factor});
 }
 
-/* Reads an input that is a single constant number. False if it is not. */
 static bool is_number(double *number, sh_onnx_use *use, size_t input)
 {
     const sh_onnx_entry *other = use->in[1 - input];
@@ -66,7 +63,7 @@ static sh_status add_line(sh_value_id *y, const sh_onnx_use *use, size_t input, 
     return sh_import_made(y, use, sh_layer_unary(net, SH_UNARY_LINE, x, numbers));
 }
 
-/* Emits the operator if one input is a constant number. `*y` stays SH_NO_VALUE otherwise. */
+/* `*y` stays SH_NO_VALUE if no input is a constant number. */
 static sh_status with_number(sh_value_id *y, sh_onnx_use *use, sh_pair_function function)
 {
     double c;
@@ -126,7 +123,6 @@ PAIR(mul, SH_PAIR_MULTIPLY)
 PAIR(div, SH_PAIR_DIVIDE)
 PAIR(prelu, SH_PAIR_PRELU)
 
-/* Applies the function to any number of inputs, one after the other. */
 static sh_status import_many(sh_onnx_use *use, sh_pair_function function, bool mean)
 {
     sh_net *net = use->importer->net;
@@ -174,7 +170,6 @@ sh_status sh_import_mean(sh_onnx_use *use)
     return import_many(use, SH_PAIR_ADD, true);
 }
 
-/* x to a constant power. */
 static sh_value_id to_power(sh_net *net, sh_value_id x, double p)
 {
     const float numbers[2] = {(float)p, 0};
@@ -185,7 +180,7 @@ static sh_value_id to_power(sh_net *net, sh_value_id x, double p)
     return sh_layer_unary(net, SH_UNARY_POWER, x, numbers);
 }
 
-/* Collects the distinct elements of a constant, in order. Returns `most` + 1 if there are more. */
+/* Returns `most` + 1 if there are more. */
 static size_t distinct(double *found, size_t most, const sh_onnx_constant *of)
 {
     size_t count = 0;
@@ -202,11 +197,8 @@ static size_t distinct(double *found, size_t most, const sh_onnx_constant *of)
     return count;
 }
 
-/*
- * x to constant powers, with `count` distinct ones. Each power is computed where it applies, and of
- * 1 elsewhere, so that no gradient is infinite there. The parts are 0 where they do not apply, so
- * their sum is the result.
- */
+/* Each of `count` powers is computed where it applies, and of 1 elsewhere, so that no gradient is
+ * infinite there. The parts are 0 where they do not apply, and are added. */
 static sh_status to_powers(sh_value_id *y, const sh_onnx_use *use, sh_value_id x, const double *p,
                            size_t count)
 {
@@ -225,7 +217,7 @@ static sh_status to_powers(sh_value_id *y, const sh_onnx_use *use, sh_value_id x
     return sh_import_made(y, use, sum);
 }
 
-/* Values that the formulas for a variable power share. Comparisons have no gradient. */
+/* The formulas for a variable power share these values. Comparisons have no gradient. */
 typedef struct power_parts {
     sh_net *net;
     sh_value_id power, one, zero;
@@ -236,7 +228,7 @@ static sh_value_id line(const power_parts *of, sh_value_id x, float alpha, float
     return sh_layer_unary(of->net, SH_UNARY_LINE, x, (float[]){alpha, beta});
 }
 
-/* 1 where x is a whole number. The test is unreliable from 2^22 on. */
+/* The test is unreliable from 2^22 on. */
 static sh_value_id is_whole(const power_parts *of, sh_value_id x)
 {
     const float rounding = 0x1.8p23f; /* floats near it have no fraction */
@@ -244,8 +236,7 @@ static sh_value_id is_whole(const power_parts *of, sh_value_id x)
                          line(of, line(of, x, 1, rounding), 1, -rounding));
 }
 
-/* Returns the sign of a negative number's power: 1 or -1, or NaN unless the power is a whole
- * number. */
+/* Returns 1 or -1, or NaN if the power is not a whole number. */
 static sh_value_id sign_below_zero(const power_parts *of)
 {
     sh_net *net = of->net;
@@ -255,7 +246,7 @@ static sh_value_id sign_below_zero(const power_parts *of)
     return sh_layer_pair(net, SH_PAIR_DIVIDE, sign, whole);
 }
 
-/* Returns 0 to a power: 1 for power 0, infinity for negative powers, otherwise 0. */
+/* Returns 1 for power 0, infinity for negative powers, otherwise 0. */
 static sh_value_id power_of_zero(const power_parts *of)
 {
     sh_net *net = of->net;
@@ -267,11 +258,8 @@ static sh_value_id power_of_zero(const power_parts *of)
                          infinite);
 }
 
-/*
- * x to computed or trained powers: e^(power log |x|), with a sign where x is negative. There, the
- * gradient of the power is that for |x|. Where x is 0, the logarithm would make the gradient NaN,
- * so a constant is used.
- */
+/* Computes e^(power log |x|), with a sign where x is negative. There, the gradient of the power is
+ * that for |x|. Where x is 0, the logarithm would make the gradient NaN, so a constant is used. */
 static sh_status to_any_power(sh_value_id *y, const sh_onnx_use *use, sh_value_id x)
 {
     sh_net *net = use->importer->net;
@@ -313,8 +301,7 @@ sh_status sh_import_pow(sh_onnx_use *use)
     return SH_OK;
 }
 
-/* Imports a comparison as a number, 1 or 0. `swapped` exchanges a and b. `negated` inverts the
- * result. */
+/* `swapped` exchanges a and b. `negated` inverts the result. */
 static sh_status compare(sh_onnx_use *use, sh_pair_function function, bool swapped, bool negated)
 {
     static const float other[2] = {-1, 1};
@@ -342,7 +329,6 @@ COMPARE(less, SH_PAIR_GREATER, true, false)
 COMPARE(greater_or_equal, SH_PAIR_GREATER, true, true)
 COMPARE(less_or_equal, SH_PAIR_GREATER, false, true)
 
-/* Logical operators on truth values 0 and 1. */
 COMPARE(and, SH_PAIR_SMALLER, false, false)
 COMPARE(or, SH_PAIR_LARGER, false, false)
 COMPARE(xor, SH_PAIR_EQUAL, false, true)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators that take parts of values, join values or repeat them. */
 #include <stdlib.h>
 
 #include "graph/array_layers.h"
@@ -30,8 +29,7 @@ sh_status sh_import_take(sh_value_id *y, const sh_onnx_use *use, sh_value_id x, 
     return sh_import_emit(y, use, SH_OP_slice, &a, &x);
 }
 
-/* Takes every `step`th element: reshapes to rows of `step` elements and takes the first of each
- * row. */
+/* Reshapes to rows of `step` elements and takes the first of each. */
 static sh_status take_each(sh_value_id *y, const sh_onnx_use *use, sh_value_id x, size_t axis,
                            const sh_onnx_range *range)
 {
@@ -53,7 +51,6 @@ static sh_status take_each(sh_value_id *y, const sh_onnx_use *use, sh_value_id x
     return sh_import_reshape(y, use, x, &shape);
 }
 
-/* Takes the elements of a range with a negative step. */
 static sh_status take_backwards(sh_value_id *y, const sh_onnx_use *use, sh_value_id x, size_t axis,
                                 const sh_onnx_range *range)
 {
@@ -129,7 +126,7 @@ sh_status sh_import_split(sh_onnx_use *use)
     return SH_OK;
 }
 
-/* Concatenates any number of values, SH_MAX_INPUTS at a time. */
+/* Joins SH_MAX_INPUTS values at a time. */
 static sh_status join(sh_value_id *y, const sh_onnx_use *use, sh_value_id *x, size_t count,
                       size_t axis)
 {
@@ -151,8 +148,7 @@ static sh_status join(sh_value_id *y, const sh_onnx_use *use, sh_value_id *x, si
     return SH_OK;
 }
 
-/* Repeats a value without a sample dimension for each sample, along dimension `batch`. Input
- * `like` has the samples. */
+/* Repeats x for each sample, along dimension `batch`. Input `like` has the samples. */
 static sh_status repeat_samples(sh_value_id *x, const sh_onnx_use *use, size_t input, size_t like,
                                 size_t batch)
 {
@@ -192,7 +188,7 @@ sh_status sh_import_concat(sh_onnx_use *use)
     return SH_OK;
 }
 
-/* Gathers with indices that are values of the graph, such as an embedding of the samples. */
+/* The indices are values of the graph. */
 static sh_status look_up(sh_onnx_use *use, sh_value_id indices, size_t batch)
 {
     sh_value_id x, y;
@@ -212,7 +208,6 @@ static sh_status look_up(sh_onnx_use *use, sh_value_id indices, size_t batch)
     return SH_OK;
 }
 
-/* Gathers with constant indices. */
 static sh_status look_up_constant(sh_onnx_use *use)
 {
     sh_value_id indices;
@@ -220,7 +215,6 @@ static sh_status look_up_constant(sh_onnx_use *use)
     return look_up(use, indices, SH_NO_AXIS);
 }
 
-/* Gathers a few elements of a dimension as slices. */
 static sh_status pick(sh_onnx_use *use, const sh_onnx_constant *which)
 {
     sh_value_id x, y, picked[PICKS_MOST];
@@ -266,7 +260,7 @@ sh_status sh_import_gather(sh_onnx_use *use)
     return which->rank > 1 || which->count > PICKS_MOST ? look_up_constant(use) : pick(use, which);
 }
 
-/* Expand. The graph's number of samples replaces that in the file's shape. */
+/* The graph's number of samples replaces that in the file's shape. */
 sh_status sh_import_expand(sh_onnx_use *use)
 {
     const sh_onnx_constant *to;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LSTM, GRU and RNN. The layers of graph/recurrent_layers.h use the gate order of the format and
- * its first layout, with the steps in dimension 0 and the samples in dimension 1. For the other
- * layout, inputs and outputs are transposed.
+ * The layers of graph/recurrent_layers.h use the gate order of the format and its first layout,
+ * with the steps in dimension 0 and the samples in dimension 1. For the other layout, inputs and
+ * outputs are transposed.
  *
  * `clip` applies to the inputs of gates, as in ONNX Runtime. The cell state is not clipped.
  *
- * A file has initial states for the number of samples that it was exported with. Constant initial
- * states must be equal for all samples and are reduced to one row.
+ * Constant initial states are for the number of samples in the file. They must be equal for all
+ * samples and are reduced to one row.
  */
 #include "graph/recurrent_layers.h"
 
@@ -18,7 +18,7 @@
 
 enum { X, W, R, B, LENGTHS, FIRST_H, FIRST_C, PEEPHOLES };
 
-/* Swaps dimensions 0 and 1 of [a, b, c]. */
+/* Swaps dimensions 0 and 1. */
 static sh_status swap(sh_value_id *y, const sh_onnx_use *use, sh_value_id x)
 {
     const sh_attributes turned = {.order = {1, 0, 2}};
@@ -33,8 +33,7 @@ static bool is_zero(const sh_onnx_constant *constant)
     return true;
 }
 
-/* Reads the attributes. `directions` is that of the weights. Unusual activation functions are
- * refused. */
+/* `directions` is that of the weights. Unusual activation functions are refused. */
 static sh_status read_settings(sh_recurrent *of, sh_onnx_use *use, size_t directions)
 {
     static const char *const usual[][4] = {[SH_CELL_LSTM] = {"Sigmoid", "Tanh", "Tanh"},
@@ -59,7 +58,7 @@ static sh_status read_settings(sh_recurrent *of, sh_onnx_use *use, size_t direct
     return SH_OK;
 }
 
-/* Checks that all sequences have full length. */
+/* All sequences must have full length. */
 static sh_status check_lengths(const sh_onnx_use *use, size_t steps)
 {
     const sh_onnx_constant *lengths;
@@ -73,7 +72,7 @@ static sh_status check_lengths(const sh_onnx_use *use, size_t steps)
     return SH_OK;
 }
 
-/* Reads the peephole weights; SH_NO_VALUE if they are absent or zero. */
+/* SH_NO_VALUE if they are absent or zero. */
 static sh_status read_peepholes(sh_value_id *peepholes, const sh_onnx_use *use)
 {
     *peepholes = SH_NO_VALUE;
@@ -141,8 +140,7 @@ static sh_status read_state(sh_value_id *state, const sh_onnx_use *use, size_t i
     return sh_import_made(state, use, sh_layer_expand(use->importer->net, *state, each));
 }
 
-/* True if the output is read, or if no output is read. In the latter case it is the result of
- * the network. */
+/* True also if no output is read: it is the result of the network then. */
 static bool is_wanted(const sh_onnx_use *use, size_t output)
 {
     bool any_read = false;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums, means, extremes and norms over some dimensions. */
 #include "graph/array_layers.h"
 #include "onnx/importer.h"
 
-/* What is applied before and after the reduction. */
 typedef enum around {
     AROUND_NOTHING,
     AROUND_NEGATED, /* negates both input and result */

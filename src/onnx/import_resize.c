@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resizing of images and lines; channels to blocks of pixels and back. */
 #include <math.h>
 
 #include "graph/general_layers.h"
 #include "onnx/importer.h"
 
-/* A value of a string attribute and its meaning. */
 typedef struct named_choice {
     const char *text;
     uint32_t value;
 } named_choice;
 
-/* Looks up a string attribute among `count` choices. Without the attribute the first choice
- * applies. */
+/* Without the attribute the first choice applies. */
 static sh_status choose(uint32_t *value, sh_onnx_use *use, const char *attribute,
                         const named_choice *choices, size_t count)
 {
@@ -64,7 +61,7 @@ static sh_status read_method(sh_resize *of, sh_onnx_use *use)
     return SH_OK;
 }
 
-/* Reads the dimensions that the scales or sizes refer to: all, or those in `axes`. */
+/* Reads all dimensions, or those in `axes`. */
 static sh_status read_axes(size_t *axes, size_t count, sh_onnx_use *use, size_t rank)
 {
     const int64_t *given;
@@ -80,8 +77,7 @@ static sh_status read_axes(size_t *axes, size_t count, sh_onnx_use *use, size_t 
     return SH_OK;
 }
 
-/* Sets the target of dimension `axis` of x: `size` elements, or `scale` times as many. 0: use
- * the other one. */
+/* The target is `size` elements, or `scale` times as many as x has. 0: use the other one. */
 static sh_status set_side(sh_resize *of, const sh_onnx_use *use, const sh_shape *x, size_t axis,
                           int64_t size, double scale)
 {
@@ -97,8 +93,8 @@ static sh_status set_side(sh_resize *of, const sh_onnx_use *use, const sh_shape 
     return SH_OK;
 }
 
-/* Computes the common scale for keep_aspect_ratio_policy: sides become at most, or at least, as
- * long as `sizes`. 0: each side has its own scale. */
+/* For keep_aspect_ratio_policy: sides become at most, or at least, as long as `sizes`. 0: each side
+ * has its own scale. */
 static sh_status read_ratio(double *scale, sh_onnx_use *use, const sh_shape *x,
                             const sh_onnx_constant *sizes, const size_t *axes)
 {
@@ -114,7 +110,7 @@ static sh_status read_ratio(double *scale, sh_onnx_use *use, const sh_shape *x,
     return SH_OK;
 }
 
-/* Reads scales (numbers) or sizes (integers). */
+/* Scales are numbers, sizes are integers. */
 static sh_status read_sides(sh_resize *of, sh_onnx_use *use, const sh_shape *x,
                             const sh_onnx_constant *sides)
 {
@@ -158,7 +154,7 @@ static sh_status resize(sh_onnx_use *use, sh_value_id x, const sh_onnx_constant 
     return SH_OK;
 }
 
-/* Resize. An empty list of sizes counts as not given. */
+/* An empty list of sizes counts as not given. */
 sh_status sh_import_resize(sh_onnx_use *use)
 {
     const sh_onnx_constant *scales, *sizes;
@@ -175,7 +171,7 @@ sh_status sh_import_resize(sh_onnx_use *use)
     return sh_fail(SH_INVALID, "it has no scales and no sizes");
 }
 
-/* Upsample. In operator set 7 the scales are an attribute. */
+/* In operator set 7 the scales are an attribute. */
 sh_status sh_import_upsample(sh_onnx_use *use)
 {
     const sh_onnx_constant *scales;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sequences of tensors. PyTorch's newest exporter writes them for chunk, split and unbind if it
- * does not optimise. A sequence is the value before the split and the sizes of its parts.
- * SequenceAt takes one part. If the parts are single elements without the split dimension, `sizes`
- * has rank 0.
+ * PyTorch's newest exporter writes sequences for chunk, split and unbind. A sequence is the value
+ * before the split and the sizes of its parts. If the parts are single elements without the split
+ * dimension, `sizes` has rank 0.
  */
 #include "onnx/import_constants.h"
 
 #define PARTS_MOST 4096
 
-/* Makes the list of sizes for parts of `size` elements. The last part may be smaller. */
+/* The last part may be smaller. */
 static sh_status cut_evenly(sh_onnx_constant *sizes, const sh_onnx_use *use, size_t dim,
                             int64_t size)
 {
@@ -24,7 +23,6 @@ static sh_status cut_evenly(sh_onnx_constant *sizes, const sh_onnx_use *use, siz
     return SH_OK;
 }
 
-/* Checks that the parts add up to the dimension. */
 static sh_status check_sizes(const sh_onnx_constant *sizes, size_t dim)
 {
     size_t left = dim;
@@ -68,7 +66,6 @@ sh_status sh_import_split_to_sequence(sh_onnx_use *use)
     return SH_OK;
 }
 
-/* Takes a single element, without the split dimension. */
 static sh_status take_one(const sh_onnx_use *use, int64_t position)
 {
     const sh_onnx_entry *sequence = use->in[0];

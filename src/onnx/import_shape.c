@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operators that move elements.
- *
  * Shapes in a file contain a number of samples, usually 1, while the graph has N. A constant shape
  * is therefore first interpreted with the number of samples of the file. The sample dimension in it
  * is then scaled to N. This is the dimension that has the samples after as many elements as in the
@@ -9,16 +7,15 @@
  *
  * If the file has one sample, more than one dimension can qualify: [12, 1, 4, 8] reshaped to
  * [12, 32] is [12 N, 32] or [12, 32 N]. Both have the same elements in the same order, and
- * operators that mix samples are refused later. Attention uses both [12, 4 N, 8] and [12 N, 32].
- * The rule is that the samples join the dimension behind them, except if that is the last
- * dimension, which holds the features of a dense layer.
+ * operators that mix samples are refused later. The samples join the dimension behind them, except
+ * if that is the last one, which holds the features of a dense layer.
  */
 #include <string.h>
 
 #include "onnx/import_constants.h"
 
-/* A shape that a node asks for, its sample dimension, and the number of rows of that dimension
- * that have all samples each. */
+/* A shape that a node asks for, its sample dimension, and the number of rows of that dimension that
+ * have all samples each. */
 typedef struct request {
     sh_shape shape;
     size_t batch, outer;
@@ -32,7 +29,7 @@ static size_t product(const size_t *dim, size_t count)
     return all;
 }
 
-/* Finds the sample dimension. It contains `samples` samples after `before` elements. */
+/* The sample dimension contains `samples` samples after `before` elements. */
 static void find_batch(request *to, size_t before, size_t samples)
 {
     const sh_shape *shape = &to->shape;
@@ -54,14 +51,12 @@ static void find_batch(request *to, size_t before, size_t samples)
     }
 }
 
-/* Counts the elements before the samples of the node's input, of shape `x`. */
 static size_t before_samples(const sh_onnx_use *use, const sh_shape *x)
 {
     return product(x->dim, use->in[0]->batch) * use->in[0]->outer;
 }
 
-/* Replaces 0 (same as the input) and -1 (the remainder). False if the shape does not fit the
- * elements. */
+/* 0: the same as the input; -1: the remainder. False if the shape does not fit the elements. */
 static bool complete(sh_shape *to, const int64_t *wanted, size_t rank, const sh_shape *x,
                      bool zeros)
 {
@@ -86,7 +81,7 @@ static bool complete(sh_shape *to, const int64_t *wanted, size_t rank, const sh_
     return known > 0 && count % known == 0;
 }
 
-/* Computes shape `x` with the number of samples in the file. */
+/* Uses the number of samples in the file. */
 static bool as_baked(sh_shape *baked, const sh_onnx_use *use, const sh_shape *x, size_t batch)
 {
     const sh_onnx_importer *importer = use->importer;
@@ -99,7 +94,7 @@ static bool as_baked(sh_shape *baked, const sh_onnx_use *use, const sh_shape *x,
     return true;
 }
 
-/* Interprets the shape with the number of samples in the file. */
+/* Uses the number of samples in the file. */
 static bool ask_baked(request *asked, const sh_onnx_use *use, const sh_shape *x, size_t batch,
                       const int64_t *wanted, size_t rank, bool zeros)
 {
@@ -119,7 +114,7 @@ static bool ask_baked(request *asked, const sh_onnx_use *use, const sh_shape *x,
     return true;
 }
 
-/* Interprets the shape with the number of samples of the graph. */
+/* Uses the number of samples of the graph. */
 static bool ask_real(request *asked, const sh_onnx_use *use, const sh_shape *x, size_t batch,
                      const int64_t *wanted, size_t rank, bool zeros)
 {
@@ -133,13 +128,12 @@ static bool ask_real(request *asked, const sh_onnx_use *use, const sh_shape *x, 
     return asked->batch != SH_NO_AXIS;
 }
 
-/* True if the shape allows any number of samples. `batch` is the sample dimension of the input. */
+/* True if the shape allows any number of samples. */
 static bool is_open(const int64_t *wanted, const request *asked, size_t batch)
 {
     return wanted[asked->batch] == -1 || (wanted[asked->batch] == 0 && asked->batch == batch);
 }
 
-/* Records the shape that works for any number of samples. */
 static sh_status trace_shape(const sh_onnx_use *use, const request *asked, bool reshapes)
 {
     sh_onnx_change change = {.input = 1, .count = asked->shape.rank, .reshapes = reshapes};

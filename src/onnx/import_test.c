@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Networks that PyTorch's exporters wrote (test/onnx/networks/make_networks.py). The tests check
- * that they compute what PyTorch computed, in grains of any size, and how their last layers are
- * replaced.
+ * Networks that PyTorch's exporters wrote (test/onnx/networks/make_networks.py) must compute what
+ * PyTorch computed, in grains of any size.
  */
 #include "onnx/import.h"
 
@@ -28,7 +27,7 @@ static sh_onnx *open_network(const char *name)
     return model;
 }
 
-/* Reads `count` floats. The caller owns them. */
+/* The caller owns them. */
 static float *read_values(const char *name, size_t count)
 {
     char file[64];
@@ -61,7 +60,6 @@ static const struct network {
 
 #define NETWORKS (sizeof networks / sizeof *networks)
 
-/* A network in its own graph. */
 typedef struct built {
     sh_net net;
     sh_value_id given;
@@ -93,8 +91,7 @@ static void build(built *b, const sh_onnx *model, size_t samples, const size_t *
     b->given = sh_onnx_build(&b->net, x, model, &wish);
 }
 
-/* Loads the weights of the file, in the order of the graph's parameters. The caller owns the
- * array and its rows. */
+/* In the order of the graph's parameters. The caller owns the array and its rows. */
 static float **load_weights(const sh_graph *graph, const sh_onnx *model)
 {
     float **weights = calloc(graph->parameter_count + 1, sizeof *weights);
@@ -119,7 +116,7 @@ static float **load_weights(const sh_graph *graph, const sh_onnx *model)
     return weights;
 }
 
-/* Applies the final function that PyTorch computed and the graph omits. */
+/* The graph omits the final function that PyTorch computed. */
 static double finished(char last, const float *row, size_t outputs, size_t i)
 {
     double sum = 0;
@@ -130,7 +127,7 @@ static double finished(char last, const float *row, size_t outputs, size_t i)
                          : (double)row[i];
 }
 
-/* Computes `samples` samples and returns the largest difference to the results of PyTorch. */
+/* Returns the largest difference to the results of PyTorch. */
 static double difference(const built *b, const sh_onnx *model, const struct network *n,
                          size_t samples, const float *x, const float *y)
 {
@@ -192,7 +189,7 @@ static void they_compute_what_pytorch_did(void **state)
     }
 }
 
-/* Each network can be differentiated, and its parameters are those that PyTorch trains. */
+/* The parameters are those that PyTorch trains. */
 static void they_can_be_trained(void **state)
 {
     (void)state;
@@ -220,7 +217,6 @@ static void they_can_be_trained(void **state)
     }
 }
 
-/* The data have another number of classes than the file. */
 static void the_last_layer_follows_the_data(void **state)
 {
     (void)state;
@@ -240,7 +236,6 @@ static void the_last_layer_follows_the_data(void **state)
     }
 }
 
-/* Each kind of unsuitable samples has its own message. */
 static void samples_that_do_not_fit_are_refused(void **state)
 {
     (void)state;
@@ -268,7 +263,7 @@ static void samples_that_do_not_fit_are_refused(void **state)
     }
 }
 
-/* One failure reports all refused nodes, each with its own cause. */
+/* Each refused node is reported with its own cause. */
 static void all_that_is_wrong_is_told(void **state)
 {
     (void)state;
@@ -333,7 +328,6 @@ static void damaged_files_do_no_harm(void **state)
     }
 }
 
-/* Opens a changed network and imports it. If it is not refused, the graph must be valid. */
 static void try_changed(const Sh__Onnx__ModelProto *changed, const struct network *n)
 {
     sh_onnx *model;
@@ -347,8 +341,7 @@ static void try_changed(const Sh__Onnx__ModelProto *changed, const struct networ
     sh_onnx_close(model);
 }
 
-/* Replaces the int64_t at `number`, which may be unaligned, by extreme values and tries the
- * network with each. */
+/* `number` may be unaligned. */
 static void try_numbers(void *number, const Sh__Onnx__ModelProto *changed, const struct network *n)
 {
     static const int64_t extreme[] = {INT64_MIN, 0, 1 << 20, INT32_MAX, INT64_MAX};
@@ -361,7 +354,6 @@ static void try_numbers(void *number, const Sh__Onnx__ModelProto *changed, const
     memcpy(number, &kept, sizeof kept);
 }
 
-/* Integers of nodes, shapes and constants take extreme values. */
 static void hostile_integers_do_no_harm(void **state)
 {
     (void)state;
@@ -394,7 +386,6 @@ static void hostile_integers_do_no_harm(void **state)
     }
 }
 
-/* Tensors and values have types that their nodes do not accept. */
 static void other_types_do_no_harm(void **state)
 {
     (void)state;

@@ -18,7 +18,7 @@
 typedef struct sh_onnx_change {
     struct sh_onnx_change *next;
     size_t node, input;
-    size_t count;                  /* number of dimensions */
+    size_t count;                  /* of dimensions */
     int64_t integers[SH_MAX_RANK]; /* a shape for any batch size, with -1 or 1 for the samples */
     bool reshapes;                 /* the node becomes a Reshape to that shape */
     bool repeats;      /* the input is not a shape: it is repeated along dimension `axis`, */
@@ -27,8 +27,8 @@ typedef struct sh_onnx_change {
 
 typedef struct sh_onnx_trace {
     sh_arena *arena;         /* the caller's; holds what follows */
-    sh_onnx_change *changes; /* a list in no particular order */
-    const char *input;       /* its name, borrowed from the model */
+    sh_onnx_change *changes; /* in no particular order */
+    const char *input;       /* borrowed from the model */
     sh_shape in, out;        /* shapes of input and result */
     size_t out_batch;        /* sample dimension of the result; that of the input is 0 */
     bool turned;             /* the input has its channels last */

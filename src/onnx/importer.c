@@ -78,7 +78,6 @@ static sh_initial initial_of(sh_import_filling filling, const sh_shape *shape)
     return (sh_initial){.kind = SH_INITIAL_UNIFORM, .size = 1.0f / sqrtf((float)fan_in)};
 }
 
-/* Adds an initialiser to the graph as a trained parameter or a running statistic. */
 static sh_status add_weights(sh_onnx_entry *entry, const sh_onnx_use *use,
                              sh_import_filling filling)
 {
@@ -98,7 +97,6 @@ static sh_status add_weights(sh_onnx_entry *entry, const sh_onnx_use *use,
     return sh_graph_take_failure(use->importer->net->graph);
 }
 
-/* Adds a constant to the graph as a frozen parameter. */
 static sh_status add_constant(sh_onnx_entry *entry, const sh_onnx_use *use)
 {
     const sh_onnx_constant *constant = &entry->constant;

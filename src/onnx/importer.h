@@ -3,17 +3,12 @@
  * Shared by import.c and the operators (import_*.c): the values of a file while they are imported
  * into a graph.
  *
- *     sh_status sh_import_relu(sh_onnx_use *use)
- *     {
- *         sh_value_id x, y;
- *         SH_TRY(sh_import_value(&x, use, 0));
- *         SH_TRY(sh_import_emit(&y, use, SH_OP_relu, NULL, &x));
- *         sh_import_give(use, 0, y, use->in[0]->batch);
- *         return SH_OK;
- *     }
+ *     SH_TRY(sh_import_value(&x, use, 0));
+ *     SH_TRY(sh_import_emit(&y, use, SH_OP_relu, NULL, &x));
+ *     sh_import_give(use, 0, y, use->in[0]->batch);
  *
  * To add an operator, add a line to operators.def and a function sh_import_<name> to an import_*.c.
- * If the function fails, its node is refused. The import continues and finds all such nodes.
+ * If the function fails, its node is refused and the import continues, to find all such nodes.
  *
  * Threads: caller locks.
  */
@@ -28,18 +23,17 @@
 
 #define SH_NO_AXIS SIZE_MAX
 
-/* A value of the file. */
 typedef struct sh_onnx_entry {
     const char *name;
     enum {
-        SH_ENTRY_UNKNOWN,  /* not made yet, or its node was refused */
-        SH_ENTRY_STORED,   /* an initialiser that was not read yet */
-        SH_ENTRY_CONSTANT, /* its elements are known */
-        SH_ENTRY_VALUE,    /* a value of the graph */
+        SH_ENTRY_UNKNOWN, /* not made yet, or its node was refused */
+        SH_ENTRY_STORED,  /* an initialiser that was not read yet */
+        SH_ENTRY_CONSTANT,
+        SH_ENTRY_VALUE,
         SH_ENTRY_SEQUENCE, /* parts of a value along new_axis; `constant` has their sizes */
     } kind;
     const Sh__Onnx__TensorProto *stored; /* of an initialiser */
-    sh_onnx_role role;                   /* of an initialiser */
+    sh_onnx_role role;                   /* likewise */
     sh_onnx_constant constant;
     sh_value_id value; /* SH_NO_VALUE: a constant that is not in the graph yet */
     size_t batch;      /* the sample dimension, or SH_NO_AXIS */
@@ -88,10 +82,9 @@ typedef enum sh_import_filling {
     SH_IMPORT_VARIANCE, /* a moving average, initially 1 */
 } sh_import_filling;
 
-/* Returns the entry of that name, or NULL. */
+/* Returns NULL if there is none. */
 sh_onnx_entry *sh_import_find(const sh_onnx_importer *importer, const char *name);
 
-/* True if the node has this input. */
 bool sh_import_given(const sh_onnx_use *use, size_t input);
 
 /* Checks for at most `most` inputs, the first `least` given; sh_import_arity: and for an output. */
@@ -104,7 +97,7 @@ sh_status sh_import_value(sh_value_id *value, const sh_onnx_use *use, size_t inp
 sh_status sh_import_weights(sh_value_id *value, const sh_onnx_use *use, size_t input,
                             sh_import_filling filling) SHOAL_CHECKED;
 
-/* Returns a constant input, or NULL if it is not given. SH_UNSUPPORTED if it is not constant. */
+/* Returns NULL if the input is not given. SH_UNSUPPORTED if it is not constant. */
 sh_status sh_import_constant(const sh_onnx_constant **constant, const sh_onnx_use *use,
                              size_t input) SHOAL_CHECKED;
 
@@ -115,30 +108,29 @@ bool sh_import_is_weight(const sh_onnx_use *use, size_t input);
 sh_status sh_import_axes(bool *marked, bool *given, sh_onnx_use *use, size_t input, size_t more,
                          size_t *rank) SHOAL_CHECKED;
 
-/* Returns the shape of a value of the graph; borrowed until the next value is made. */
+/* Borrowed until the next value is made. */
 const sh_shape *sh_import_shape(const sh_onnx_use *use, sh_value_id value);
 
-/* Adds an operator and returns its first output. A failure is not kept in the graph. */
+/* Returns the operator's first output. A failure is not kept in the graph. */
 sh_status sh_import_emit(sh_value_id *out, const sh_onnx_use *use, sh_op op,
                          const sh_attributes *attributes, const sh_value_id *in) SHOAL_CHECKED;
 
 /* The same for a value made by a function of graph/layers.h or graph/general_layers.h. */
 sh_status sh_import_made(sh_value_id *out, const sh_onnx_use *use, sh_value_id made) SHOAL_CHECKED;
 
-/* Reshapes x. Returns x itself if it already has that shape. */
+/* Returns x itself if it already has that shape. */
 sh_status sh_import_reshape(sh_value_id *y, const sh_onnx_use *use, sh_value_id x,
                             const sh_shape *shape) SHOAL_CHECKED;
 
-/* Sets an output of the node to a value of the graph. Does nothing if the output has no name. */
+/* Sets an output of the node. Does nothing if it has no name. */
 void sh_import_give(const sh_onnx_use *use, size_t output, sh_value_id value, size_t batch);
 
 /* Makes output 0 an alias of input 0. */
 void sh_import_pass(const sh_onnx_use *use);
 
-/* Records a change for writing the file again (onnx/import_trace.h). Fills in the node. */
+/* Records a change and fills in its node. */
 sh_status sh_import_trace(const sh_onnx_use *use, const sh_onnx_change *change) SHOAL_CHECKED;
 
-/* Sends a message to the user of the import. */
 void sh_import_note(const sh_onnx_importer *importer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* The shape that a file declares for its input; -1 for dynamic dimensions. */
+/* -1 stands for dynamic dimensions. */
 typedef struct declared {
     size_t rank; /* 0: not declared */
     int64_t dim[SH_ONNX_RANK_MOST];
@@ -15,7 +15,7 @@ static bool fits(int64_t has, size_t wanted)
     return has < 0 || (uint64_t)has == wanted;
 }
 
-/* Finds the input that the result depends on. Files often list initialisers as inputs too. */
+/* Files often list initialisers as inputs too. */
 static sh_status find_input(const Sh__Onnx__ValueInfoProto **found,
                             const sh_onnx_importer *importer)
 {
@@ -44,7 +44,7 @@ static sh_status read_dims(declared *has, const Sh__Onnx__ValueInfoProto *input)
         return SH_OK;
     const Sh__Onnx__TypeProto__Tensor *type = input->type->tensor_type;
     const int32_t element = type->has_elem_type ? type->elem_type : 0;
-    /* Integer inputs, usually indices of an embedding, are whole numbers in float32 here. */
+    /* Integers are whole numbers in float32 here. */
     if (element != 0 && element != SH_ONNX_INT32 && element != SH_ONNX_INT64 &&
         !sh_onnx_type_is_float(element))
         return sh_fail(SH_UNSUPPORTED,
@@ -78,13 +78,13 @@ static void print_dims(char *text, size_t bytes, const declared *has)
     }
 }
 
-/* How samples [N, C, H, W] become the input: a transposition if `turned`, and the final shape. */
+/* How samples [N, C, H, W] become the input. */
 typedef struct arrangement {
     bool turned; /* channels last */
     sh_shape shape;
 } arrangement;
 
-/* Arranges lines: [N, C, L] or [N, L, C], from data of one row or images of one channel. */
+/* Accepts [N, C, L] or [N, L, C], from data of one row or images of one channel. */
 static bool arrange_line(arrangement *to, const declared *has, const size_t *x)
 {
     const bool row = x[2] == 1;
@@ -99,7 +99,7 @@ static bool arrange_line(arrangement *to, const declared *has, const size_t *x)
     return true;
 }
 
-/* Arranges images. Their sides may differ from the file, as convolutions allow. */
+/* Sides may differ from the file, as convolutions allow. */
 static bool arrange_image(arrangement *to, const declared *has, const size_t *x)
 {
     const size_t last[] = {x[0], x[2], x[3], x[1]};
@@ -131,7 +131,6 @@ static bool arrange(arrangement *to, const declared *has, const size_t *x)
     }
 }
 
-/* Adds the arrangement to the graph. */
 static sh_status add(sh_value_id *y, const sh_onnx_use *use, sh_value_id x, const arrangement *to)
 {
     const sh_shape shape = *sh_import_shape(use, x);

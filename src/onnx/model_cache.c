@@ -16,8 +16,7 @@
 #define FOLDER "models"
 #define FILE_BYTES (sizeof ".tmp-XXXXXX" + sizeof ".onnx" + SH_DIGEST_TEXT)
 
-/* Opens CACHE/models. The caller owns the descriptor and closes it. `path` receives the path of
- * the cache folder, for messages. */
+/* The caller closes the descriptor. `path` receives the path of the cache folder, for messages. */
 static sh_status open_cache(int *folder, char path[SH_CACHE_PATH])
 {
     const int cache = sh_cache_open(path);
@@ -49,8 +48,7 @@ static sh_status write_all(int fd, const uint8_t *bytes, size_t count)
     return fsync(fd) == 0 ? SH_OK : sh_fail_errno(errno, "cannot be written");
 }
 
-/* Creates a file with an unused name. O_EXCL makes it private to this caller. Returns -1 on
- * failure. */
+/* O_EXCL makes the file private to this caller. Returns -1 on failure. */
 static int open_temporary(int folder, char name[FILE_BYTES], const char *digest)
 {
     for (unsigned i = 0; i < 1000; i++) {

@@ -20,7 +20,6 @@ static int tear_down(void **state)
     return scratch_tear_down(state);
 }
 
-/* Changes a bit in the middle of a file. */
 static void damage(const char *path)
 {
     FILE *file = fopen(path, "r+b");
@@ -67,13 +66,11 @@ static void test_what_is_put_is_got(void **state)
     sh_network_unref(again);
     assert_fails(sh_model_cache_get(&again, "lenet"), SH_INVALID, "NAME.onnx@DIGEST");
 
-    /* Symbolic links in the cache are not followed. */
     assert_int_equal(unlink(path), 0);
     assert_int_equal(symlink(fixture_path("mlp.onnx"), path), 0);
     assert_fails(sh_model_cache_get(&again, spec), SH_INVALID, "symbolic link");
     sh_network_unref(network);
 
-    /* A file can be opened even without a cache. */
     assert_int_equal(setenv("XDG_CACHE_HOME", "/proc/none", 1), 0);
     assert_fails(sh_model_cache_get(&again, spec), SH_NOT_FOUND, "XDG_CACHE_HOME");
     assert_ok(sh_model_cache_open(&network, &file, fixture_path("mlp.onnx")));

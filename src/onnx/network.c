@@ -58,7 +58,7 @@ sh_status sh_model_spec_digest(char digest[SH_DIGEST_TEXT], const char *spec)
     return SH_OK;
 }
 
-/* Makes a network. Takes ownership of `bytes`, also on failure. */
+/* Takes ownership of `bytes`, also on failure. */
 static sh_status make(sh_network **network, const char *spec, uint8_t *bytes, size_t count)
 {
     sh_network *fresh = calloc(1, sizeof *fresh);

@@ -57,7 +57,6 @@ static sh_network *network_of(const char *name)
     return network;
 }
 
-/* Returns a copy of the bytes, as if received. */
 static uint8_t *copy_of(const sh_network *network)
 {
     uint8_t *bytes = malloc(network->count);
@@ -101,7 +100,6 @@ static void test_bytes_are_not_trusted(void **state)
     assert_non_null(large);
     assert_fails(sh_network_of_bytes(&none, spec, large, SH_SKELETON_MOST + 1), SH_LIMIT, "16 MiB");
 
-    /* A correct digest of bytes that are not a model. */
     char digest[SH_DIGEST_TEXT], junk[SH_MODEL_SPEC];
     uint8_t *bytes = calloc(1, 5);
     assert_non_null(bytes);

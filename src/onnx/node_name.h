@@ -18,11 +18,12 @@
 #define SH_ONNX_NODE_TEXT 256
 #define SH_ONNX_NAME_TEXT 96
 
-/* Writes the name of the node at `index` and returns `text`. */
+/* Writes "node '/conv1/Conv' (Conv)"; without a name "node 12 (Conv)", counted from 1. Returns
+ * `text`. */
 const char *sh_onnx_node_name(char text[SH_ONNX_NODE_TEXT], const Sh__Onnx__GraphProto *graph,
                               size_t index);
 
-/* Writes a name from the file so that it is safe to print, cut if it is long. Returns `text`. */
+/* Makes a name from the file safe to print, cut if it is long. Returns `text`. */
 const char *sh_onnx_name(char text[SH_ONNX_NAME_TEXT], const char *name);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening checks everything that readers rely on: the messages (onnx/wire), the graph
- * (onnx/graph_check), and that each tensor has as many values as its shape requires. Values are not
- * kept in memory. `place` in the message of a tensor is the index, plus 1, of an entry in `places`,
- * which locates the values in the model's file or in another file. Such a file is opened for each
- * read, because some models have one for each tensor.
+ * Opening checks everything that readers rely on, including that each tensor has as many values as
+ * its shape requires. `place` in the message of a tensor is the index, plus 1, of an entry in
+ * `places`, which locates the values in the model's file or in another one. Other files are opened
+ * for each read, because some models have one for each tensor.
  */
 #include "onnx/onnx_file.h"
 
@@ -39,7 +38,7 @@ typedef struct named_tensor {
 struct sh_onnx {
     char *path;
     sh_blob blob;
-    int folder; /* of the model's file; -1 in memory */
+    int folder; /* -1 in memory */
     sh_arena arena;
     Sh__Onnx__ModelProto *proto;
     int64_t opset;
@@ -55,7 +54,6 @@ static int compare_tensors(const void *a, const void *b)
     return strcmp(((const named_tensor *)a)->name, ((const named_tensor *)b)->name);
 }
 
-/* Opens the folder of the model's file. */
 static sh_status open_folder(sh_onnx *model)
 {
     const char *slash = strrchr(model->path, '/');
@@ -71,7 +69,6 @@ static sh_status open_folder(sh_onnx *model)
     return model->folder >= 0 ? SH_OK : sh_fail_errno(error, "cannot open its folder");
 }
 
-/* Parses a number of decimal digits. */
 static bool parse_number(const char *text, uint64_t *number)
 {
     *number = 0;
@@ -84,7 +81,7 @@ static bool parse_number(const char *text, uint64_t *number)
     return true;
 }
 
-/* Opens the blob of a place. Release it with close_place. */
+/* Release the blob with close_place. */
 static sh_status open_place(sh_blob *opened, const sh_onnx *model, const tensor_place *place)
 {
     char name[SH_ONNX_NAME_TEXT];
@@ -106,7 +103,6 @@ static void close_place(sh_blob *opened, const tensor_place *place)
         sh_blob_close(opened);
 }
 
-/* Locates the values of a tensor in another file. */
 static sh_status find_outside(tensor_place *place, const Sh__Onnx__TensorProto *tensor,
                               uint64_t bytes)
 {
@@ -134,7 +130,7 @@ static sh_status find_outside(tensor_place *place, const Sh__Onnx__TensorProto *
     return SH_OK;
 }
 
-/* Checks the values of a tensor that has a readable type and at least one element. */
+/* The tensor has a readable type and at least one element. */
 static sh_status check_values(sh_onnx *model, const sh_onnx_tensor *tensor,
                               Sh__Onnx__TensorProto *message)
 {
@@ -193,7 +189,7 @@ static sh_status check_tensors(sh_onnx *model)
     return SH_OK;
 }
 
-/* Copies the places that onnx/wire found, with room for one more for each tensor. */
+/* Leaves room for one more place for each tensor. */
 static sh_status list_places(sh_onnx *model, const sh_wire *wire)
 {
     const Sh__Onnx__GraphProto *graph = wire->model->graph;
@@ -247,7 +243,6 @@ static sh_status check_opset(sh_onnx *model)
     return SH_OK;
 }
 
-/* Reads and checks the messages of the model. */
 static sh_status read_model(sh_onnx *model)
 {
     sh_wire wire;
@@ -266,8 +261,7 @@ static sh_status read_model(sh_onnx *model)
     return check_tensors(model);
 }
 
-/* Completes the message of a failure to read the file. If it is not an ONNX file, says what it
- * looks like. */
+/* If the file is not an ONNX file, says what it looks like. */
 static sh_status explain(const sh_onnx *model, sh_status status)
 {
     uint8_t begin[SH_FILE_KIND_BYTES];
@@ -287,7 +281,7 @@ static sh_status explain(const sh_onnx *model, sh_status status)
     return sh_fail(status, "%s: is not an ONNX file, or damaged: %s", model->path, reason);
 }
 
-/* Reads `fresh` and returns it in `*model`. Closes it on failure. */
+/* Closes `fresh` on failure. */
 static sh_status open_model(sh_onnx **model, sh_onnx *fresh)
 {
     sh_status status = read_model(fresh);
@@ -447,7 +441,6 @@ bool sh_onnx_has_data(const sh_onnx *model, const sh_onnx_tensor *tensor)
     return tensor->count == 0 || tensor->message->place != 0;
 }
 
-/* Shared by the three readers below: checks the tensor and opens the file with its values. */
 static sh_status begin_values(sh_blob *blob, const tensor_place **where, const sh_onnx *model,
                               const sh_onnx_tensor *tensor)
 {

@@ -2,6 +2,8 @@
 /*
  * A model in an ONNX file: its nodes and the values of its tensors.
  *
+ * Values are read from the file, or from files that it refers to, only on demand.
+ *
  *     sh_onnx *model;
  *     SH_TRY(sh_onnx_open(&model, "lenet.onnx"));
  *     const Sh__Onnx__GraphProto *graph = sh_onnx_graph(model);
@@ -10,8 +12,6 @@
  *     SH_TRY_DONE(sh_onnx_floats(model, &tensor, values)); // tensor.count of them
  *     ...
  *     sh_onnx_close(model);
- *
- * Values are read from the file, or from files that it refers to, only on demand.
  *
  * Threads: any number may read one open model.
  */
@@ -36,36 +36,34 @@ typedef struct sh_onnx_tensor {
     sh_onnx_type type;
     size_t rank;
     size_t dim[SH_ONNX_RANK_MOST];
-    size_t count;                         /* of its elements; 0 if a dimension is 0 */
+    size_t count;                         /* 0 if a dimension is 0 */
     const Sh__Onnx__TensorProto *message; /* locates its values; borrowed */
 } sh_onnx_tensor;
 
 /*
- * Opens and checks a file. The caller owns `*model` and closes it. SH_FORMAT: not an ONNX file, or
- * damaged; SH_CORRUPT: truncated; SH_VERSION: an operator set other than 7 to 23; SH_UNSUPPORTED:
- * functions, graphs inside nodes or sparse tensors, which cannot be trained; SH_LIMIT: too large.
- * Messages name the file and the node or tensor.
+ * The caller owns `*model`. SH_FORMAT: not an ONNX file, or damaged; SH_CORRUPT: truncated;
+ * SH_VERSION: an operator set other than 7 to 23; SH_UNSUPPORTED: functions, graphs inside nodes or
+ * sparse tensors; SH_LIMIT: too large. Messages name the file and the node or tensor.
  */
 sh_status sh_onnx_open(sh_onnx **model, const char *path) SHOAL_CHECKED;
 
-/* Opens a model in memory. `bytes` is borrowed until close. `label` (copied) stands for the
- * path. Values in other files are refused. */
+/* `bytes` is borrowed until close. `label` (copied) stands for the path. Values in other files are
+ * refused. */
 sh_status sh_onnx_open_bytes(sh_onnx **model, const char *label, const void *bytes,
                              size_t count) SHOAL_CHECKED;
 
-/* The same, but takes ownership of `bytes`, also on failure. They must come from malloc and are
- * freed when the model is closed. */
+/* The same, but takes ownership of `bytes`, also on failure. They must come from malloc. */
 sh_status sh_onnx_open_owned(sh_onnx **model, const char *label, uint8_t *bytes,
                              size_t count) SHOAL_CHECKED;
 
-/* Frees a model. NULL is allowed. */
+/* NULL is allowed. */
 void sh_onnx_close(sh_onnx *model);
 
-/* Returns the path or label. This and the following results are borrowed until close. */
+/* The path or label. This and the following results are borrowed until close. */
 const char *sh_onnx_path(const sh_onnx *model);
 
 /*
- * Returns the graph. It has these properties:
+ * The graph has these properties:
  *
  *     - Nodes are in the order of computation. An input of a node is "", an input or initialiser of
  *       the graph, or an output of an earlier node. A value is made once.
@@ -77,16 +75,15 @@ const char *sh_onnx_path(const sh_onnx *model);
  */
 const Sh__Onnx__GraphProto *sh_onnx_graph(const sh_onnx *model);
 
-/* Returns the version of ONNX's own operators. */
+/* The version of ONNX's own operators. */
 int64_t sh_onnx_opset(const sh_onnx *model);
 
-/* Returns the message that contains the graph. */
 const Sh__Onnx__ModelProto *sh_onnx_model(const sh_onnx *model);
 
-/* True for a skeleton: a model without the values of trained tensors. */
+/* A skeleton is a model without the values of trained tensors. */
 bool sh_onnx_is_skeleton(const sh_onnx *model);
 
-/* Returns the initialiser of that name, or NULL; or its index in the graph's list, or SIZE_MAX. */
+/* NULL or SIZE_MAX if there is none. The index is that in the graph's list. */
 const Sh__Onnx__TensorProto *sh_onnx_initializer(const sh_onnx *model, const char *name);
 size_t sh_onnx_initializer_index(const sh_onnx *model, const char *name);
 
@@ -98,17 +95,16 @@ sh_status sh_onnx_tensor_of(sh_onnx_tensor *tensor, const sh_onnx *model,
 /* False for the tensors of a skeleton that have only shape and type. */
 bool sh_onnx_has_data(const sh_onnx *model, const sh_onnx_tensor *tensor);
 
-/* Reads the values as float32, for FLOAT, FLOAT16, BFLOAT16 and DOUBLE (rounded to nearest, ties
- * to even). SH_INVALID for another type, SH_NOT_FOUND if the tensor has no data. */
+/* Reads FLOAT, FLOAT16, BFLOAT16 and DOUBLE as float32 (rounded to nearest, ties to even).
+ * SH_INVALID for another type, SH_NOT_FOUND if the tensor has no data. */
 sh_status sh_onnx_floats(const sh_onnx *model, const sh_onnx_tensor *tensor,
                          float *values) SHOAL_CHECKED;
 
-/* Reads the values as integers, for the integer types and BOOL. SH_LIMIT if a value is 2^63 or
- * more. */
+/* Reads the integer types and BOOL. SH_LIMIT if a value is 2^63 or more. */
 sh_status sh_onnx_integers(const sh_onnx *model, const sh_onnx_tensor *tensor,
                            int64_t *values) SHOAL_CHECKED;
 
-/* Reads the values in the format of raw_data: little-endian, tensor->count elements. */
+/* Reads the format of raw_data: little-endian, tensor->count elements. */
 sh_status sh_onnx_raw(const sh_onnx *model, const sh_onnx_tensor *tensor,
                       uint8_t *bytes) SHOAL_CHECKED;
 

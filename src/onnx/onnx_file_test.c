@@ -101,7 +101,6 @@ static void test_all_types_in_all_encodings_are_read(void **state)
                 fail_msg("%s[%zu]: %g, %lld", tensor.name, k, (double)floats[k],
                          (long long)integers[k]);
     }
-    /* Both encodings give the same bytes. */
     for (size_t i = 0; i < graph->n_initializer; i += 2) {
         sh_onnx_tensor tensors[2];
         uint8_t raw[2][32];
@@ -129,7 +128,6 @@ static void test_what_is_no_onnx_file_says_what_it_looks_like(void **state)
     assert_fails(sh_onnx_open(&model, "/"), SH_INVALID, "is not a file");
 }
 
-/* Changes of mlp.onnx, each with the expected error. */
 typedef void change(Sh__Onnx__ModelProto *model);
 
 static void take_nothing(Sh__Onnx__ModelProto *model)
@@ -395,7 +393,7 @@ static void test_what_is_left_out_is_written_in_one_way(void **state)
     sh_onnx_close(opened);
 }
 
-/* Opens outside.onnx with another location, offset or length for the first tensor. */
+/* The first tensor gets another location, offset or length. */
 static sh_status open_outside(sh_onnx **opened, const char *key, const char *value)
 {
     char path[SCRATCH_BYTES + 64];
@@ -467,7 +465,6 @@ static void test_values_outside_are_taken_from_the_folder_alone(void **state)
     }
 }
 
-/* Opens bytes. If that succeeds, reads all values. */
 static void open_and_read(const uint8_t *bytes, size_t count, size_t *opened)
 {
     static int64_t values[1 << 12];

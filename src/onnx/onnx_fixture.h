@@ -2,11 +2,11 @@
 /*
  * For tests: the models of test/onnx, as bytes, as messages to change, and packed again.
  *
+ * fixture_release, the tear-down of a test, frees all of its memory.
+ *
  *     Sh__Onnx__ModelProto *model = fixture_unpack("mlp.onnx");
  *     model->graph->node[0]->input[0] = "nothing";
  *     assert_fails(fixture_open(&opened, model), SH_FORMAT, "nothing makes");
- *
- * Messages are not freed one by one: fixture_release frees all of the test.
  *
  * Threads: one. Failures fail the test.
  */
@@ -18,7 +18,7 @@
 #include "onnx/onnx.pb-c.h"
 #include "onnx/onnx_file.h"
 
-static sh_arena fixture_arena; /* zero: empty */
+static sh_arena fixture_arena;
 
 static inline void *fixture_alloc(void *context, size_t bytes)
 {
@@ -34,7 +34,6 @@ static inline void fixture_free(void *context, void *block)
     (void)block;
 }
 
-/* The tear-down of a test. */
 static inline int fixture_release(void **state)
 {
     (void)state;
@@ -88,7 +87,6 @@ static inline sh_status fixture_open(sh_onnx **opened, const Sh__Onnx__ModelProt
     return sh_onnx_open_bytes(opened, "changed.onnx", bytes, count);
 }
 
-/* Returns a writable copy of a text. */
 static inline char *fixture_text(const char *text)
 {
     char *copy = fixture_alloc(NULL, strlen(text));

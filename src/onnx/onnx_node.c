@@ -20,7 +20,7 @@ static const Sh__Onnx__AttributeProto *find(const sh_onnx_node *node, const char
     return NULL;
 }
 
-/* Returns the attribute if it has this type, otherwise NULL. A wrong type is recorded in `bad`. */
+/* NULL if the attribute is absent or has another type. The latter is recorded in `bad`. */
 static const Sh__Onnx__AttributeProto *typed(sh_onnx_node *node, const char *name,
                                              sh_onnx_attribute type)
 {

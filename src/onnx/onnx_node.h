@@ -2,11 +2,12 @@
 /*
  * A node of an ONNX file and its attributes.
  *
+ * An attribute that the node does not have, or has with another type, reads as `otherwise`, false,
+ * 0 or NULL.
+ *
  *     sh_onnx_node node = sh_onnx_node_of(proto, opset);
  *     const int64_t axis = sh_onnx_node_integer(&node, "axis", 1);
  *     SH_TRY(sh_onnx_node_status(&node));       // fails if an attribute had another type
- *
- * An attribute that the node does not have, or has with another type, reads as the default.
  *
  * Threads: caller locks.
  */
@@ -34,22 +35,19 @@ bool sh_onnx_node_has(const sh_onnx_node *node, const char *attribute);
 int64_t sh_onnx_node_integer(sh_onnx_node *node, const char *attribute, int64_t otherwise);
 float sh_onnx_node_number(sh_onnx_node *node, const char *attribute, float otherwise);
 
-/* True if this string attribute equals `text`. False if the node does not have it. */
+/* True if this string attribute equals `text`. */
 bool sh_onnx_node_says(sh_onnx_node *node, const char *attribute, const char *text);
 
-/* Returns the length of a string attribute in bytes; 0 if the node does not have it. The text
- * has no end mark. */
+/* Returns the length of a string attribute in bytes. The text has no end mark. */
 size_t sh_onnx_node_text(sh_onnx_node *node, const char *attribute, const char **text);
 
-/* True if this list of strings is `texts` (ended by NULL), once or repeated. False if the node
- * does not have it. */
+/* True if this list of strings is `texts` (ended by NULL), once or repeated. */
 bool sh_onnx_node_repeats(sh_onnx_node *node, const char *attribute, const char *const *texts);
 
-/* Returns the number of integers or floats in a list attribute; 0 if the node does not have it. */
+/* Return the length of a list. */
 size_t sh_onnx_node_integers(sh_onnx_node *node, const char *attribute, const int64_t **values);
 size_t sh_onnx_node_numbers(sh_onnx_node *node, const char *attribute, const float **values);
 
-/* NULL if the node does not have it. */
 const Sh__Onnx__TensorProto *sh_onnx_node_tensor(sh_onnx_node *node, const char *attribute);
 
 /* SH_FORMAT if an attribute was read as a type that it does not have. */

@@ -4,7 +4,7 @@
  *
  *     const size_t bytes = sh_onnx_type_bytes(tensor->data_type); // 0: it cannot be read
  *
- * Threads: any; these are values.
+ * Threads: any.
  */
 #ifndef SHOAL_ONNX_ONNX_TYPES_H
 #define SHOAL_ONNX_ONNX_TYPES_H
@@ -41,7 +41,7 @@ typedef enum sh_onnx_type {
 #undef SH_ONNX_TYPE_ENUM
 } sh_onnx_type;
 
-/* Returns the bytes of an element of this type; 0 if the type is not in the list. */
+/* 0 if the type is not in the list. */
 static inline size_t sh_onnx_type_bytes(int64_t number)
 {
     switch (number) {

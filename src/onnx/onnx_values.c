@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All encodings are first converted to bits: those of raw_data, in a 64-bit integer. The element
- * type determines the number that the bits mean. */
+/* All encodings are first converted to the bits that raw_data would have, in a 64-bit integer. The
+ * element type determines the number that they mean. */
 #include "onnx/onnx_values.h"
 
 #include <inttypes.h>
@@ -42,7 +42,6 @@ static bool is_varint(sh_wire_encoding encoding)
     return encoding == SH_WIRE_INT32S || encoding == SH_WIRE_INT64S || encoding == SH_WIRE_UINT64S;
 }
 
-/* Returns the bytes of a value that is not a varint. */
 static size_t fixed_bytes(sh_wire_encoding encoding, sh_onnx_type type)
 {
     return encoding == SH_WIRE_FLOATS    ? 4
@@ -66,8 +65,7 @@ static sh_status next_varint(value_reader *reader, uint64_t *bits)
     return sh_fail(SH_FORMAT, "has a number that does not end");
 }
 
-/* Reads the bits of a value. Chunks hold whole values, because their size is a multiple of that
- * of a value. */
+/* Chunks hold whole values: their size is a multiple of that of a value. */
 static sh_status next_bits(value_reader *reader, sh_wire_encoding encoding, sh_onnx_type type,
                            uint64_t *bits)
 {
@@ -84,7 +82,6 @@ static sh_status next_bits(value_reader *reader, sh_wire_encoding encoding, sh_o
     return SH_OK;
 }
 
-/* True if values of the type can have this encoding. */
 static bool fits(sh_wire_encoding encoding, sh_onnx_type type)
 {
     switch (encoding) {
@@ -130,7 +127,7 @@ sh_status sh_values_check(const sh_wire_place *place, sh_onnx_type type, size_t 
     return SH_OK;
 }
 
-/* Converts IEEE 754 binary16. Every value is exact in float32. */
+/* Every IEEE 754 binary16 is exact in float32. */
 static float float_of_half(uint16_t half)
 {
     const uint32_t sign = (uint32_t)(half & 0x8000) << 16, fraction = half & 0x3FFu;

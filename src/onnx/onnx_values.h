@@ -2,10 +2,12 @@
 /*
  * Reads the values of a tensor from their place in a file.
  *
+ * Messages do not name the tensor; the caller adds it.
+ *
  *     SH_TRY(sh_values_check(&place, SH_ONNX_FLOAT16, count, &blob));
  *     SH_TRY(sh_values_floats(floats, &place, SH_ONNX_FLOAT16, count, &blob));
  *
- * Messages do not name the tensor; the caller adds it. Threads: any.
+ * Threads: any.
  */
 #ifndef SHOAL_ONNX_ONNX_VALUES_H
 #define SHOAL_ONNX_ONNX_VALUES_H

@@ -7,7 +7,7 @@
  *     if (sh_onnx_padding_place(&place, &padding, axis, i, dim))
  *         y[i] = x[place];
  *
- * Threads: any; these are values.
+ * Threads: any.
  */
 #ifndef SHOAL_ONNX_PADDING_H
 #define SHOAL_ONNX_PADDING_H
@@ -26,19 +26,18 @@ typedef struct sh_onnx_padding {
     int64_t before[SH_ONNX_RANK_MOST], after[SH_ONNX_RANK_MOST]; /* negative: elements removed */
 } sh_onnx_padding;
 
-/* Reads the settings of the node for an input of `rank` dimensions. `pads` and `axes` are inputs
- * of the node, or NULL. */
+/* `pads` and `axes` are inputs of the node, or NULL. */
 sh_status sh_onnx_padding_of(sh_onnx_padding *padding, sh_onnx_node *node, size_t rank,
                              const sh_onnx_constant *pads,
                              const sh_onnx_constant *axes) SHOAL_CHECKED;
 
-/* Computes the padded size of a dimension of `dim` elements. SH_INVALID if the result is
- * negative or there is no element to repeat. */
+/* Computes the padded size of a dimension. SH_INVALID if it is negative or there is no element to
+ * repeat. */
 sh_status sh_onnx_padding_size(size_t *size, const sh_onnx_padding *padding, size_t axis,
                                size_t dim) SHOAL_CHECKED;
 
-/* Finds which element of a dimension of `dim` elements becomes element `i` of the padded one.
- * False if it is the constant. */
+/* Finds which element of a dimension becomes element `i` of the padded one. False if it is the
+ * constant. */
 bool sh_onnx_padding_place(size_t *place, const sh_onnx_padding *padding, size_t axis, size_t i,
                            size_t dim);
 

@@ -5,7 +5,7 @@
 
 #define NONE (-1)
 
-/* Paddings of 3 elements and the expected results. */
+/* Paddings of 3 elements. */
 static const struct {
     sh_onnx_pad_mode mode;
     int64_t before, after;

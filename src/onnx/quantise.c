@@ -2,15 +2,14 @@
 /*
  * First the values to quantise are found, from the last node to the first: the inputs of layers,
  * the results of convolutions, and the inputs of integer operators whose result is quantised. Then
- * nodes are copied in order. A QuantizeLinear and DequantizeLinear pair (Q and DQ) follows the
- * maker of a quantised value, and all nodes read the output of the pair.
+ * nodes are copied in order. A pair of QuantizeLinear and DequantizeLinear (Q and DQ) follows the
+ * maker of a quantised value, and all nodes read its output.
  *
  *     x -> Q -> DQ -> Conv -> Relu -> Q -> DQ -> ...
  *               int8 -> DQ -^
  *
  * A runtime fuses DQ, node and Q into one integer operator. It omits a Relu or Clip before a Q
- * whose grid begins at zero. The range of a value before a rectifier is therefore taken after the
- * rectifier.
+ * whose grid begins at zero. So the range of a value before a rectifier is taken after it.
  */
 #include "onnx/quantise.h"
 
@@ -29,7 +28,7 @@
 #define WEIGHT_MOST 127    /* of an integer weight */
 #define PAIR_MOST 128      /* of the sum of two weights: times 255 it fits in 16 bits */
 #define BIAS_MOST 0x1p30   /* of an integer bias: leaves room for sums */
-#define ROUNDING 0x1.8p23f /* floats near it have no fraction: adding it rounds, ties to even */
+#define ROUNDING 0x1.8p23f /* adding it rounds, ties to even */
 #define NAME_BYTES 512
 
 typedef enum node_kind {
@@ -51,9 +50,8 @@ typedef struct quantising {
     char *rounding;
 } quantising;
 
-/* The weights of a layer. */
 typedef struct weights {
-    Sh__Onnx__TensorProto *weight, *bias; /* bias: NULL if the layer has none */
+    Sh__Onnx__TensorProto *weight, *bias; /* bias: NULL if there is none */
     size_t axis, channels; /* axis: the weight's output dimension; channels: its size */
     bool paired;           /* an output adds products of several inputs */
 } weights;
@@ -61,7 +59,7 @@ typedef struct weights {
 /* ---- values -----------------------------------------------------------------------------------
  */
 
-/* Returns the index of a value in `wanted`; SIZE_MAX if it has none. */
+/* Returns an index of `wanted`; SIZE_MAX if the value has none. */
 static size_t value_of(const quantising *q, const char *name)
 {
     if (strcmp(name, q->graph->input[0]->name) == 0)
@@ -97,7 +95,7 @@ static node_kind kind_by_name(const Sh__Onnx__NodeProto *node)
                                                   : KIND_OTHER;
 }
 
-/* Returns the grid of a value. A passing operator has the grid of its input. */
+/* A passing operator has the grid of its input. */
 static sh_onnx_grid grid_of(const quantising *q, size_t value)
 {
     while (value < q->graph->n_node && kind_by_name(q->graph->node[value]) == KIND_PASSING)
@@ -124,7 +122,7 @@ static bool all_have_grids(const quantising *q, const Sh__Onnx__NodeProto *node)
 /* ---- layers -----------------------------------------------------------------------------------
  */
 
-/* Finds the weight's output dimension. False if the layer has no integer form. */
+/* False if the layer has no integer form. */
 static bool find_axis(weights *w, const quantising *q, const Sh__Onnx__NodeProto *node)
 {
     sh_onnx_node read = sh_onnx_node_of(node, q->opset);
@@ -146,7 +144,7 @@ static bool find_axis(weights *w, const quantising *q, const Sh__Onnx__NodeProto
            sh_onnx_node_integer(&read, "transA", 0) == 0;
 }
 
-/* Returns a float32 tensor that only one node reads, or NULL. */
+/* Returns NULL unless the tensor is float32 and only one node reads it. */
 static Sh__Onnx__TensorProto *own_tensor(const quantising *q, const char *name)
 {
     Sh__Onnx__TensorProto *tensor = sh_onnx_find_tensor(q->graph, name);
@@ -177,8 +175,7 @@ static void want(const quantising *q, const char *name)
         q->wanted[value_of(q, name)] = true;
 }
 
-/* Returns the index of the node that makes the result: this node, or the rectifier that becomes
- * part of it. */
+/* Finds the node that makes the result: this one, or the rectifier that becomes part of it. */
 static size_t find_result(const quantising *q, size_t index)
 {
     const char *name = q->graph->node[index]->output[0];
@@ -190,8 +187,7 @@ static size_t find_result(const quantising *q, size_t index)
     return index;
 }
 
-/* Marks the values that node `index` needs quantised. Later nodes must have been marked before.
- * False if the node stays float. */
+/* Later nodes must have been marked before. False if the node stays float. */
 static bool mark(const quantising *q, size_t index)
 {
     const Sh__Onnx__NodeProto *node = q->graph->node[index];
@@ -245,7 +241,7 @@ static char *emit_zero_point(const quantising *q, const char *name, uint8_t zero
     return own;
 }
 
-/* Emits the rounding of a value to its grid in float32. Returns the name of the result. */
+/* Rounds a value to its grid in float32. */
 static char *emit_simulated(const quantising *q, char *name, sh_onnx_grid grid)
 {
     sh_emitter *e = q->e;
@@ -285,7 +281,6 @@ static void emit_value(const quantising *q, size_t value, char *name)
         q->form == SH_ONNX_SIMULATED ? emit_simulated(q, name, grid) : emit_pair(q, name, grid);
 }
 
-/* A tensor in integers, with a scale for each channel. */
 typedef struct integers {
     sh_onnx_type type; /* int8 or int32 */
     sh_shape shape;
@@ -310,8 +305,7 @@ static double integer_of(const integers *n, size_t i)
                                    : ((const int32_t *)n->elements)[i];
 }
 
-/* Emits the tensor in integers, or as the floats that the integers represent. Returns the name
- * of the result. */
+/* Emits integers, or the floats that they represent. */
 static char *emit_integers(const quantising *q, Sh__Onnx__TensorProto *tensor, const integers *n)
 {
     sh_emitter *e = q->e;
@@ -358,11 +352,7 @@ static void take_largest(largest *l, double weight)
     }
 }
 
-/*
- * Computes the step of a channel from its largest positive (`up`) and negative (`down`) weights.
- * Processors with AVX2 but without VNNI add pairs of 8-bit products in 16 bits, with saturation.
- * The step is chosen so that no two weights of a channel saturate, whichever two a runtime pairs.
- */
+/* No two weights of a channel saturate (quantise.h), whichever two a runtime pairs. */
 static float find_step(largest up, largest down, bool paired)
 {
     const double one = fmax(up.first, down.first) / WEIGHT_MOST;
@@ -386,8 +376,8 @@ static bool find_steps(float *steps, const quantising *q, const integers *n, con
     return true;
 }
 
-/* The step of a bias is the product of the steps of input and weight. The step of the weight is
- * enlarged if the bias would not fit otherwise. */
+/* The step of a bias is that of the input times that of the weight. The latter is enlarged if the
+ * bias would not fit otherwise. */
 static bool quantise_weight(integers *n, const quantising *q, const weights *w, float input)
 {
     const Sh__Onnx__TensorProto *tensor = w->weight;
@@ -467,7 +457,6 @@ static void copy_node(const quantising *q, size_t index)
         emit_value(q, index, node->output[0]);
 }
 
-/* Copies the tensors that were not emitted in integers. */
 static void copy_tensors(const quantising *q)
 {
     Sh__Onnx__GraphProto *made = q->e->made;

@@ -3,9 +3,6 @@
  * Static quantisation of a model to 8-bit integers, as pairs of QuantizeLinear and
  * DequantizeLinear, for runtimes with integer arithmetic.
  *
- *     const sh_onnx_grids grids = {.of = by_node, .input = input};
- *     SH_TRY(sh_onnx_quantise(&made, model, &grids, SH_ONNX_QUANTISED, &arena));
- *
  * Layers (Conv, Gemm, and MatMul with weights from the file) get int8 weights with a scale for each
  * output, int32 biases and a uint8 input. Add, Concat and average pools between layers also work on
  * integers. Operators that move elements or take the largest pass integers on. A Relu or Clip after
@@ -13,6 +10,9 @@
  *
  * Except in depthwise convolutions, any two weights of an output are at most 128 steps together: an
  * AVX2 instruction adds two products in 16 bits, with saturation.
+ *
+ *     const sh_onnx_grids grids = {.of = by_node, .input = input};
+ *     SH_TRY(sh_onnx_quantise(&made, model, &grids, SH_ONNX_QUANTISED, &arena));
  *
  * Threads: caller locks.
  */
@@ -43,11 +43,8 @@ typedef enum sh_onnx_quantised {
     SH_ONNX_SIMULATED,
 } sh_onnx_quantised;
 
-/*
- * Makes `*made` from `model`, which is not changed. The result borrows from the model and the
- * arena. Tensors must have raw_data. SH_UNSUPPORTED if the operator set is older than 13 or no
- * layer can be quantised.
- */
+/* The result borrows from the model, which is not changed, and from the arena. Tensors must have
+ * raw_data. SH_UNSUPPORTED if the operator set is older than 13 or no layer can be quantised. */
 sh_status sh_onnx_quantise(Sh__Onnx__ModelProto **made, const Sh__Onnx__ModelProto *model,
                            const sh_onnx_grids *grids, sh_onnx_quantised form,
                            sh_arena *arena) SHOAL_CHECKED;

@@ -103,7 +103,7 @@ static void test_layers_in_integers(void **state)
     assert_memory_equal(elements(made, "v", SH_ONNX_INT8), by_column, sizeof by_column);
     assert_int_equal(*(const uint8_t *)elements(made, "x.zero", SH_ONNX_UINT8), 100);
     assert_true(*(const float *)elements(made, "x.scale", SH_ONNX_FLOAT) == 0.125f);
-    /* A pool passes its input on, so it has the grid of its input. */
+    /* A pool has the grid of its input. */
     assert_true(*(const float *)elements(made, "p.scale", SH_ONNX_FLOAT) == 0.5f);
     assert_int_equal(made->graph->node[4]->n_input, 3);
     assert_string_equal(made->graph->node[4]->input[1], "w.dequantised");
@@ -111,7 +111,7 @@ static void test_layers_in_integers(void **state)
     sh_arena_release(&s.arena);
 }
 
-/* No sum of two products of 8 bits exceeds 16 bits, and weights use all steps that this allows. */
+/* Weights use all steps that the limit of 16 bits allows. */
 static void test_pairs_fit_in_16_bits(void **state)
 {
     (void)state;

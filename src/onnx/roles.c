@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nodes are visited from the last to the first, so the users of a value come before its maker.
- * `passed` lists, sorted by name, the outputs of nodes that pass their input on. It records what
- * users want of such an output. When the node is visited, this applies to its input.
+ * Nodes are visited from the last to the first, so users come before makers. `passed` lists, sorted
+ * by name, the outputs of nodes that pass their input on, with what users want of them. This then
+ * applies to the node's input.
  */
 #include "onnx/roles.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What an operator wants of an operand. The highest wish of several users counts. */
+/* The highest wish of several users counts. */
 typedef enum operand_wish {
     WISH_NOTHING,
     WISH_MANY, /* trained if it has more than one element */
@@ -45,9 +45,8 @@ static const struct operator_row {
     {"Sum", 0, 0, 0xff},
 };
 
-/* These pass on their first input; Concat passes on all. PyTorch's exporter splits the weights
- * of recurrent layers into gates and joins them in the order of the format. It also repeats a
- * class token for each sample. */
+/* These pass on their first input; Concat passes on all. PyTorch's exporter splits and joins the
+ * weights of recurrent layers, and repeats a class token for each sample. */
 static const char *const passing[] = {"Identity", "Cast",      "Transpose", "Reshape", "Flatten",
                                       "Squeeze",  "Unsqueeze", "Slice",     "Expand",  "Concat"};
 
@@ -85,7 +84,6 @@ static passed_value *find_passed(passed_value *passed, size_t count, const char 
     return count == 0 ? NULL : bsearch(&key, passed, count, sizeof *passed, compare_passed);
 }
 
-/* Returns the role of an initialiser of which a user has this wish. */
 static sh_onnx_role role_of(const sh_onnx *model, size_t index, operand_wish wish)
 {
     sh_onnx_tensor tensor;
@@ -106,7 +104,6 @@ static const struct operator_row *find_operator(const Sh__Onnx__NodeProto *node)
     return NULL;
 }
 
-/* Returns what a node wants of its input `index`. */
 static operand_wish wish_of(const struct operator_row *row, size_t index)
 {
     if (row == NULL || index >= 8)
@@ -118,7 +115,7 @@ static operand_wish wish_of(const struct operator_row *row, size_t index)
     return (row->many & INPUT(index)) != 0 ? WISH_MANY : WISH_NOTHING;
 }
 
-/* True if the value is an input of the graph, or was made from it by preprocessing. */
+/* True if the value is an input, or was made from it by preprocessing. */
 static bool is_raw(const sh_onnx *model, const raw_values *raw, const char *name)
 {
     const Sh__Onnx__GraphProto *graph = sh_onnx_graph(model);

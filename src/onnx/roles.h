@@ -2,11 +2,6 @@
 /*
  * Decides which tensors of an ONNX model are trained.
  *
- *     sh_onnx_role *roles = calloc(graph->n_initializer + 1, sizeof *roles);
- *     SH_TRY(sh_onnx_roles(roles, model));
- *     if (roles[i] == SH_ONNX_TRAINED)
- *         ... graph->initializer[i] is a parameter ...
- *
  * These floating-point initialisers are trained:
  *
  *     - weights, biases and scales of an operator (the table in onnx/roles.c);
@@ -17,8 +12,7 @@
  * are statistics. All other tensors are constants. So are operands of a Sub or Div of the samples
  * before the first layer, because this is preprocessing.
  *
- * The roles follow from the network alone, so they are the same for a file and its skeleton
- * (onnx/skeleton.h).
+ * A file and its skeleton (onnx/skeleton.h) have the same roles.
  *
  * Threads: any.
  */
@@ -33,7 +27,7 @@ typedef enum sh_onnx_role {
     SH_ONNX_TRAINED, /* even if another node uses it as a statistic */
 } sh_onnx_role;
 
-/* Writes the role of each initialiser of the graph, in order. Fails only if memory is exhausted. */
+/* Writes the role of each initialiser, in order. Fails only if memory is exhausted. */
 sh_status sh_onnx_roles(sh_onnx_role *roles, const sh_onnx *model) SHOAL_CHECKED;
 
 /* True if node `index` subtracts something from the samples, or divides them, before the first

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages of the model are copied only where they differ. protobuf-c packs them and writes fields
- * in the order of their numbers. An opened model is already normalised (onnx/wire,
- * onnx/graph_check), except for the values of tensors.
+ * Messages are copied only where they differ. protobuf-c writes fields in the order of their
+ * numbers. An opened model is already normalised (onnx/wire, onnx/graph_check), except for the
+ * values of tensors.
  */
 #include "onnx/skeleton.h"
 
@@ -27,7 +27,6 @@ static sh_status fail_large(const sh_onnx *model)
                    sh_onnx_path(model), SH_SKELETON_MOST >> 20);
 }
 
-/* Copies a tensor, with its values as raw_data or without values. */
 static sh_status copy_tensor(skeleton_builder *builder, Sh__Onnx__TensorProto **copy,
                              const Sh__Onnx__TensorProto *message, bool with_values)
 {
@@ -71,7 +70,6 @@ static bool has_tensor(const Sh__Onnx__NodeProto *node)
     return false;
 }
 
-/* Copies a node, with the values of tensors in its attributes. */
 static sh_status copy_node(skeleton_builder *builder, Sh__Onnx__NodeProto **copy,
                            const Sh__Onnx__NodeProto *node)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The messages of the skeleton are copied and changed. The result of a marked convolution is
- * renamed. The new batch norm reads it and takes over the old name, so that all readers get its
- * output.
+ * The result of a marked convolution is renamed. The new batch norm reads it and takes over the old
+ * name, so that all readers get its output.
  */
 #include "onnx/unfolded.h"
 
@@ -29,7 +28,6 @@ void sh_unfolded_name(char name[SH_UNFOLDED_NAME], const Sh__Onnx__NodeProto *co
     snprintf(name, SH_UNFOLDED_NAME, "%.*s.unfolded.%.16s", (int)length, weight, part);
 }
 
-/* Counts how often nodes read a value. */
 static size_t readers_of(const Sh__Onnx__GraphProto *graph, const char *value)
 {
     size_t count = 0;
@@ -47,7 +45,6 @@ static bool is_output(const Sh__Onnx__GraphProto *graph, const char *value)
     return false;
 }
 
-/* True if a batch norm can be inserted after this convolution. */
 static bool is_free(const sh_onnx *model, const Sh__Onnx__NodeProto *node)
 {
     const Sh__Onnx__GraphProto *graph = sh_onnx_graph(model);
@@ -78,7 +75,6 @@ sh_status sh_onnx_unfoldable(bool *chosen, const sh_onnx *model)
     return SH_OK;
 }
 
-/* Returns the number of the convolution's output channels. */
 static size_t channels_of(const sh_onnx *model, const Sh__Onnx__NodeProto *node)
 {
     const Sh__Onnx__TensorProto *weight = sh_onnx_initializer(model, node->input[1]);
@@ -92,7 +88,6 @@ static size_t channels_of(const sh_onnx *model, const Sh__Onnx__NodeProto *node)
     return weight->n_dims > 1 ? (size_t)(weight->dims[1] * groups) : 0;
 }
 
-/* Copies the convolution with another name for its result. */
 static Sh__Onnx__NodeProto *renamed(sh_emitter *e, const Sh__Onnx__NodeProto *node, char *result)
 {
     Sh__Onnx__NodeProto *fresh = sh_emit_take(e, 1, sizeof *fresh);
@@ -146,7 +141,6 @@ static sh_status pack(uint8_t **bytes, size_t *count, const sh_onnx *whole,
     return SH_OK;
 }
 
-/* Makes the changed graph in the arena. */
 static sh_status change(Sh__Onnx__GraphProto *changed, sh_arena *arena, const sh_onnx *model,
                         const bool *chosen)
 {

@@ -2,13 +2,13 @@
 /*
  * Inserts batch norms after convolutions into which an exporter has folded them.
  *
- *     bool *chosen = calloc(graph->n_node + 1, sizeof *chosen);
- *     SH_TRY(sh_onnx_unfoldable(chosen, model));
- *     SH_TRY(sh_onnx_unfold(&network, model, chosen, "lenet.onnx"));
- *
  * The convolution with weight conv1.weight gets a batch norm with the tensors
  * conv1.unfolded.weight, .bias, .mean and .var. The network has no weights; the code that trains it
  * fills them in.
+ *
+ *     bool *chosen = calloc(graph->n_node + 1, sizeof *chosen);
+ *     SH_TRY(sh_onnx_unfoldable(chosen, model));
+ *     SH_TRY(sh_onnx_unfold(&network, model, chosen, "lenet.onnx"));
  *
  * Threads: any.
  */
@@ -35,13 +35,13 @@ sh_status sh_onnx_unfold_check(const sh_onnx *file, const char *name) SHOAL_CHEC
 sh_status sh_onnx_unfold_all(sh_network **network, const sh_onnx *file,
                              const char *name) SHOAL_CHECKED;
 
-/* Writes the name of a tensor of the batch norm after a convolution, cut to fit. `part` is
- * "weight", "bias", "mean" or "var". */
+/* Writes the name of a tensor of the batch norm, cut to fit. `part` is "weight", "bias", "mean" or
+ * "var". */
 void sh_unfolded_name(char name[SH_UNFOLDED_NAME], const Sh__Onnx__NodeProto *convolution,
                       const char *part);
 
-/* Makes the network with batch norms after the marked convolutions. The caller owns one
- * reference to `*network`. Fails as sh_onnx_open_owned and sh_network_of_model do. */
+/* Inserts batch norms after the marked convolutions. The caller owns one reference to `*network`.
+ * Fails as sh_onnx_open_owned and sh_network_of_model do. */
 sh_status sh_onnx_unfold(sh_network **network, const sh_onnx *model, const bool *chosen,
                          const char *path) SHOAL_CHECKED;
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names of the graph are in one sorted list. Names of initialisers, and of outputs of Identity
- * nodes that read them, lead to an initialiser. Nodes are walked twice: first uses are counted,
- * then each use of a merged initialiser gets its copy. An Identity is removed if a copy takes the
- * name of its output.
+ * One sorted list has the names of initialisers, and of outputs of Identity nodes that read them;
+ * each leads to an initialiser. Nodes are walked twice: first uses are counted, then each use of a
+ * merged initialiser gets its copy. An Identity is removed if a copy takes the name of its output.
  */
 #include "onnx/untie.h"
 
@@ -70,7 +69,6 @@ static sh_status list_names(untying *u)
     return SH_OK;
 }
 
-/* Lets the outputs of Identity nodes lead where their inputs lead. */
 static void follow_identities(const untying *u)
 {
     for (size_t i = 0; i < u->graph->n_node; i++) {
@@ -89,8 +87,7 @@ static void follow_identities(const untying *u)
     }
 }
 
-/* Returns the name if an input of a node leads to an initialiser, otherwise NULL. Identity nodes
- * do not count as users. */
+/* NULL unless the input leads to an initialiser. Identity nodes do not count as users. */
 static known_name *used_name(const untying *u, const Sh__Onnx__NodeProto *node, size_t input)
 {
     known_name *name = is_identity(node) ? NULL : find_name(u, node->input[input]);
@@ -124,7 +121,6 @@ static bool is_taken(const untying *u, const char *name)
     return find_name(u, name) != NULL;
 }
 
-/* Makes a new name from that of the initialiser and the next free number. */
 static sh_status make_name(char **made, const untying *u, const char *name, size_t *number)
 {
     const size_t bytes = strlen(name) + 24;
@@ -138,7 +134,7 @@ static sh_status make_name(char **made, const untying *u, const char *name, size
     return SH_OK;
 }
 
-/* Gives an input of a node its own copy. The first direct use keeps the initialiser. */
+/* The first direct use keeps the initialiser. */
 static sh_status copy_for(const untying *u, char **input, known_name *through)
 {
     Sh__Onnx__GraphProto *graph = u->graph;

@@ -2,15 +2,14 @@
 /*
  * Gives each user of a merged tensor its own copy.
  *
- *     SH_TRY(sh_onnx_untie(model->graph, arena));
+ * Exporters write tensors with equal values once. In an untrained network the running variances of
+ * all batch normalisations become one initialiser. A running statistic belongs to one node, so an
+ * initialiser that is a statistic of a node and has another use must have been merged. Each use
+ * then gets a copy. If the use reads the initialiser through an Identity node, the copy is named
+ * after the output of this node, where PyTorch has the name of the parameter. Otherwise it gets the
+ * name of the initialiser with a number. Weights that are not merged with a statistic stay shared.
  *
- * Exporters write tensors with equal values once. In an untrained network the scales and the
- * running variances of all batch normalisations are ones and become one initialiser. The same
- * happens to offsets and means. A running statistic belongs to one node, so an initialiser that is
- * a statistic of a node and has another use must have been merged. Each use then gets a copy. If
- * the use reads the initialiser through an Identity node, the copy is named after the output of
- * this node, where PyTorch has the name of the parameter. Otherwise it gets the name of the
- * initialiser with a number. Weights that are not merged with a statistic stay shared.
+ *     SH_TRY(sh_onnx_untie(model->graph, arena));
  *
  * Threads: any.
  */

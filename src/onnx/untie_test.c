@@ -3,7 +3,7 @@
 
 #include "onnx/onnx_fixture.h"
 
-/* Prints the inputs of all nodes, in order. The inputs of a node follow its operator. */
+/* Prints the inputs of each node after its operator. */
 static const char *print_nodes(char *text, size_t bytes, const sh_onnx *model)
 {
     const Sh__Onnx__GraphProto *graph = sh_onnx_graph(model);
@@ -45,7 +45,6 @@ static void each_user_of_a_merged_tensor_has_its_own(void **state)
          "Identity(wm) BatchNormalization(x wa wb j wv) BatchNormalization(a wa wb wm.2 wu) ",
          7},
         {{"Gemm x wa wb -> a", "Gemm a wa wb -> y"}, "Gemm(x wa wb) Gemm(a wa wb) ", 2},
-        /* Names that are already used. */
         {{"BatchNormalization x wa wb wm wm -> wm.2"}, "BatchNormalization(x wa wb wm wm.3) ", 4},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -11,7 +11,6 @@ _Static_assert(2 * HALF == SH_VALUE_RANGE_BINS, "zero is in the middle");
 #define PARTS 64       /* each end of the range is tried at n / PARTS of its size, */
 #define PARTS_LEAST 8  /* for n from PARTS_LEAST to PARTS */
 
-/* Doubles the width of the bins. */
 static void widen(sh_value_range *range)
 {
     uint64_t *bins = range->bins;
@@ -55,7 +54,7 @@ static sh_onnx_grid grid_between(double least, double most)
     };
 }
 
-/* Returns the sum of squared errors, taking all numbers as in the middle of their bins. */
+/* Takes all numbers as in the middle of their bins. */
 static double error_of(const sh_value_range *range, sh_onnx_grid grid)
 {
     double sum = 0;

@@ -2,15 +2,14 @@
 /*
  * Collects the numbers that a value takes and finds the best quantisation grid for them.
  *
+ * Numbers are counted in bins, whose width doubles when a number lies outside. Several ranges are
+ * tried, and the one with the least mean squared error is chosen, which cuts off a few outliers.
+ * The same numbers give the same grid, in any order.
+ *
  *     sh_value_range range = {0};
  *     SH_TRY(sh_value_range_add(&range, values, count));
  *     const sh_onnx_grid grid = sh_value_range_grid(&range);
  *     sh_value_range_release(&range);
- *
- * Numbers are counted in bins, whose width doubles when a number lies outside. Several ranges
- * between the smallest and the largest number are tried, and the one with the least mean squared
- * error is chosen. So a few outliers are cut off. The same numbers give the same grid, in any
- * order.
  *
  * Threads: caller locks.
  */
@@ -31,11 +30,11 @@ typedef struct sh_value_range {
 
 #define SH_VALUE_RANGE_BINS 4096
 
-/* Adds numbers. SH_INVALID if one is not finite. */
+/* SH_INVALID if a number is not finite. */
 sh_status sh_value_range_add(sh_value_range *range, const float *values,
                              size_t count) SHOAL_CHECKED;
 
-/* Returns the grid. Its scale is 1 if all numbers are 0, and 0 (unknown) if no number was added. */
+/* The scale is 1 if all numbers are 0, and 0 (unknown) if no number was added. */
 sh_onnx_grid sh_value_range_grid(const sh_value_range *range);
 
 void sh_value_range_release(sh_value_range *range);

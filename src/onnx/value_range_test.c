@@ -34,8 +34,7 @@ static void test_zero_is_on_the_grid(void **state)
     }
 }
 
-/* Whole numbers fit a grid with step 1 exactly. No other range has a smaller error, so the zero
- * point is known exactly. */
+/* Whole numbers fit only a grid with step 1 exactly, so the zero point is known. */
 static void test_zero_is_rounded(void **state)
 {
     (void)state;

@@ -7,9 +7,9 @@
  *     file    | key length graph ... | key length raw_data (skipped) | key length doc (skipped) |
  *     copy    | key length graph ... | key place                     |
  *
- * Only messages that onnx.proto declares are entered. None of them contains itself, so the depth of
- * the walk is limited by the schema, whatever the file contains. The length of a message is known
- * after it was copied, so four bytes are reserved for it.
+ * Only messages that onnx.proto declares are entered. None of them contains itself, so the schema
+ * limits the depth. The length of a message is known after it was copied, so four bytes are
+ * reserved for it.
  */
 #include "onnx/wire.h"
 
@@ -42,7 +42,6 @@ typedef struct file_walk {
     size_t place_count, place_capacity;
 } file_walk;
 
-/* A field in the file. */
 typedef struct file_item {
     uint64_t at; /* of its key */
     uint32_t number;
@@ -51,8 +50,7 @@ typedef struct file_item {
     uint64_t end;   /* of the enclosing message */
 } file_item;
 
-/* Makes the bytes at `walk->at` available: at least one, and as many as are left and fit in the
- * window. */
+/* Makes available at least one byte, and as many as are left and fit in the window. */
 static sh_status look(file_walk *walk, const uint8_t **bytes, size_t *count)
 {
     if (walk->at < walk->window_at || walk->at - walk->window_at >= walk->window_count) {
@@ -95,7 +93,7 @@ static sh_status read_varint(file_walk *walk, uint64_t *value, uint64_t end)
     return sh_fail(SH_FORMAT, "the number at byte %" PRIu64 " does not end", at);
 }
 
-/* Reads the key of a field and its varint or length. Its other bytes remain to be read. */
+/* Reads the key of a field and its varint or length. */
 static sh_status read_item(file_walk *walk, file_item *item, uint64_t end)
 {
     uint64_t key;
@@ -142,7 +140,6 @@ static uint64_t item_bytes(const file_item *item)
     }
 }
 
-/* Makes room for `bytes` more bytes at the end of the copy. */
 static sh_status grow(file_walk *walk, size_t bytes)
 {
     if (bytes > SH_WIRE_SMALL_MOST - walk->copied)
@@ -170,7 +167,7 @@ static sh_status put_key(file_walk *walk, uint32_t number, enum kind kind, uint6
     return SH_OK;
 }
 
-/* Copies bytes unchanged. `*copied` is borrowed until the next call. */
+/* `*copied` is borrowed until the next call. */
 static sh_status put_bytes(file_walk *walk, uint64_t bytes, const uint8_t **copied)
 {
     if (bytes > SH_WIRE_FIELD_MOST)
@@ -214,7 +211,6 @@ static sh_status check_text(const file_item *item, const uint8_t *text, const ch
     return SH_OK;
 }
 
-/* Checks a list of numbers in one field. */
 static sh_status check_packed(const file_item *item, const uint8_t *bytes, ProtobufCType type)
 {
     bool whole = true;
@@ -230,7 +226,6 @@ static sh_status check_packed(const file_item *item, const uint8_t *bytes, Proto
     return SH_OK;
 }
 
-/* Returns the kind of encoding of a field type. */
 static enum kind kind_of(ProtobufCType type)
 {
     switch (type) {
@@ -247,7 +242,6 @@ static enum kind kind_of(ProtobufCType type)
     }
 }
 
-/* Copies a known field that is not a message. */
 static sh_status copy_field(file_walk *walk, const file_item *item,
                             const ProtobufCFieldDescriptor *field)
 {
@@ -269,7 +263,7 @@ static sh_status copy_field(file_walk *walk, const file_item *item,
     return field->type == PROTOBUF_C_TYPE_STRING ? check_text(item, bytes, field->name) : SH_OK;
 }
 
-/* Records the place of the values of a tensor and skips them. */
+/* Records their place and skips them. */
 static sh_status leave_values(file_walk *walk, const file_item *item, bool *has_values)
 {
     if (item->kind != KIND_LENGTH)
@@ -289,7 +283,7 @@ static sh_status leave_values(file_walk *walk, const file_item *item, bool *has_
     return put_key(walk, PLACE_FIELD, KIND_VARINT, walk->place_count);
 }
 
-/* Refuses fields that affect what the model computes but are not supported. */
+/* Refuses unsupported fields that affect what the model computes. */
 static sh_status check_dropped(const ProtobufCMessageDescriptor *type, uint32_t number)
 {
     if (type == &sh__onnx__model_proto__descriptor && number == 25)
@@ -382,7 +376,6 @@ static void *budget_alloc(void *context, size_t bytes)
     return sh_arena_take(budget->arena, bytes > 0 ? bytes : 1, 1);
 }
 
-/* Does nothing: the arena owns the block. */
 static void budget_free(void *context, void *block)
 {
     (void)context;
@@ -417,7 +410,7 @@ sh_status sh_wire_read(sh_wire *wire, const sh_blob *blob, sh_arena *arena)
     if (walk.window == NULL)
         SH_TRY_DONE(sh_fail_memory(WINDOW_BYTES, "reading a model"));
     SH_TRY_DONE(walk_message(&walk, &sh__onnx__model_proto__descriptor, blob->count, 1));
-    SH_TRY_DONE(grow(&walk, 1)); /* the copy of an empty model needs an address too */
+    SH_TRY_DONE(grow(&walk, 1)); /* an empty model needs an address too */
     status = unpack(wire, &walk, arena);
 done:
     free(walk.window);

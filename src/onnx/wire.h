@@ -2,17 +2,17 @@
 /*
  * Parses the bytes of an ONNX file into messages (src/onnx/onnx.proto), with limits.
  *
+ * The bytes are scanned before protobuf-c unpacks them, because protobuf-c limits neither depth nor
+ * memory. The result has neither the values of tensors, which stay in the file, nor fields that
+ * onnx.proto does not declare. Its texts are UTF-8 without control characters, except that values
+ * of metadata may have tabs and line ends. Its numbers are well formed, and no singular field
+ * occurs twice.
+ *
  *     sh_wire wire;
  *     SH_TRY(sh_wire_read(&wire, &blob, arena));
  *     const Sh__Onnx__TensorProto *tensor = wire.model->graph->initializer[0];
  *     if (tensor->place > 0)
  *         ... wire.places[tensor->place - 1] locates its values ...
- *
- * The bytes are scanned before protobuf-c unpacks them, because protobuf-c limits neither depth nor
- * memory. The result is a small message. It has neither the values of tensors, which stay in the
- * file, nor fields that onnx.proto does not declare. Its texts are UTF-8 without control
- * characters, except that values of metadata may have tabs and line ends. Its numbers are well
- * formed, and no singular field occurs twice.
  *
  * Threads: any.
  */
@@ -42,7 +42,7 @@ typedef enum sh_wire_encoding {
     SH_WIRE_UINT64S = 11, /* uint64_data: varints */
 } sh_wire_encoding;
 
-/* The place of the values of a tensor. */
+/* Where the values of a tensor are: places[tensor->place - 1] if tensor->place > 0. */
 typedef struct sh_wire_place {
     uint64_t offset; /* in the blob */
     uint64_t bytes;
@@ -56,9 +56,9 @@ typedef struct sh_wire {
 } sh_wire;
 
 /*
- * Parses a file. All of `wire` is borrowed until the arena is released. SH_FORMAT: malformed;
- * SH_CORRUPT: truncated; SH_LIMIT: more than the limits above; SH_UNSUPPORTED: functions or sparse
- * tensors. Messages do not name the file; the caller adds it.
+ * All of `wire` is borrowed until the arena is released. SH_FORMAT: malformed; SH_CORRUPT:
+ * truncated; SH_LIMIT: more than the limits above; SH_UNSUPPORTED: functions or sparse tensors.
+ * Messages do not name the file; the caller adds it.
  */
 sh_status sh_wire_read(sh_wire *wire, const sh_blob *blob, sh_arena *arena) SHOAL_CHECKED;
 

@@ -5,7 +5,6 @@
 
 #include "base/test.h"
 
-/* A message while its bytes are put together. */
 typedef struct text {
     size_t count;
     uint8_t bytes[4096];
@@ -42,7 +41,6 @@ static void add_message(text *out, unsigned field, const text *inner)
     add_bytes(out, field, inner->bytes, inner->count);
 }
 
-/* Field numbers. */
 enum {
     MODEL_PRODUCER = 2,
     MODEL_DOC = 6,
@@ -65,7 +63,7 @@ enum {
     TENSOR_PLACE = 536870911,
 };
 
-/* Makes a model with a node with one attribute, which has the fields in `attribute`. */
+/* The node has one attribute, with the fields in `attribute`. */
 static text around_attribute(const text *attribute)
 {
     text node = {0}, graph = {0}, model = {0};
@@ -124,7 +122,6 @@ static void test_what_is_not_known_is_left_out(void **state)
     (void)state;
     text attribute = {0}, deep = {0}, entry = {0};
     sh_wire wire;
-    /* Deeply nested graphs are skipped as a whole. */
     for (int i = 0; i < 400; i++) {
         text around = {0};
         add_message(&around, ATTRIBUTE_G, &deep);
@@ -263,8 +260,7 @@ static void test_there_are_limits(void **state)
     add_message(&model, MODEL_GRAPH, &graph);
     assert_fails(read_text(&wire, &model), SH_LIMIT, "has more than 1024 bytes");
 
-    /* One byte in the file can become a message of a hundred bytes in memory: 6 million empty
-     * nodes. */
+    /* A byte in the file can become a hundred in memory: 6 million empty nodes. */
     const size_t count = 12u << 20;
     uint8_t *bytes = calloc(1, count + 16);
     assert_non_null(bytes);
@@ -278,7 +274,6 @@ static void test_there_are_limits(void **state)
     assert_fails(sh_wire_read(&wire, &blob, &arena), SH_LIMIT, "MiB besides the values");
     sh_arena_release(&arena);
 
-    /* A string attribute of 2 MiB. */
     text inner = {0};
     add_varint(&inner, 4 << 3 | 2);
     add_varint(&inner, 2u << 20);
