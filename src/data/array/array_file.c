@@ -13,11 +13,11 @@
 #include "data/array/zip.h"
 #include "data/extent.h"
 
-#define CONTENT_MOST (256ull << 20) /* largest array whose numbers sh_array_digest reads */
+#define CONTENT_MOST (256ull << 20) /* largest array whose content is in the digest */
 #define BLOCK_BYTES 8192u
 #define PASS_BYTES (1u << 18)
 
-/* Reads the header at byte `at` of array->fd. The array takes `bytes` bytes, header included. */
+/* The array takes `bytes` bytes from byte `at` of array->fd, header included. */
 static sh_status read_header(sh_array *array, uint64_t at, uint64_t bytes)
 {
     const size_t count = bytes < SH_NPY_HEADER_MOST ? (size_t)bytes : SH_NPY_HEADER_MOST;
@@ -32,7 +32,6 @@ static sh_status read_header(sh_array *array, uint64_t at, uint64_t bytes)
     return status;
 }
 
-/* Finds the array in the archive array->fd and replaces array->fd by a descriptor of it. */
 static sh_status open_member(sh_array *array, const char *file, const char *archive)
 {
     sh_zip_member member;
@@ -47,7 +46,7 @@ static sh_status open_member(sh_array *array, const char *file, const char *arch
     return read_header(array, at, member.bytes);
 }
 
-/* Opens the file at array->path. `length` is the result of the snprintf that wrote the path. */
+/* `length` is the result of the snprintf that wrote the path. */
 static sh_status open_path(sh_array *array, int length)
 {
     struct stat about;

@@ -11,7 +11,6 @@ enum { COUNT = 5000 };
 
 static zip_made archive;
 
-/* Writes the same numbers as x.npy and, stored and deflated, to archives. Sets their places. */
 static void write_all(char places[3][SCRATCH_BYTES + 16], float numbers[COUNT])
 {
     static uint8_t file[ARRAY_HEAD_MOST + COUNT * sizeof(float)];
@@ -59,7 +58,7 @@ static void numbers_are_read_wherever_they_lie(void **state)
         assert_fails(sh_array_read(&array, COUNT - 1, read, 2000), SH_CORRUPT, "x.npy");
         digest_of(i == 0 ? first : hex, &array);
         if (i > 0)
-            assert_string_equal(hex, first); /* independent of the place */
+            assert_string_equal(hex, first);
         sh_array_close(&array);
     }
     numbers[COUNT - 1] += 1;

@@ -13,14 +13,14 @@
 
 #define ARRAY_HEAD_MOST 138
 
-/* Writes a header of format version 1 to `head` and returns its size in bytes. */
+/* Format version 1; returns the size in bytes. */
 static inline size_t array_head(uint8_t head[ARRAY_HEAD_MOST], const char *type, const char *shape)
 {
     const int length =
         snprintf((char *)head + 10, ARRAY_HEAD_MOST - 10,
                  "{'descr': '%s', 'fortran_order': False, 'shape': %s, }\n", type, shape);
     assert_in_range(length, 1, ARRAY_HEAD_MOST - 11);
-    memcpy(head, "\x93NUMPY\1", 8); /* the eighth byte is the minor version, 0 */
+    memcpy(head, "\x93NUMPY\1", 8); /* the terminating zero is the minor version */
     head[8] = (uint8_t)length;
     head[9] = 0;
     return 10 + (size_t)length;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads new samples from arrays: NAME.npy, or x in NAME.npz. An array of a sample's shape holds one
- * sample. An array with one more leading dimension [N] holds N samples.
+ * Reads new samples from arrays: NAME.npy, or x in NAME.npz. An array of a sample's shape is one
+ * sample. One with an extra leading dimension [N] holds N samples.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,14 +13,14 @@
 
 typedef struct array_reader {
     sh_file_reader base;
-    bool bytes;    /* elements are bytes, otherwise floats */
-    uint32_t rank; /* dimensions of one sample */
+    bool bytes;    /* otherwise floats */
+    uint32_t rank; /* of one sample */
     uint64_t shape[SH_NPY_RANK_MOST];
     sh_array_form form;
     double *mean, *deviation; /* owned */
-    sh_array x;               /* the open file's array */
-    uint32_t next, count;     /* samples in it; `alone`: the array is a single sample */
-    bool alone;
+    sh_array x;               /* of the open file */
+    uint32_t next, count;     /* samples in it */
+    bool alone;               /* x is a single sample */
 } array_reader;
 
 static bool ends_in(const char *name, const char *ending)
@@ -124,7 +124,6 @@ static void array_free(sh_file_reader *reader)
     free(a);
 }
 
-/* Takes the shape of a sample in a file, and its layout as a form, from the trained model. */
 static sh_status take_shape(array_reader *a, const sh_dataset_info *info, const json_t *inputs)
 {
     const json_t *shape = json_object_get(inputs, "shape");

@@ -5,7 +5,7 @@
 
 #define BLOCK 1024 /* numbers per read */
 
-/* Position in the sample of each number of the file, in file order. */
+/* Position in the sample of the file's numbers, in file order. */
 typedef struct cursor {
     size_t o, f, i;
 } cursor;

@@ -7,7 +7,7 @@
  *                                 .mean = mean, .deviation = deviation};
  *     SH_TRY(sh_array_sample_floats(&form, &x, 41, sample));      // (number - mean) / deviation
  *
- * Threads: safe to call concurrently.
+ * Threads: any.
  */
 #ifndef SHOAL_DATA_ARRAY_ARRAY_SAMPLE_H
 #define SHOAL_DATA_ARRAY_ARRAY_SAMPLE_H
@@ -16,7 +16,7 @@
 
 typedef struct sh_array_form {
     size_t outer, figures, inner;
-    const double *mean, *deviation; /* [figures]; NULL for bytes. Borrowed */
+    const double *mean, *deviation; /* [figures]; NULL for bytes; borrowed */
 } sh_array_form;
 
 static inline size_t sh_array_form_elements(const sh_array_form *form)
@@ -24,11 +24,11 @@ static inline size_t sh_array_form_elements(const sh_array_form *form)
     return form->outer * form->figures * form->inner;
 }
 
-/* Reads row `row` and standardises it. SH_CORRUPT if a result is not finite as a float. */
+/* Stores (number - mean) / deviation. SH_CORRUPT if a result is not finite as a float. */
 sh_status sh_array_sample_floats(const sh_array_form *form, const sh_array *x, uint32_t row,
                                  float *sample) SHOAL_CHECKED;
 
-/* As sh_array_sample_floats, for an array of single bytes. Copies them unchanged. */
+/* As sh_array_sample_floats, for an array of single bytes, which it copies unchanged. */
 sh_status sh_array_sample_bytes(const sh_array_form *form, const sh_array *x, uint32_t row,
                                 uint8_t *sample) SHOAL_CHECKED;
 

@@ -14,17 +14,15 @@
 #define WHOLE_MOST 0x1p53 /* up to here a double represents every whole number */
 #define NAME_BYTES 32
 
-/* Properties of the numbers of y. */
 typedef struct survey {
-    bool whole;   /* all are whole numbers */
-    bool binary;  /* all are 0 or 1 */
-    bool one_hot; /* each row has exactly one 1; meaningful only if `binary` */
-    bool many;    /* more distinct values than the most classes allowed */
-    double *values;
+    bool whole;     /* all are whole numbers */
+    bool binary;    /* all are 0 or 1 */
+    bool one_hot;   /* each row has exactly one 1; valid only if `binary` */
+    bool many;      /* more distinct values than classes allowed */
+    double *values; /* distinct, ascending */
     size_t count, capacity;
 } survey;
 
-/* Inserts a value into the sorted distinct values. */
 static sh_status add_value(survey *s, double value)
 {
     size_t low = 0, high = s->count;
@@ -78,7 +76,6 @@ static sh_status look_through(survey *s, const sh_array *y, uint32_t columns)
     return SH_OK;
 }
 
-/* Chooses the task by the properties of y, or checks that y fits the task given. */
 static sh_status choose_kind(sh_array_targets *t, const survey *s, const sh_array *y,
                              const char *task)
 {
@@ -114,7 +111,6 @@ static sh_status choose_kind(sh_array_targets *t, const survey *s, const sh_arra
     return SH_OK;
 }
 
-/* Sets the number of classes and the value of each. */
 static sh_status set_classes(sh_array_targets *t, survey *s, const sh_array *y)
 {
     t->one_hot = t->columns > 1;
@@ -177,7 +173,7 @@ done:
     return status;
 }
 
-/* Sums the rows' numbers per column, or their squared distances from the mean unless it is NULL. */
+/* Sums each column of the rows, or its squared distances from the mean unless that is NULL. */
 static sh_status add_up(const sh_array_targets *t, const sh_array *y, const uint32_t *rows,
                         uint32_t count, double *room, double *sums, const double *mean)
 {
@@ -277,7 +273,6 @@ sh_status sh_array_targets_read(const sh_array_targets *targets, const sh_array 
     return SH_OK;
 }
 
-/* The JSON entry of output k: the name of a class or label, or a number's name and scaling. */
 static json_t *describe_output(const sh_array_targets *t, uint32_t k)
 {
     char name[NAME_BYTES];

@@ -2,12 +2,9 @@
 /*
  * The targets of samples from an array y: classes, labels or numbers.
  *
- *     sh_array_targets targets = {0};
- *     const sh_array *y[] = {&train_y, &test_y};
  *     SH_TRY(sh_array_targets_find(&targets, y, 2, ""));   // kind and classes, from both arrays
  *     SH_TRY(sh_array_targets_scale(&targets, &train_y, rows, count)); // training rows only
  *     SH_TRY(sh_array_targets_read(&targets, &test_y, 41, &class));
- *     sh_array_targets_release(&targets);
  *
  *     y                                     task if none is given
  *     [N] or [N][1], whole numbers          classification
@@ -16,10 +13,10 @@
  *     [N][K], 0 and 1                       multi-label
  *     [N][K], anything else                 regression of K numbers
  *
- * Class numbers are the values of y themselves if the values begin at 0 and at least half of the
- * numbers 0 .. K - 1 occur. Otherwise class i is the i-th smallest value that occurs.
+ * Class numbers are the values of y themselves if these begin at 0 and at least half of 0 .. K - 1
+ * occur. Otherwise class i is the i-th smallest value that occurs.
  *
- * Threads: `read` is safe to call concurrently. The other functions need external locking.
+ * Threads: any for `read`; for the others the caller locks.
  */
 #ifndef SHOAL_DATA_ARRAY_ARRAY_TARGETS_H
 #define SHOAL_DATA_ARRAY_ARRAY_TARGETS_H
@@ -31,12 +28,12 @@
 
 typedef struct sh_array_targets {
     sh_target kind;
-    uint32_t outputs; /* number of classes, labels or numbers */
+    uint32_t outputs;
     uint32_t columns; /* of y */
     bool one_hot;
 
-    /* Classification: the distinct values, ascending; owned. If `shifted`, class i is values[i],
-     * otherwise class i is the value i. */
+    /* Classification: the distinct values, ascending; owned. Class i is values[i] if `shifted`,
+     * otherwise the value i. */
     double *values;
     uint32_t value_count;
     bool shifted;
@@ -45,10 +42,9 @@ typedef struct sh_array_targets {
 } sh_array_targets;
 
 /*
- * Reads all `count` arrays y completely. `task` is the name of an sh_target or "". Fails with
- * SH_INVALID if the arrays do not fit the task, with SH_NUMERIC if a number is not finite (the
- * message names the array and the sample), with SH_MISMATCH and SH_LIMIT. Sets `*targets`, which
- * the caller releases, on success only.
+ * Reads all `count` arrays y completely. `task` is the name of an sh_target or "". SH_INVALID if
+ * the arrays do not fit the task, SH_NUMERIC if a number is not finite (the message names the array
+ * and the sample), SH_MISMATCH, SH_LIMIT. Sets `*targets`, which is owned, on success only.
  */
 sh_status sh_array_targets_find(sh_array_targets *targets, const sh_array *const *y, size_t count,
                                 const char *task) SHOAL_CHECKED;
@@ -64,7 +60,7 @@ sh_status sh_array_targets_read(const sh_array_targets *targets, const sh_array 
 /* Adds "classes" or "targets" to a JSON object (source.h). SH_NO_MEMORY. */
 sh_status sh_array_targets_describe(const sh_array_targets *targets, json_t *about) SHOAL_CHECKED;
 
-/* Frees the members and zeroes it. Safe for a zeroed value. */
+/* Zeroes it. Safe for a zeroed value. */
 void sh_array_targets_release(sh_array_targets *targets);
 
 #endif

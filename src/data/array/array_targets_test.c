@@ -7,7 +7,6 @@
 
 enum { ROWS = 6 };
 
-/* Opens an array y of the given type with these bytes. */
 static void open_y(sh_array *y, const char *type, const char *shape, const void *numbers,
                    size_t bytes)
 {
@@ -92,7 +91,7 @@ static void columns_of_zeros_and_ones(void **state)
     }
 }
 
-/* Mean and deviation come from the training rows only: 1, 3 and 5 in the first column. */
+/* Of the training rows: 1, 3 and 5 in the first column. */
 static void numbers_are_standardised(void **state)
 {
     (void)state;

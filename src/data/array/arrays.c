@@ -5,19 +5,19 @@
  *     x, y                                       the split is made by sample numbers
  *     x_train, y_train, x_val, y_val             "valid" or "test" may replace "val"
  *
- * Each is NAME.npy in the folder or a member of the archive. x is [N][...]. The table shows how its
- * numbers become a sample [channels][height][width] and which of them share a mean and a deviation
- * (a *figure*):
+ * Each is NAME.npy in the folder or a member of the archive. x is [N][...]. The table shows the
+ * sample [channels][height][width] and which of its numbers share a mean and a deviation (a
+ * *figure*):
  *
  *     [N][F]         [1][1][F]    each feature
  *     [N][H][W]      [1][H][W]    all
  *     [N][C][H][W]   [C][H][W]    each channel
  *     [N][H][W][C]   [C][H][W]    each channel; if C is 1, 3 or 4 and H is not
  *
- * In all cases the layout is [outer][figures][inner] in the file and [figures][outer][inner] in the
- * sample. Bytes stay bytes if there are at most four channels. All other numbers become
- * (number - mean) / deviation, computed from the training samples. A sample with a number that is
- * not finite counts as damaged and is excluded from mean and deviation.
+ * The layout is [outer][figures][inner] in the file and [figures][outer][inner] in the sample.
+ * Bytes stay bytes if there are at most four channels. All others become (number - mean) /
+ * deviation, computed from the training samples. A sample with a number that is not finite is
+ * damaged, and does not count for mean and deviation.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -38,23 +38,23 @@
 #include "data/packed.h"
 #include "data/split.h"
 
-#define BLOCK 1024      /* numbers per read, unless a sample has more */
-#define VERSION "npy 1" /* part of the digest: version of the conversion in this file */
-#define NUMBER_BYTES 12 /* of a sample's number as text, or an array's name */
-#define NAMED_MOST 20   /* classes listed in one note */
+#define BLOCK 1024      /* numbers, unless a sample has more */
+#define VERSION "npy 1" /* in the digest: version of the conversion */
+#define NUMBER_BYTES 12 /* a number as text, or an array's name */
+#define NAMED_MOST 20   /* classes in one note */
 
 typedef struct arrays_source {
     sh_source base;
-    sh_array x[SH_SPLITS], y[SH_SPLITS]; /* [SH_SPLIT_VALIDATION] is used only if `splits` */
-    bool splits;                         /* the data have separate validation arrays */
+    sh_array x[SH_SPLITS], y[SH_SPLITS]; /* [SH_SPLIT_VALIDATION] only if `splits` */
+    bool splits;                         /* validation arrays exist */
     bool has_targets;
-    uint32_t *rows[SH_SPLITS]; /* unless `splits`: each split's rows in the arrays, ascending */
+    uint32_t *rows[SH_SPLITS]; /* unless `splits`: rows in the arrays, ascending */
     size_t outer, figures, inner;
     double *mean, *deviation; /* [figures]; NULL for bytes */
     sh_array_targets targets;
 } arrays_source;
 
-/* Returns the row of a sample and sets `*array` to the arrays that hold it. */
+/* `*array` is set to the split whose arrays hold the row. */
 static uint32_t place_of(const arrays_source *s, sh_split split, uint32_t index, sh_split *array)
 {
     *array = s->splits ? split : SH_SPLIT_TRAIN;
@@ -68,7 +68,7 @@ static size_t elements_of(const arrays_source *s)
 
 /* --- the files --- */
 
-/* Opens an array. Sets *there to false, without an error, if it does not exist. */
+/* Sets *there to false, without an error, if it does not exist. */
 static sh_status open_if_there(sh_array *array, bool *there, const char *place, const char *name)
 {
     const sh_status status = sh_array_open(array, place, name);
@@ -76,7 +76,7 @@ static sh_status open_if_there(sh_array *array, bool *there, const char *place, 
     return status == SH_NOT_FOUND ? SH_OK : status;
 }
 
-/* Opens x and y of a split, with the first of `endings` for which x exists. */
+/* Of `endings`, takes the first for which x exists. */
 static sh_status open_pair(arrays_source *s, sh_split split, const char *const *endings,
                            bool *there)
 {
@@ -142,7 +142,7 @@ static sh_status check_x(const sh_array *x)
         if (h->shape[i] > SH_CONTENTS_SIDE_MOST)
             return sh_fail(SH_LIMIT, "%s: dimension %u is %" PRIu64 "; at most %d can be read",
                            x->name, i, h->shape[i], SH_CONTENTS_SIDE_MOST);
-    /* The product cannot overflow: at most three dimensions of at most 2^16 each. */
+    /* No overflow: at most three dimensions of at most 2^16 each. */
     if (h->count / h->shape[0] > SH_CONTENTS_SAMPLE_MOST / sizeof(float))
         return sh_fail(SH_LIMIT, "%s: a sample has %" PRIu64 " numbers; at most %zu can be read",
                        x->name, h->count / h->shape[0], SH_CONTENTS_SAMPLE_MOST / sizeof(float));
@@ -157,7 +157,7 @@ static bool is_colours(uint64_t count)
 static sh_status note(const arrays_source *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Adds a note. Cleans the text, since file names in it may not be UTF-8. */
+/* Cleans the text, since file names in it need not be UTF-8. */
 static sh_status note(const arrays_source *s, const char *format, ...)
 {
     char text[SH_MESSAGE_BYTES], clean[SH_MESSAGE_BYTES];
@@ -171,7 +171,7 @@ static sh_status note(const arrays_source *s, const char *format, ...)
     return SH_OK;
 }
 
-/* Sets the shape of a sample. Mean, deviation and targets are set later. */
+/* Mean, deviation and targets are set later. */
 static sh_status set_shape(arrays_source *s)
 {
     const sh_npy_header *h = &s->x[0].header;
@@ -196,7 +196,6 @@ static sh_status set_shape(arrays_source *s)
     return SH_OK;
 }
 
-/* Checks each x, and that x, y and the two splits fit together. */
 static sh_status check_arrays(arrays_source *s)
 {
     for (int i = 0; i < (s->splits ? 2 : 1); i++) {
@@ -224,7 +223,6 @@ static sh_status check_arrays(arrays_source *s)
 
 /* --- the split --- */
 
-/* Splits the rows of the training arrays. */
 static sh_status split_rows(arrays_source *s, double part)
 {
     const uint32_t count = (uint32_t)s->x[0].header.shape[0];
@@ -259,7 +257,7 @@ done:
     return status;
 }
 
-/* Notes the classes that a split lacks. in[2][classes] counts training and validation samples. */
+/* in[2][classes] counts training and validation samples. */
 static sh_status note_classes(const arrays_source *s, const uint32_t *in)
 {
     static const char *const what[] = {"are in neither split", "are only in the validation split",
@@ -310,8 +308,8 @@ done:
 
 /* --- mean and deviation --- */
 
-/* Adds a sample's numbers, or their squared distances from `mean` unless it is NULL, to `sums`.
- * Adds nothing and returns false if a number is not finite. */
+/* Adds a sample's numbers, or their squared distances from `mean` unless it is NULL. Adds nothing
+ * and returns false if a number is not finite. */
 static bool add_sample(const arrays_source *s, const double *numbers, double *sums,
                        const double *mean)
 {
@@ -331,7 +329,6 @@ static bool add_sample(const arrays_source *s, const double *numbers, double *su
     return true;
 }
 
-/* One pass over the training samples in order, reading each block of rows once. */
 static sh_status add_up(const arrays_source *s, double *room, size_t fits, double *sums,
                         const double *mean, uint64_t *added)
 {
@@ -461,7 +458,7 @@ static sh_status find_targets(arrays_source *s, const char *task)
     return SH_OK;
 }
 
-/* Covers all arrays and every option that affects a sample. */
+/* Must cover all arrays and every option that affects a sample. */
 static sh_status set_digest(arrays_source *s, const sh_read_options *options)
 {
     sh_digest *digest;

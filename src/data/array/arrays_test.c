@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests arrays as data sets: packed and read again. */
 #include <jansson.h>
 #include <math.h>
 #include <sys/stat.h>
@@ -23,7 +22,6 @@ static sh_status open_data(sh_dataset **data, const sh_read_options *options)
     return sh_dataset_open(data, spec, options);
 }
 
-/* Compares the concatenated notes. */
 static void assert_notes(const sh_dataset *data, const char *expected)
 {
     char text[1024] = "";
@@ -43,7 +41,7 @@ static void write_named(const char *name, const char *type, const char *shape, c
     array_write(folder, name, type, shape, numbers, bytes);
 }
 
-/* [N][H][W][3] and [N][3][H][W] of bytes give the same samples. */
+/* [N][H][W][3] and [N][3][H][W] give the same samples. */
 static void pictures_of_both_orders(void **state)
 {
     (void)state;
@@ -85,7 +83,6 @@ static void pictures_of_both_orders(void **state)
     }
 }
 
-/* Each feature has the mean and deviation of the training samples only. */
 static void features_are_standardised(void **state)
 {
     (void)state;
@@ -132,7 +129,6 @@ static void features_are_standardised(void **state)
     sh_dataset_close(data);
 }
 
-/* Each channel of float pictures has its own mean and deviation. */
 static void channels_are_standardised(void **state)
 {
     (void)state;

@@ -7,9 +7,8 @@
 
 #define MAGIC "\x93NUMPY"
 #define MAGIC_BYTES 6
-#define WORD_BYTES 32 /* of a string in the dictionary, with the terminating zero */
+#define WORD_BYTES 32 /* of a word in the dictionary */
 
-/* The part of the dictionary's text that is not yet read. */
 typedef struct reader {
     const char *at, *end;
     const char *start; /* for offsets in messages */
@@ -29,7 +28,6 @@ static void skip_blanks(reader *in)
         in->at++;
 }
 
-/* Skips blanks, then consumes the next character if it is `c`. */
 static bool take(reader *in, char c)
 {
     skip_blanks(in);
@@ -48,7 +46,6 @@ static sh_status expect(reader *in, char c)
                                  (size_t)(in->at - in->start), c);
 }
 
-/* Reads a quoted string without escapes. */
 static sh_status read_word(char word[WORD_BYTES], reader *in)
 {
     skip_blanks(in);
@@ -65,7 +62,6 @@ static sh_status read_word(char word[WORD_BYTES], reader *in)
     return expect(in, quote);
 }
 
-/* Skips blanks, then consumes `name` (such as True) if it follows. */
 static bool take_name(reader *in, const char *name)
 {
     skip_blanks(in);
@@ -169,7 +165,7 @@ static sh_status read_type(sh_npy_header *header, reader *in)
     return refuse_type(type);
 }
 
-/* Reads the three entries of the dictionary. Each must occur once, in any order. */
+/* Each entry must occur once, in any order. */
 static sh_status read_dictionary(sh_npy_header *header, reader *in)
 {
     static const char *const keys[] = {"descr", "fortran_order", "shape"};
@@ -206,7 +202,7 @@ static sh_status read_dictionary(sh_npy_header *header, reader *in)
                                                   "save the array again with numpy.save");
 }
 
-/* Sets the count. Checks that header and numbers fill the file exactly. */
+/* The numbers must end exactly where the file does. */
 static sh_status check_size(sh_npy_header *header, uint64_t file_bytes)
 {
     uint64_t bytes = header->item_bytes;

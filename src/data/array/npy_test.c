@@ -5,7 +5,6 @@
 
 #include "base/test.h"
 
-/* A file: version, dictionary, and `numbers` bytes. */
 typedef struct file {
     uint8_t bytes[512];
     size_t count;
@@ -136,7 +135,7 @@ static void files_that_are_cut_off_are_refused(void **state)
     other.bytes[6] = 4;
     assert_fails(parse(&header, &other), SH_VERSION, "version 4");
     other = f;
-    other.bytes[9] = 1, other.bytes[10] = 1; /* header length of 65 KB */
+    other.bytes[9] = 1, other.bytes[10] = 1; /* 65 KB of header */
     assert_fails(parse(&header, &other), SH_LIMIT, "at most 65536");
     assert_fails(sh_npy_parse(&header, f.bytes, f.count, f.count + 1), SH_CORRUPT, "too long");
 }

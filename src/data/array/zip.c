@@ -6,8 +6,7 @@
  *     directory      an entry of 46 bytes for each member, its name, an extra field, a comment
  *     end record     22 bytes and a comment: number of entries, offset of the directory
  *
- * Sizes are taken from the directory only. A local header may lack them: they may follow the
- * member instead.
+ * Sizes are from the directory only, since a local header may lack them.
  */
 #include "data/array/zip.h"
 
@@ -26,7 +25,7 @@
 #define COMMENT_MOST 65535u
 #define ENTRY_BYTES 46
 #define HEAD_BYTES 30
-#define DIRECTORY_MOST (1u << 24) /* most bytes of the directory */
+#define DIRECTORY_MOST (1u << 24) /* bytes */
 #define RATIO_MOST 1032           /* the highest ratio of deflate: 258 bytes from 2 bits */
 #define BUFFER_BYTES 65536u
 #define NEEDS_ZIP64 UINT32_MAX
@@ -46,7 +45,6 @@ static sh_status refuse(const char *what)
     return sh_fail(SH_CORRUPT, "is a damaged archive: %s; save or copy it again", what);
 }
 
-/* Position and number of entries of the directory. */
 typedef struct directory {
     uint64_t at, bytes;
     uint32_t entries;
@@ -70,7 +68,7 @@ static sh_status read_end(directory *d, const uint8_t *end, uint64_t end_at)
     return SH_OK;
 }
 
-/* Searches the end record backwards: its comment must reach exactly to the end of the file. */
+/* Searches backwards: the end record's comment must reach exactly to the end of the file. */
 static sh_status find_directory(directory *d, int fd, uint64_t file_bytes)
 {
     uint8_t first[4] = {0};
@@ -170,7 +168,7 @@ typedef struct inflater {
     uint8_t in[BUFFER_BYTES], out[BUFFER_BYTES];
 } inflater;
 
-/* Unpacks the member whose bytes begin at `at` in the archive `fd` into the file `to`. */
+/* The member's bytes begin at `at` of `fd` and are unpacked into `to`. */
 static sh_status unpack(inflater *z, int to, int fd, uint64_t at, const sh_zip_member *member)
 {
     uLong crc = crc32(0, NULL, 0);

@@ -30,7 +30,6 @@ static inline void zip_begin(zip_made *z)
     memset(z, 0, sizeof *z);
 }
 
-/* Copies binary bytes, without a terminating zero. */
 static inline void zip_copy(uint8_t *to, const void *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -44,7 +43,7 @@ static inline uint8_t *zip_put(uint8_t *at, uint64_t value, int bytes)
     return at;
 }
 
-/* Writes the fields that a local header and a directory entry share. */
+/* The fields that a local header and a directory entry share. */
 static inline uint8_t *zip_figures(uint8_t *at, bool deflated, uint32_t crc, size_t packed,
                                    size_t bytes, size_t name_bytes)
 {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests intact and damaged archives, built in memory. */
 #include "data/array/zip.h"
 
 #include <fcntl.h>
@@ -11,7 +10,6 @@
 
 static zip_made archive;
 
-/* Makes an archive of two members: one stored, one deflated. */
 static void make(void)
 {
     static uint8_t long_content[200000];
@@ -33,7 +31,6 @@ static int open_archive(size_t bytes)
     return fd;
 }
 
-/* Finds and opens a member, then closes it. */
 static sh_status try_member(const char *name, size_t bytes)
 {
     sh_zip_member member;
@@ -74,7 +71,6 @@ static void members_are_read(void **state)
     assert_fails(try_member("x.np", archive.count), SH_NOT_FOUND, "no member x.np");
 }
 
-/* Changes one byte at a time and checks the error. */
 static void damaged_archives_are_refused(void **state)
 {
     (void)state;

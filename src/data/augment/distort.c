@@ -5,10 +5,9 @@
 
 #include "data/augment/draw.h"
 
-/* One axis of a plane: time or frequency. */
 typedef struct axis {
     uint32_t count;
-    size_t stride; /* distance between neighbours, in values */
+    size_t stride; /* between neighbours, in values */
 } axis;
 
 static axis times_of(const sh_recording *r)
@@ -41,7 +40,6 @@ sh_status sh_distort_check(const sh_augment *augment, const char *name, size_t h
     return check("mask", augment->mask[1], name, times, in_time);
 }
 
-/* Moves a line by `by` values. Values that enter repeat the edge. */
 static void shift_line(float *line, axis along, int32_t by)
 {
     const uint32_t far = (uint32_t)(by < 0 ? -by : by), last = along.count - 1;
@@ -78,7 +76,7 @@ static void add_noise(const sh_recording *r, sh_random *random, double deviation
         r->values[i] += (float)(deviation * sh_draw_normal(random));
 }
 
-/* Draws a range of 0 to `most` values within `size`. Returns its length. */
+/* Draws a range of 0 to `most` values within `size` and returns its length. */
 static uint32_t draw_band(uint32_t *first, sh_random *random, uint32_t size, uint32_t most)
 {
     const uint32_t count = sh_random_below(random, most + 1);
@@ -86,7 +84,6 @@ static uint32_t draw_band(uint32_t *first, sh_random *random, uint32_t size, uin
     return count;
 }
 
-/* Sets a random band along one axis to 0, over the other axis and all channels. */
 static void mask(const sh_recording *r, sh_random *random, axis along, axis across, uint32_t most)
 {
     uint32_t first;

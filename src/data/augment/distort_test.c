@@ -12,7 +12,6 @@ static float value(uint32_t i)
     return (float)(i + 1) / 8;
 }
 
-/* Augments a sample of distinct values by `list` and puts the result into `seen`. */
 static void distort(float seen[COUNT], const char *list, uint64_t seed, uint32_t epoch,
                     uint32_t index)
 {
@@ -27,7 +26,6 @@ static void distort(float seen[COUNT], const char *list, uint64_t seed, uint32_t
     sh_distort(&recording, &augment, seed, epoch, index);
 }
 
-/* True if `seen` is the sample moved by this many rows and columns. */
 static bool is_moved(const float seen[COUNT], int32_t rows, int32_t columns)
 {
     bool same = true;
@@ -56,7 +54,7 @@ static void shifts_repeat_the_edge(void **state)
         for (uint32_t index = 0; index < 1000; index++) {
             float seen[COUNT];
             distort(seen, cases[k].list, 1, 0, index);
-            int32_t place = 0; /* the shift that gives these values */
+            int32_t place = 0; /* the shift that gives `seen` */
             while (place < places && !is_moved(seen, place / wide - rows, place % wide - columns))
                 place++;
             assert_true(place < places);
@@ -69,7 +67,6 @@ static void shifts_repeat_the_edge(void **state)
     }
 }
 
-/* A series has one row, which is its time axis. */
 static void a_series_is_shifted_along_its_row(void **state)
 {
     (void)state;
@@ -144,7 +141,7 @@ static void masks_are_bands(void **state)
         bool row[HEIGHT], column[WIDTH];
         uint32_t high = 0, wide = 0;
         distort(seen, "mask:4/2", 1, 0, index);
-        for (uint32_t y = 0; y < HEIGHT; y++) { /* rows that are masked completely */
+        for (uint32_t y = 0; y < HEIGHT; y++) { /* masked completely */
             row[y] = true;
             for (uint32_t x = 0; x < WIDTH; x++)
                 row[y] &= seen[y * WIDTH + x] == 0;

@@ -5,7 +5,7 @@
  *     const double factor = sh_draw_uniform(&random, 0.8, 1.2);
  *     const double noise = 0.1 * sh_draw_normal(&random);
  *
- * Threads: safe to call concurrently, each thread with its own `random`.
+ * Threads: any, each with its own `random`.
  */
 #ifndef SHOAL_DATA_AUGMENT_DRAW_H
 #define SHOAL_DATA_AUGMENT_DRAW_H
@@ -17,7 +17,6 @@
 /* Uniform from `least` to `most`, with a resolution of 24 bits. */
 double sh_draw_uniform(sh_random *random, double least, double most);
 
-/* True with this probability. */
 bool sh_draw_bernoulli(sh_random *random, double probability);
 
 /* Standard normal, by the polar method (G. Marsaglia, T. Bray, SIAM Review 6, 1964). */

@@ -38,7 +38,7 @@ static void chances_are_kept(void **state)
     assert_int_equal(count[2], DRAWS);
 }
 
-/* The first four moments are 0, 1, 0, 3, and 4.55 % lie beyond two deviations. */
+/* Moments 0, 1, 0, 3; 4.55 % lie beyond two deviations. */
 static void normal_numbers_have_their_moments(void **state)
 {
     (void)state;
@@ -58,7 +58,6 @@ static void normal_numbers_have_their_moments(void **state)
     assert_true(fabs(beyond - 0.0455) < 0.005);
 }
 
-/* The mean is 1/2, the variance 1 / (4 (2 a + 1)), and both outer quarters are as likely. */
 static void beta_numbers_have_their_moments(void **state)
 {
     (void)state;

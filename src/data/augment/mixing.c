@@ -7,7 +7,7 @@
 
 #include "data/augment/draw.h"
 
-/* Clips a range of `size` around `middle` to 0 .. whole - 1. Returns the length that remains. */
+/* Clips a range of `size` around `middle` to 0 .. whole - 1. Returns its length. */
 static uint32_t cut(uint32_t *first, uint32_t middle, uint32_t size, uint32_t whole)
 {
     const uint32_t half = size / 2;
@@ -17,7 +17,7 @@ static uint32_t cut(uint32_t *first, uint32_t middle, uint32_t size, uint32_t wh
     return (to < whole ? to : whole) - from;
 }
 
-/* Draws a box of about `part` of the area (of a series: of the length), clipped at the edges. */
+/* A box of about `part` of the area (of a series: of the length), clipped at the edges. */
 static sh_box draw_box(sh_random *random, double part, sh_mix_shape shape)
 {
     const double side = shape.height == 1 || shape.width == 1 ? part : sqrt(part);
@@ -37,7 +37,7 @@ sh_mix sh_mixing_draw(const sh_augment *augment, sh_mix_shape shape, uint32_t co
     sh_mix mix = {.partner = index};
     assert(sh_augment_mixes(augment) && index < count);
     sh_random random = sh_augment_random(SH_AUGMENT_MIXING, seed, epoch, index);
-    if (count > 1) { /* any sample except itself */
+    if (count > 1) { /* any other sample */
         const uint32_t other = sh_random_below(&random, count - 1);
         mix.partner = other < index ? other : other + 1;
     }

@@ -15,7 +15,6 @@ static sh_augment parse(const char *list)
     return augment;
 }
 
-/* All other samples are equally likely, the sample itself is never drawn. */
 static void partners_are_any_of_the_others(void **state)
 {
     (void)state;
@@ -29,7 +28,6 @@ static void partners_are_any_of_the_others(void **state)
     assert_int_equal(sh_mixing_draw(&augment, image, 1, 1, 0, 0).partner, 0);
 }
 
-/* Beta(A, A) has mean 1/2 and variance 1 / (4 (2 A + 1)). */
 static void weights_are_of_the_beta_distribution(void **state)
 {
     (void)state;
@@ -70,7 +68,7 @@ static void boxes_are_what_the_weight_says(void **state)
             assert_true(fabs((double)mix.weight - (1 - area / size)) < 1e-6);
             mean += (double)mix.weight / 4000;
         }
-        /* Boxes are clipped at the edges, so the mean is above 1/2. */
+        /* Clipping makes the mean larger than 1/2. */
         assert_true(mean > 0.5 && mean < 0.75);
     }
 }

@@ -15,7 +15,7 @@ void sh_picture_swap(sh_picture *picture)
     picture->spare = bytes;
 }
 
-/* Interpolation of a new pixel or row: ((ONE - weight) low + weight high) / ONE. */
+/* A new pixel or row is ((ONE - weight) low + weight high) / ONE. */
 typedef struct tap {
     uint32_t low, high, weight;
 } tap;
@@ -100,18 +100,17 @@ void sh_picture_turn_over(sh_picture *picture)
 
 /* --- affine maps --- */
 
-#define FRACTION 256u /* resolution of a position between pixels */
+#define FRACTION 256u /* steps between pixels */
 
-/* Returns the pixel at a position; black outside of the picture. */
 static uint32_t pixel(const uint8_t *plane, const sh_picture *p, int64_t y, int64_t x)
 {
     return y >= 0 && y < p->height && x >= 0 && x < p->width ? plane[y * p->width + x] : 0;
 }
 
-/* Interpolates between the four pixels around (x, y), in units. Pixels are points at integers. */
+/* Positions are in units; pixels are points at integers. */
 static uint8_t between(const uint8_t *plane, const sh_picture *p, int64_t y, int64_t x)
 {
-    /* Offsets the positions, so that division rounds down: |y| and |x| are below 2^40 units. */
+    /* The offset makes division round down: |y| and |x| are below 2^40 units. */
     const uint64_t far = (uint64_t)1 << 40;
     const uint64_t places[] = {(uint64_t)y + far, (uint64_t)x + far};
     const int64_t top = (int64_t)(places[0] / SH_PICTURE_UNIT - far / SH_PICTURE_UNIT);
@@ -142,11 +141,11 @@ void sh_picture_map(sh_picture *picture, sh_affine map)
     const sh_picture *p = picture;
     const uint64_t plane = (uint64_t)p->height * p->width;
     assert(p->height <= SH_PICTURE_SIDE_MOST && p->width <= SH_PICTURE_SIDE_MOST);
-    /* The centre lies at (side - 1) / 2. Twice the coordinates are integers. */
+    /* Coordinates are doubled, since the centre lies at (side - 1) / 2. */
     const int64_t across = (int64_t)p->width - 1, down = (int64_t)p->height - 1;
     for (uint32_t y = 0; y < p->height; y++) {
         const int64_t from = 2 * (int64_t)y - down;
-        /* Twice the source position of the row's first pixel, relative to the corner. */
+        /* Twice the source position of the row's first pixel, from the corner. */
         const int64_t x0 = -across * map.xx + from * map.xy + across * SH_PICTURE_UNIT;
         const int64_t y0 = -across * map.yx + from * map.yy + down * SH_PICTURE_UNIT;
         for (uint32_t c = 0; c < p->channels; c++) {

@@ -2,21 +2,21 @@
 /*
  * A picture of bytes and the geometric operations that augmentation applies to it in place.
  *
+ * Pixel arithmetic is on integers: weights are multiples of 1/2048, results are rounded to the
+ * nearest.
+ *
  *     sh_picture picture = {.bytes = a, .spare = b, .channels = 3, .height = 224, .width = 224};
  *     sh_picture_enlarge(&picture, (sh_box){.top = 10, .left = 0, .height = 112, .width = 100});
  *     show(picture.bytes); // now a or b
  *
- * All pixel arithmetic is on integers. Weights are multiples of 1/2048, and results are rounded to
- * the nearest byte.
- *
- * Threads: safe to call concurrently, each thread with its own picture.
+ * Threads: any, each with its own picture.
  */
 #ifndef SHOAL_DATA_AUGMENT_PICTURE_H
 #define SHOAL_DATA_AUGMENT_PICTURE_H
 
 #include <stdint.h>
 
-#define SH_PICTURE_SIDE_MOST 1024 /* most pixels of height or width */
+#define SH_PICTURE_SIDE_MOST 1024 /* pixels of height or width */
 
 #define SH_PICTURE_STACK_BYTES 36864 /* most stack of an operation with its callees */
 
@@ -31,17 +31,16 @@ typedef struct sh_box {
     uint32_t top, left, height, width;
 } sh_box;
 
-/* Swaps `bytes` and `spare`. */
 void sh_picture_swap(sh_picture *picture);
 
-/* Enlarges the box to the size of the picture: bilinear, with pixels as areas, as PyTorch's
+/* Enlarges the box to the whole picture: bilinear, with pixels as areas, as PyTorch's
  * interpolate(mode="bilinear", align_corners=False). */
 void sh_picture_enlarge(sh_picture *picture, sh_box box);
 
-/* Fills the box with one colour: one byte for each channel. */
+/* `colour`: one byte for each channel. */
 void sh_picture_erase(sh_picture *picture, sh_box box, const uint8_t *colour);
 
-/* Flips the picture vertically. */
+/* Flips it vertically. */
 void sh_picture_turn_over(sh_picture *picture);
 
 /*
@@ -50,13 +49,13 @@ void sh_picture_turn_over(sh_picture *picture);
  */
 #define SH_PICTURE_UNIT 65536
 typedef struct sh_affine {
-    int32_t xx, xy, x0, yx, yy, y0; /* absolute values at most 2^27 */
+    int32_t xx, xy, x0, yx, yy, y0; /* magnitudes at most 2^27 */
 } sh_affine;
 
-/* Applies a map, with bilinear interpolation; black outside of the picture. */
+/* Interpolates bilinearly; black outside of the picture. */
 void sh_picture_map(sh_picture *picture, sh_affine map);
 
-/* Returns the map that rotates counterclockwise by -180 to 180 degrees. */
+/* Rotates counterclockwise by -180 to 180 degrees. */
 sh_affine sh_affine_turn(double degrees);
 
 #endif

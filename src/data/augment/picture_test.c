@@ -10,7 +10,6 @@ enum { MOST = 3 * 64 * 64 };
 
 static uint8_t a[MOST], b[MOST], before[MOST];
 
-/* Draws a pattern and copies it to `before`. */
 static sh_picture make(uint32_t channels, uint32_t height, uint32_t width)
 {
     assert_in_range(channels * height * width, 1, MOST);
@@ -30,7 +29,6 @@ static int clamp(int x, int most)
     return x < 0 ? 0 : x > most ? most : x;
 }
 
-/* Interpolates the box at (x, y) by the definition, in double. */
 static double at(const sh_picture *p, sh_box box, uint32_t channel, double y, double x)
 {
     const double top = floor(y), left = floor(x);
@@ -65,7 +63,7 @@ static void boxes_are_enlarged(void **state)
             const double row = (y + 0.5) * box.height / p.height - 0.5;
             const double column = (k % p.width + 0.5) * box.width / p.width - 0.5;
             const double expected = at(&p, box, c, row, column);
-            /* Allows half a level of rounding and weights of 1/2048. */
+            /* Half a level of rounding, and weights of 1/2048. */
             if (fabs(p.bytes[k] - expected) > 0.65)
                 fail_msg("case %zu, byte %u: %u, expected %.3f", i, k, p.bytes[k], expected);
         }
@@ -128,7 +126,6 @@ static void right_angles_are_exact(void **state)
         }
 }
 
-/* Compares arbitrary maps with their definition in double. */
 static void maps_are_bilinear_and_black_outside(void **state)
 {
     (void)state;
@@ -155,7 +152,7 @@ static void maps_are_bilinear_and_black_outside(void **state)
                     expected += (1 - fabs(from_y - row)) * (1 - fabs(from_x - column)) *
                                 before[(k / 714 * 21 + (uint32_t)row) * 34 + (uint32_t)column];
             }
-            /* Allows half a level of rounding and positions truncated to 1/256 of a pixel. */
+            /* Half a level of rounding, and positions truncated to 1/256 of a pixel. */
             if (fabs(p.bytes[k] - expected) > 0.51 + 2)
                 fail_msg("map %zu, byte %u: %u, expected %.3f", i, k, p.bytes[k], expected);
         }

@@ -10,19 +10,19 @@
 
 #define ATTEMPTS 10 /* to draw a box that fits */
 
-/* Rounds to the nearest integer; x must be small and not negative. */
+/* x must be small and not negative. */
 static uint32_t rounded(double x)
 {
     return (uint32_t)(x + 0.5);
 }
 
-/* Returns the size of a box of about `area` pixels with width / height = `shape`. */
+/* `area` in pixels, `shape`: width / height. */
 static sh_box box_of(double area, double shape)
 {
     return (sh_box){.height = rounded(sqrt(area / shape)), .width = rounded(sqrt(area * shape))};
 }
 
-/* Draws a ratio whose logarithm is uniform between the bounds. */
+/* The logarithm is uniform between the bounds. */
 static double draw_shape(sh_random *random, double log_least, double log_most)
 {
     return sh_real_exp(sh_draw_uniform(random, log_least, log_most));
@@ -48,7 +48,7 @@ sh_box sh_retouch_crop(sh_random *random, uint32_t height, uint32_t width, doubl
     }
     sh_box box = {.height = height, .width = width};
     if (3 * width > 4 * height)
-        box.width = (8 * height + 3) / 6; /* 4/3 of the height, rounded to the nearest */
+        box.width = (8 * height + 3) / 6; /* 4/3 of the height, rounded */
     else if (4 * width < 3 * height)
         box.height = (8 * width + 3) / 6;
     box.top = (height - box.height) / 2;

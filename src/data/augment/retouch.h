@@ -5,7 +5,7 @@
  *     if (sh_augment_retouches(&augment))
  *         sh_retouch(&picture, &augment, colour, seed, epoch, index);
  *
- * Threads: safe to call concurrently, each thread with its own picture and `random`.
+ * Threads: any, each with its own picture and `random`.
  */
 #ifndef SHOAL_DATA_AUGMENT_RETOUCH_H
 #define SHOAL_DATA_AUGMENT_RETOUCH_H
@@ -13,15 +13,14 @@
 #include "data/augment.h"
 #include "data/augment/picture.h"
 
-/* Augments the picture of sample `index` for an epoch. Erased pixels get `colour`, one byte for
- * each channel. */
+/* Augments the picture of sample `index`. Erased pixels get `colour`, one byte for each channel. */
 void sh_retouch(sh_picture *picture, const sh_augment *augment, const uint8_t *colour,
                 uint64_t seed, uint32_t epoch, uint32_t index);
 
 /*
- * Draws a random part of an image, as torchvision's RandomResizedCrop: `least` to 1 of the area,
- * 3/4 to 4/3 as wide as high. After ten attempts that do not fit, returns the largest part in the
- * middle within these ratios.
+ * Draws a part of an image, as torchvision's RandomResizedCrop: `least` to 1 of the area, 3/4 to
+ * 4/3 as wide as high. After ten attempts that do not fit, returns the largest part in the middle
+ * with such a ratio.
  */
 sh_box sh_retouch_crop(sh_random *random, uint32_t height, uint32_t width, double least);
 

@@ -14,7 +14,6 @@ static uint8_t pattern(uint32_t i)
     return (uint8_t)(i * i * 3 + 11 * i + i / PLANE * 50);
 }
 
-/* Augments a picture with a pattern by `list` and puts the result into `seen`. */
 static void retouch(uint8_t seen[BYTES], const char *list, uint64_t seed, uint32_t epoch,
                     uint32_t index)
 {
@@ -49,7 +48,7 @@ static void crops_are_within_their_bounds(void **state)
             assert_in_range(box.width, 1, width);
             assert_in_range(box.top, 0, height - box.height);
             assert_in_range(box.left, 0, width - box.width);
-            /* Rounding changes each side by at most half a pixel. */
+            /* Rounding changes a side by at most half a pixel. */
             assert_true((box.width - 0.5) / (box.height + 0.5) <= 4.0 / 3);
             assert_true((box.width + 0.5) / (box.height - 0.5) >= 3.0 / 4);
             const double least = cases[i].least * height * width;
@@ -58,7 +57,7 @@ static void crops_are_within_their_bounds(void **state)
             area += box.height * box.width / (double)(height * width) / DRAWS;
         }
         assert_in_range(corners, 1, DRAWS / 2);
-        /* Only boxes that do not fit, which are large, are drawn again. */
+        /* Large boxes fit less often, so the mean may be smaller. */
         const double mean = (cases[i].least + 1) / 2;
         assert_true(area > mean - 0.15 && area < mean + 0.01);
     }
@@ -150,14 +149,13 @@ static void erased_boxes_are_within_their_bounds(void **state)
             assert_true((box.height - 0.5) * (box.width - 0.5) <= 0.33 * height * width);
             area += box.height * box.width / (double)(height * width) / DRAWS;
         }
-        assert_true(area > 0.15 && area < 0.18); /* 0.175 minus the boxes that do not fit */
+        assert_true(area > 0.15 && area < 0.18); /* 0.175 minus boxes that do not fit */
     }
     sh_box box;
     sh_random random = sh_random_for(3, SH_RANDOM_TEST, 9, 0);
     assert_false(sh_retouch_erased(&box, &random, 1, 1));
 }
 
-/* Boxes are erased with the given probability, and only one box changes. */
 static void what_is_erased_is_one_box(void **state)
 {
     (void)state;
@@ -205,8 +203,8 @@ static void jitter_is_within_its_range(void **state)
     assert_true(most < 1.255 && most > 1.24);
 }
 
-/* Golden sums: a change here changes every training run with these options. The sums were taken
- * from the code when it was written. The other tests check its correctness. */
+/* A change here changes every training run with these options. The sums were taken from
+ * the code; the other tests check that it is right. */
 static void golden_pictures(void **state)
 {
     (void)state;

@@ -19,21 +19,19 @@ int32_t sh_tint_factor(double factor)
     return (int32_t)(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
 }
 
-/* Returns from + factor (to - from), with `factor` in units, clamped and rounded to a level. */
+/* from + factor (to - from), with `factor` in units, clamped and rounded to a level. */
 static uint8_t blend(int32_t from, int32_t to, int32_t factor)
 {
     const int64_t sum = (int64_t)from * UNIT + (int64_t)(to - from) * factor + UNIT / 2;
     return (uint8_t)(sum < 0 ? 0 : sum >= LEVELS * (int64_t)UNIT ? LEVELS - 1 : sum / UNIT);
 }
 
-/* Maps each byte through a table. */
 static void replace(uint8_t *bytes, size_t count, const uint8_t levels[LEVELS])
 {
     for (size_t i = 0; i < count; i++)
         bytes[i] = levels[bytes[i]];
 }
 
-/* As `replace`, for all channels. */
 static void replace_all(sh_picture *picture, const uint8_t levels[LEVELS])
 {
     replace(picture->bytes, picture->channels * plane_of(picture), levels);
@@ -53,7 +51,7 @@ void sh_tint_brightness(sh_picture *picture, int32_t factor)
     blend_levels(picture, 0, factor);
 }
 
-/* The weights are multiples of 1/65536 and add up to 1. */
+/* Weights in 1/65536 that add up to 1. */
 static int32_t grey(uint32_t red, uint32_t green, uint32_t blue)
 {
     return (int32_t)((19595 * red + 38470 * green + 7471 * blue + 32768) / 65536);
@@ -91,9 +89,9 @@ void sh_tint_saturation(sh_picture *picture, int32_t factor)
 }
 
 /*
- * Hue is a position on a circle of six sextants: red at 0, green at 2, blue at 4. A channel has its
- * largest value within one sextant of its own position, its smallest value beyond two sextants, and
- * is linear in between. So the distance to the new hue determines the channel.
+ * Hue is a position on a circle of six sextants: red at 0, green at 2, blue at 4. A channel is
+ * largest within one sextant of its own position, smallest beyond two, and linear in between. So
+ * the distance to the new hue determines the channel.
  */
 static uint8_t channel_at(int32_t hue, int32_t place, int32_t largest, int32_t range)
 {
@@ -129,7 +127,6 @@ void sh_tint_hue(sh_picture *picture, int32_t part)
     }
 }
 
-/* Sharpens one row of a channel; `above` and `below` are its neighbours. */
 static void sharpen_row(uint8_t *to, const uint8_t *above, const uint8_t *row, const uint8_t *below,
                         uint32_t width, int32_t factor)
 {
@@ -208,7 +205,7 @@ void sh_tint_equalize(sh_picture *picture)
         for (int i = 0; i < LEVELS; i++)
             last = count[i] > 0 ? count[i] : last;
         const size_t step = (plane - last) / (LEVELS - 1);
-        if (step == 0) /* also true if the channel has only one level */
+        if (step == 0) /* also true for a single level */
             continue;
         size_t before = step / 2;
         for (int i = 0; i < LEVELS; i++) {

@@ -74,7 +74,6 @@ static void saturation_is_away_from_grey(void **state)
     }
 }
 
-/* A rotation by a third turns red into green, green into blue and blue into red. */
 static void hue_goes_round(void **state)
 {
     (void)state;
@@ -88,7 +87,7 @@ static void hue_goes_round(void **state)
     }
 }
 
-/* Hue changes neither the largest nor the smallest channel, and does not change grey. */
+/* Hue does not change grey either. */
 static void hue_keeps_the_largest_and_smallest(void **state)
 {
     (void)state;

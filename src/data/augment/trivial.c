@@ -31,7 +31,6 @@ static sh_affine translate(int32_t x, int32_t y)
     return (sh_affine){.xx = unit, .yy = unit, .x0 = x * unit, .y0 = y * unit};
 }
 
-/* Applies an operation that moves pixels. */
 static void move(sh_picture *picture, sh_trivial_kind kind, double part)
 {
     const int32_t shear = sh_tint_factor(0.99 * part), pixels = (int32_t)(32 * part);
@@ -79,7 +78,7 @@ void sh_trivial_apply(sh_picture *picture, sh_trivial_change change)
     case SH_TRIVIAL_SHARPNESS:
         sh_tint_sharpness(picture, factor);
         break;
-    case SH_TRIVIAL_POSTERIZE: /* 8 - bin / 5 bits, rounded to the nearest */
+    case SH_TRIVIAL_POSTERIZE: /* 8 - bin / 5 bits, rounded */
         sh_tint_posterize(picture, 8 - (2 * change.bin + 5) / 10);
         break;
     case SH_TRIVIAL_SOLARIZE: /* thresholds 255 to 0 in steps of 8.5 */

@@ -28,7 +28,7 @@ static void draws_are_uniform(void **state)
         bins[change.bin]++;
         negative += change.negative;
     }
-    for (int i = 0; i < SH_TRIVIAL_KINDS; i++) /* bounds of 4.5 sigma, here and below */
+    for (int i = 0; i < SH_TRIVIAL_KINDS; i++) /* 4.5 sigma, here and below */
         assert_in_range(kinds[i], EACH - 140, EACH + 140);
     for (int i = 0; i < SH_TRIVIAL_BINS; i++)
         assert_in_range(bins[i], 452 - 95, 452 + 95);
@@ -74,7 +74,7 @@ static void the_largest_magnitudes_are_torchvisions(void **state)
     }
 }
 
-/* A line stays in place at the corner and moves in proportion to the distance from it. */
+/* The corner stays; other points of a line move in proportion to their distance from it. */
 static void shear_is_about_the_corner(void **state)
 {
     (void)state;

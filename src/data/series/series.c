@@ -2,15 +2,14 @@
 /*
  * The formats `series:FILE` and `series:DIR`: windows of rows of sensor readings in CSV files.
  *
- * A sample is options->window consecutive rows of one file, as [columns][1][window]. A window
- * starts every options->stride rows. Each column is (value - mean) / deviation, computed from the
- * training windows. The label of a window is its file's (series_files.h), or the label in column
- * --target that at least three quarters of its rows share. Windows without such a majority are left
- * out.
+ * A sample is options->window consecutive rows of one file, as [columns][1][window]. One starts
+ * every options->stride rows. Columns are (value - mean) / deviation, computed from the training
+ * windows. A window's label is its file's (series_files.h), or the one in column --target that at
+ * least three quarters of its rows share; windows without such a majority are left out.
  *
  * All windows of a file, or of a group of files, are in one split (data/split.h). A single file is
- * cut in time: windows after the cut are validation windows. Training windows end at least one
- * window length before the cut, so that no training window adjoins a validation window.
+ * cut in time: windows after the cut are validation windows, and training windows end at least one
+ * window length before it, so that none adjoins a validation window.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -28,9 +27,9 @@
 #include "data/table/csv.h"
 #include "data/table/notes.h"
 
-#define VERSION "series 1" /* part of the digest: version of the conversion in this file */
+#define VERSION "series 1" /* in the digest: version of the conversion */
 #define WINDOW 128u
-#define CONTENT_MOST (256u << 20) /* largest single file whose digest covers its content */
+#define CONTENT_MOST (256u << 20) /* largest file whose content is in the digest */
 
 typedef struct window {
     uint64_t row;
@@ -103,7 +102,6 @@ static int by_value(const void *a, const void *b)
     return x != y ? (x > y) - (x < y) : by_bytes(a, b);
 }
 
-/* Sorts the names and removes duplicates. */
 static void sort_classes(series_source *s)
 {
     bool numbers = true;
@@ -152,7 +150,7 @@ static sh_status set_classes(series_source *s)
     return SH_OK;
 }
 
-/* Finds the class that at least three quarters of a window's rows have. False if there is none. */
+/* Finds the class of at least three quarters of a window's rows. */
 static bool find_majority(uint32_t *class, const double *numbers, size_t width, uint32_t rows,
                           uint32_t *votes)
 {
@@ -170,7 +168,6 @@ static bool find_majority(uint32_t *class, const double *numbers, size_t width, 
 
 /* --- windows --- */
 
-/* Counts of what is left out, for the notes. */
 typedef struct left_out {
     uint64_t short_files, mixed, gap;
     uint64_t longest; /* most rows of a file */
@@ -187,13 +184,12 @@ static sh_status add_window(series_source *s, sh_split split, const window *fres
     return SH_OK;
 }
 
-/* Returns the first validation row of a single file. */
 static uint64_t cut_of(const series_source *s, double part)
 {
     return (uint64_t)((double)s->counts[0] * (1 - part));
 }
 
-/* Adds the windows of a file. `room` is scratch space for a window, followed by votes. */
+/* `room`: scratch space for a window, followed by votes. */
 static sh_status cut_file(series_source *s, uint32_t file, double part, double *room, left_out *out)
 {
     const bool alone = s->files.count == 1;
@@ -305,7 +301,6 @@ static sh_status cut_windows(series_source *s, double part)
     return check_windows(s, &out);
 }
 
-/* Notes the classes that a split lacks. */
 static sh_status note_classes(const series_source *s)
 {
     if (s->base.info.target != SH_TARGET_CLASS)
@@ -381,7 +376,7 @@ done:
     return status;
 }
 
-/* Formats the number by JSON: notes are packed, so they must not depend on the locale. */
+/* JSON formats the number, since packed notes must not depend on the locale. */
 static sh_status note_time(const series_source *s)
 {
     json_t *number = json_real(s->rows.interval);
@@ -507,7 +502,7 @@ static sh_status digest_content(const sh_series_file *file, sh_digest *digest)
     return SH_OK;
 }
 
-/* Covers the files and every option that affects a sample. */
+/* Must cover the files and every option that affects a sample. */
 static sh_status set_digest(series_source *s, const sh_read_options *options, double part)
 {
     sh_digest *digest;

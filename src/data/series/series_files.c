@@ -52,8 +52,7 @@ static sh_status add_file(sh_series_files *files, const char *path, const char *
     return SH_OK;
 }
 
-/* Lists a folder and the folders in it. `path` has room for PATH_MAX. `name` is the offset of the
- * part below the place. */
+/* `path` has room for PATH_MAX. `name` is the offset of the part below the place. */
 static sh_status walk(sh_series_files *files, char *path, size_t name, int depth)
 {
     const size_t length = strlen(path);
@@ -117,7 +116,7 @@ static sh_status list(sh_series_files *files, const char *place)
     return SH_OK;
 }
 
-/* Copies the first folder of a path and advances `*path`. False if only the file name is left. */
+/* Copies the first folder and advances `*path`. False if only the file name is left. */
 static bool take_part(char part[NAME_MAX + 1], const char **path)
 {
     const char *end = strchr(*path, '/');
@@ -129,7 +128,6 @@ static bool take_part(char part[NAME_MAX + 1], const char **path)
     return true;
 }
 
-/* Sets labels and splits by folders: train/LABEL/..., LABEL/... */
 static sh_status name_by_folders(sh_series_files *files)
 {
     size_t parted = 0;

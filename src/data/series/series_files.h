@@ -3,16 +3,16 @@
  * Lists the files of a series, each a separate recording, with the labels, groups and splits that
  * their paths give.
  *
- *     sh_series_files files;
- *     SH_TRY(sh_series_files_find(&files, "/data/gestures", "{label}.{}.csv"));
- *     files.items[3].label;    // "wave"
- *     sh_series_files_release(&files);
- *
  * A place is one file, or a folder of files with names in .csv, .tsv or .txt, optionally followed
  * by .gz, sorted by the bytes of their paths. Without a form (data/label_pattern.h) the label is
  * the first folder of a path, after train/ and val/ (valid, validation, test) if all paths begin
  * with these. Hidden files are skipped. Links are followed, at most SH_SERIES_DEPTH_MOST folders
  * deep.
+ *
+ *     sh_series_files files;
+ *     SH_TRY(sh_series_files_find(&files, "/data/gestures", "{label}.{}.csv"));
+ *     files.items[3].label;    // "wave"
+ *     sh_series_files_release(&files);
  *
  * Threads: caller locks.
  */
@@ -29,10 +29,10 @@
 #define SH_SERIES_FILES_MOST (1u << 20)
 
 typedef struct sh_series_file {
-    const char *path;  /* to open the file; all texts belong to the arena */
+    const char *path;  /* to open it; all texts belong to the arena */
     const char *below; /* the part of `path` below the folder */
-    const char *name;  /* `below` cleaned for display */
-    const char *label; /* NULL if the path gives none */
+    const char *name;  /* `below`, cleaned for display */
+    const char *label; /* or NULL */
     const char *group; /* files of a group are in one split; by default `below` */
     sh_split split;    /* valid if files.splits */
     uint64_t bytes;
@@ -40,19 +40,18 @@ typedef struct sh_series_file {
 } sh_series_file;
 
 typedef struct sh_series_files {
-    sh_arena arena; /* owns the texts */
+    sh_arena arena;
     sh_series_file *items;
     size_t count, capacity;
-    size_t others; /* number of files with other names */
-    bool folder;   /* the place is a folder, otherwise one file */
+    size_t others; /* files with other names */
+    bool folder;   /* otherwise one file */
     bool labels;   /* every file has a label */
     bool splits;   /* the paths give the split, and both splits have files */
 } sh_series_files;
 
 /*
- * Lists the files of `place`. `form` is that of --label-from, or NULL or "". Release `*files` with
- * sh_series_files_release. Fails with SH_NOT_FOUND if there is no file, and with SH_INVALID,
- * SH_LIMIT.
+ * `form` is that of --label-from, NULL or "". `*files` is owned. SH_NOT_FOUND if there is no file,
+ * SH_INVALID, SH_LIMIT.
  */
 sh_status sh_series_files_find(sh_series_files *files, const char *place,
                                const char *form) SHOAL_CHECKED;

@@ -5,7 +5,6 @@
 
 #include "base/scratch.h"
 
-/* Writes a file at a path below the scratch folder and creates its folders. */
 static void put(const char *below)
 {
     char path[SCRATCH_BYTES + 256];

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads new windows of sensor readings: all windows that training would cut from a file. Columns
- * are found by name if both files have a header. Otherwise they must be in the same order as in
- * training.
+ * Reads all windows that training would cut from a file. Columns are found by name if both files
+ * have a header, otherwise they must be in the order of training.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -20,19 +19,19 @@
 typedef struct column {
     const char *name;       /* borrowed from the trained run */
     double mean, deviation; /* from training */
-    size_t at;              /* its column in the rows of the open file */
+    size_t at;              /* column in the rows of the open file */
 } column;
 
 typedef struct series_reader {
     sh_file_reader base;
     column *columns; /* owned */
     size_t count;
-    bool numbered; /* the training files had no header: names are numbers */
+    bool numbered; /* no header in training: names are numbers */
     uint32_t window, stride, skip_lines;
-    const char *label; /* the column of labels in training, or NULL; borrowed */
+    const char *label; /* column of labels in training, or NULL; borrowed */
     sh_series_rows rows;
     char *name;           /* path of the open file; owned */
-    uint64_t next, total; /* next row and number of rows of the open file */
+    uint64_t next, total; /* next row and number of rows of it */
     double *room;         /* scratch space for a window; owned */
 } series_reader;
 
@@ -50,7 +49,7 @@ static bool series_is_named(const char *name)
 
 /* --- a file --- */
 
-/* Sets *label to the trained column of labels if the first row contains its name, otherwise "". */
+/* Sets *label to the trained column of labels if the first row has it, otherwise "". */
 static sh_status find_label(const char **label, const series_reader *s, const char *path)
 {
     sh_csv *csv;
@@ -67,7 +66,6 @@ static sh_status find_label(const char **label, const series_reader *s, const ch
     return status;
 }
 
-/* Finds the columns of the training among those of the file. */
 static sh_status find_columns(series_reader *s, const char *path)
 {
     const sh_series_rows *rows = &s->rows;

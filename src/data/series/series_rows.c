@@ -16,10 +16,9 @@
 
 #define BUFFER_NUMBERS 32768u
 
-/* The state of reading a file. */
 typedef struct reading {
     const char *name;
-    double begun, ended; /* first and last time in the file */
+    double begun, ended; /* times in the file */
     uint64_t times;
 } reading;
 
@@ -80,8 +79,7 @@ static char *name_of(sh_series_rows *rows, const sh_csv_row *header, size_t fiel
     return sh_arena_text(&rows->arena, header != NULL ? header->fields[field] : number);
 }
 
-/* Decides from the first file what each field is. `header` is NULL without one. `row` is the first
- * row of data. */
+/* `header` is NULL without one. `row` is the first row of data. */
 static sh_status set_columns(sh_series_rows *rows, const char *file, const sh_csv_row *header,
                              const sh_csv_row *row)
 {
@@ -125,7 +123,6 @@ static sh_status set_columns(sh_series_rows *rows, const char *file, const sh_cs
     return sh_cache_unnamed(&rows->fd, &folder, "the rows of a series");
 }
 
-/* Checks that another file has the columns of the first. */
 static sh_status check_columns(const sh_series_rows *rows, const char *file,
                                const sh_csv_row *header, const sh_csv_row *row)
 {
@@ -172,8 +169,7 @@ static sh_status set_value(sh_series_rows *rows, uint64_t row, size_t column, do
                            (const uint8_t *)&value, sizeof value);
 }
 
-/* Fills the gap that ends before `row`. `next` is the value at `row`, or NULL at the end of the
- * file. */
+/* The gap ends before `row`. `next` is the value at `row`, or NULL at the end of the file. */
 static sh_status fill(sh_series_rows *rows, size_t column, uint64_t row, const double *next)
 {
     sh_series_column *c = &rows->columns[column];
@@ -189,7 +185,6 @@ static sh_status fill(sh_series_rows *rows, size_t column, uint64_t row, const d
     return SH_OK;
 }
 
-/* Adds a field to row rows->rows, which is in the buffer. */
 static sh_status take_number(sh_series_rows *rows, const reading *in, size_t column,
                              const sh_csv_row *row)
 {
@@ -219,7 +214,6 @@ static sh_status take_number(sh_series_rows *rows, const reading *in, size_t col
     return set_value(rows, rows->rows, column, value);
 }
 
-/* Adds the class of a label; a new label gets a new class. */
 static sh_status take_label(sh_series_rows *rows, const reading *in, const sh_csv_row *row)
 {
     double value;
@@ -246,7 +240,6 @@ static sh_status take_label(sh_series_rows *rows, const reading *in, const sh_cs
     return set_value(rows, rows->rows, rows->count, class);
 }
 
-/* Counts a row whose time is not after the time of the row before. */
 static void note_disorder(sh_series_rows *rows, const reading *in, const sh_csv_row *row)
 {
     if (rows->disordered++ > 0)
@@ -277,7 +270,7 @@ static sh_status take_row(sh_series_rows *rows, reading *in, const sh_csv_row *r
     return SH_OK;
 }
 
-/* Copies a header, since its texts are valid only until the next row is read. */
+/* The texts of a row are valid only until the next row is read. */
 static sh_status copy_header(sh_csv_row *header, sh_arena *arena, const sh_csv_row *row)
 {
     const char **fields = sh_arena_take(arena, row->count, sizeof *fields);
@@ -292,7 +285,6 @@ static sh_status copy_header(sh_csv_row *header, sh_arena *arena, const sh_csv_r
     return SH_OK;
 }
 
-/* Fills the gaps at the end of the file. */
 static sh_status end_gaps(sh_series_rows *rows, const reading *in)
 {
     for (size_t i = 0; i < rows->count; i++) {

@@ -3,7 +3,6 @@
 
 #include "base/scratch.h"
 
-/* Adds a file with this text. */
 static sh_status add(sh_series_rows *rows, const char *name, const char *text, uint64_t *first,
                      uint64_t *count)
 {
@@ -85,7 +84,7 @@ static void short_gaps_are_filled(void **state)
     sh_series_rows_release(&rows);
 }
 
-/* Enough rows to flush the buffer several times, also within gaps. */
+/* The buffer is flushed several times, also within gaps. */
 static void long_files_are_read(void **state)
 {
     (void)state;

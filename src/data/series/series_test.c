@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests series as data sets: windows, labels, splits, mean and deviation. */
 #include <jansson.h>
 #include <math.h>
 #include <sys/stat.h>
@@ -23,7 +22,6 @@ static sh_status open_data(sh_dataset **data, const char *name, const sh_read_op
     return sh_dataset_open(data, spec, options);
 }
 
-/* Writes rows "i,level" to a file below the folder, with a label each unless `label` is NULL. */
 static void put(const char *below, int rows, double level, const char *(*label)(int row))
 {
     char path[sizeof folder + 128];
@@ -43,7 +41,6 @@ static void put(const char *below, int rows, double level, const char *(*label)(
     assert_int_equal(fclose(file), 0);
 }
 
-/* Returns a value before standardisation. */
 static double plain(const json_t *about, size_t column, float value)
 {
     const json_t *columns = json_object_get(json_object_get(about, "inputs"), "columns");
@@ -52,7 +49,6 @@ static double plain(const json_t *about, size_t column, float value)
            json_real_value(json_object_get(c, "mean"));
 }
 
-/* Folders are classes, each file is in one split, and windows match the file's rows. */
 static void windows_of_folders(void **state)
 {
     (void)state;
@@ -67,7 +63,7 @@ static void windows_of_folders(void **state)
     const sh_dataset_info *info = sh_dataset_about(data);
     assert_true(info->channels == 2 && info->height == 1 && info->width == WINDOW);
     assert_true(info->outputs == 2 && info->target == SH_TARGET_CLASS);
-    assert_int_equal(info->count[0] + info->count[1], 10 * 4); /* windows at 0, 4, 8 and 12 */
+    assert_int_equal(info->count[0] + info->count[1], 10 * 4); /* at rows 0, 4, 8 and 12 */
     json_t *about = json_loads(sh_dataset_description(data), 0, NULL);
     unsigned in[SH_SPLITS] = {0};
     double sum = 0, squares = 0;
@@ -80,7 +76,7 @@ static void windows_of_folders(void **state)
                          first = plain(about, 0, sample[0]);
             const long file = lround(level) - 100;
             in[split] |= 1u << file;
-            assert_int_equal(class, file % 2 == 0 ? 1 : 0); /* "down" is the first class */
+            assert_int_equal(class, file % 2 == 0 ? 1 : 0);
             assert_int_equal(lround(first) % 4, 0);
             for (int t = 0; t < WINDOW; t++) {
                 assert_int_equal(lround(plain(about, 0, sample[t])), lround(first) + t);
@@ -129,7 +125,6 @@ static const char *alternating(int row)
     return row / 20 % 2 == 0 ? "on" : "off";
 }
 
-/* The end of a single file validates, with a gap of a window, and windows have one label. */
 static void a_file_is_cut_in_time(void **state)
 {
     (void)state;
@@ -160,7 +155,7 @@ static void a_file_is_cut_in_time(void **state)
     json_decref(about);
     sh_dataset_close(data);
     assert_ok(open_data(&data, "one.csv", &(sh_read_options){.window = WINDOW}));
-    assert_int_equal(sh_dataset_about(data)->outputs, 2); /* the last column contains words */
+    assert_int_equal(sh_dataset_about(data)->outputs, 2); /* the last column has words */
     sh_dataset_close(data);
     assert_ok(
         open_data(&data, "one.csv",
@@ -169,7 +164,7 @@ static void a_file_is_cut_in_time(void **state)
     sh_dataset_close(data);
 }
 
-/* A column of time is not an input, and its note is the same in every locale. */
+/* The note is the same in every locale. */
 static void a_column_of_time_is_dropped(void **state)
 {
     (void)state;

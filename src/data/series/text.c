@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The format `text:FILE`: the bytes of a file, to predict the next byte. A sample is
- * options->window bytes as [1][1][window]. Its class, one of 256, is the byte after them. A sample
- * starts every options->stride bytes. The end of the file is the validation split. None of its
- * bytes is in a training sample, or is the class of one.
+ * options->window bytes as [1][1][window]; its class, one of 256, is the byte after them. Samples
+ * start every options->stride bytes. The end of the file is the validation split: none of its bytes
+ * is in a training sample or is the class of one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,16 +19,16 @@
 #include "data/extent.h"
 #include "data/packed.h"
 
-#define VERSION "text 1" /* part of the digest: version of the conversion in this file */
+#define VERSION "text 1" /* in the digest: version of the conversion */
 #define WINDOW 64u
 #define CLASSES 256
-#define CONTENT_MOST (256u << 20) /* largest file whose digest covers its content */
+#define CONTENT_MOST (256u << 20) /* largest file whose content is in the digest */
 #define BLOCK_BYTES 65536u
 
 typedef struct text_source {
     sh_source base;
     int fd;
-    uint64_t bytes, cut; /* size of the file; start of the validation split */
+    uint64_t bytes, cut; /* size of the file; start of validation */
     int64_t changed_s, changed_ns;
     uint32_t window, stride;
 } text_source;
@@ -96,7 +96,6 @@ static sh_status open_file(text_source *s)
     return SH_OK;
 }
 
-/* Returns the number of samples in `bytes` bytes. */
 static uint64_t samples_in(const text_source *s, uint64_t bytes)
 {
     return bytes > s->window ? (bytes - s->window - 1) / s->stride + 1 : 0;
@@ -139,7 +138,7 @@ static sh_status set_task(text_source *s, const char *task)
     return SH_OK;
 }
 
-/* Names the classes: a visible ASCII character, or the byte's number. */
+/* The name of a class is the visible ASCII character, or the byte's number. */
 static sh_status describe(text_source *s)
 {
     json_t *classes = json_array();

@@ -25,7 +25,6 @@ static sh_status open_text(sh_dataset **data, size_t bytes, const sh_read_option
     return sh_dataset_open(data, spec, options);
 }
 
-/* Checks that a sample is the bytes from `start` and its class the next byte. */
 static void assert_sample(const sh_dataset *data, sh_split split, uint32_t index, size_t start)
 {
     uint8_t sample[64];
@@ -56,7 +55,7 @@ static void windows_predict_the_next_byte(void **state)
     sh_dataset_close(data);
 }
 
-/* A window at the end of a split has no sample, since no byte follows as its class. */
+/* No byte follows a window at the end of a split. */
 static void the_last_byte_is_a_class(void **state)
 {
     (void)state;

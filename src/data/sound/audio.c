@@ -3,8 +3,7 @@
  * The format `audio:DIR`: recordings with one class each (sound_list.h), as log-mel spectrograms of
  * one length (sound_sample.h). The length covers 95 % of the training recordings, by their headers.
  *
- * A recording with a damaged header does not affect the length. Packing reports it when its
- * decoding fails.
+ * A damaged header does not affect the length; packing reports it when decoding fails.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,8 +24,8 @@
 #include "data/sound/spectrogram.h"
 
 #define COVERED 95   /* percent of the training recordings that fit into a sample */
-#define VERSION 1    /* must change if the samples made from recordings change */
-#define PEEK_MOST 64 /* most entries of a folder that are examined to recognise it */
+#define VERSION 1    /* must change if the samples change */
+#define PEEK_MOST 64 /* entries of a folder, to recognise it */
 
 typedef struct audio_source {
     sh_source base;
@@ -35,7 +34,6 @@ typedef struct audio_source {
     sh_sound_sampler *sampler;
 } audio_source;
 
-/* Summary of all headers. */
 typedef struct survey {
     uint64_t *lengths; /* of the training recordings, in samples at the form's rate; owned */
     size_t count, damaged, many_channels, other_rates;
@@ -55,7 +53,7 @@ static const char *path_of(const audio_source *audio, const sh_sound_item *item)
 
 static sh_status open_file(int *fd, const audio_source *audio, const char *path)
 {
-    /* Does not block if a pipe replaced the file. */
+    /* Must not block if a pipe replaced the file. */
     *fd = openat(audio->list.folder.fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (*fd < 0)
         return sh_fail_errno(errno, "%s: cannot open it", path);
@@ -94,12 +92,12 @@ static int by_length(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Returns the number of frames of a sample. The lengths must be sorted. */
+/* s->lengths must be sorted. */
 static size_t choose_frames(const survey *s, uint32_t rate)
 {
     const uint64_t longest = s->lengths[(s->count * COVERED + 99) / 100 - 1];
     const size_t hop = sh_spectrogram_hop(rate);
-    /* Rounded up, to cover the last samples too. */
+    /* Rounded up, to cover the last samples. */
     const uint64_t frames = sh_spectrogram_frames(rate, longest + hop - 1);
     return frames < SH_SOUND_FRAMES_MOST ? (size_t)frames : SH_SOUND_FRAMES_MOST;
 }
@@ -131,7 +129,6 @@ static sh_status note_survey(const audio_source *audio, const survey *s, json_t 
     return SH_OK;
 }
 
-/* Reads all headers and decides the length of a sample. */
 static sh_status survey_all(audio_source *audio, json_t *notes)
 {
     survey s = {0};
@@ -141,7 +138,7 @@ static sh_status survey_all(audio_source *audio, json_t *notes)
         return sh_fail_memory(audio->list.count * sizeof *s.lengths, "lengths of recordings");
     for (size_t i = 0; i < audio->list.count; i++)
         SH_TRY_DONE(survey_file(&s, audio, &audio->list.items[i]));
-    if (s.count == 0) { /* the message is that of the last recording */
+    if (s.count == 0) {
         status = sh_fail_in(SH_CORRUPT, "%s: no training recording can be read: the last one",
                             audio->list.folder.place);
         goto done;
@@ -154,7 +151,6 @@ done:
     return status;
 }
 
-/* Makes the JSON description of the data. */
 static sh_status describe(audio_source *audio)
 {
     const sh_sound_form *form = &audio->form;
@@ -275,8 +271,7 @@ static sh_status audio_look(sh_source **source, const sh_format *format, const c
     return SH_OK;
 }
 
-/* True if a recording is among the first entries of the folder or of its folders, `depth` levels
- * deep. */
+/* Looks at the first entries of the folder and of its folders, `depth` levels deep. */
 static bool holds_recordings(int parent, const char *name, int depth)
 {
     const int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests folders of recordings as data sets, from files to samples. */
 #include <jansson.h>
 
 #include "data/dataset.h"
@@ -22,7 +21,6 @@ static sh_status open_audio(sh_dataset **data, const sh_read_options *options)
     return sh_dataset_open(data, spec, options);
 }
 
-/* Writes three high and three low tones of half a second. */
 static void make_tones(void)
 {
     for (int i = 0; i < 6; i++) {
@@ -74,7 +72,7 @@ static void a_folder_is_a_data_set(void **state)
     sh_dataset_close(data);
 }
 
-/* Returns the notes of a data set, one a line. Owned: free() it. */
+/* One note a line. Owned: free() it. */
 static char *notes_of(const sh_dataset *data)
 {
     json_t *about = json_loads(sh_dataset_description(data), 0, NULL);
@@ -118,7 +116,7 @@ static void the_length_fits_most(void **state)
     sound_make("val/0/1.wav", 500);
     sound_make("val/1/1.wav", 700);
     assert_ok(open_audio(&data, NULL));
-    /* 57 of 60 fit into the length of the 57th: 2057 samples are 1 + 23.2 frames. */
+    /* 57 of 60 fit: 2057 samples are 1 + 23.2 frames. */
     assert_int_equal(sh_dataset_about(data)->height, 25);
     char *notes = notes_of(data);
     assert_non_null(
@@ -135,7 +133,7 @@ static void equal_sources_are_equal_sets(void **state)
     make_tones();
     for (int i = 0; i < 4; i++) {
         sh_dataset *data;
-        if (i == 1) /* forces packing again */
+        if (i == 1)
             scratch_remove(sound_path(".cache/shoal"));
         assert_ok(open_audio(&data, &(sh_read_options){.rate = rates[i]}));
         snprintf(prints[i], SH_DIGEST_TEXT, "%s", sh_dataset_about(data)->fingerprint);
@@ -198,7 +196,7 @@ static void what_makes_no_set_is_refused(void **state)
     assert_null(data);
 }
 
-/* Spoken digits of six people. All recordings of two of them are in the validation split. */
+/* Six people; two of them are in the validation split. */
 static void real_recordings_are_read(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The radix-2 transform of Cooley and Tukey, decimation in time. The points are sorted by their
- * bit-reversed indices. Then pairs of transforms of 1, 2, 4 ... points are combined.
+ * bit-reversed indices, then pairs of transforms of 1, 2, 4 ... points are combined.
  */
 #include "data/sound/fourier.h"
 
@@ -15,7 +15,7 @@ struct sh_fourier {
     size_t points;
     uint32_t *reversed; /* bit-reversed indices; owned */
     double *cosine;     /* cos(2 pi k / points) for k < points / 2; owned */
-    double *sine;       /* the same for the sine */
+    double *sine;
 };
 
 sh_status sh_fourier_new(sh_fourier **fourier, size_t points)

@@ -9,7 +9,6 @@
 
 enum { MOST = 1024 };
 
-/* Returns a pseudo-random number in -1 .. 1. */
 static double draw(uint32_t *state)
 {
     *state = *state * 1664525u + 1013904223u;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libsndfile is lenient: from a truncated file it returns the samples that exist. So the chunks of
- * WAV and AIFF files are checked here first: the file must contain all that its header promises.
- * Programs that write to a pipe do not know the length and store the largest number instead. Such
- * lengths are accepted.
+ * libsndfile is lenient: from a truncated file it returns the samples that exist. So this file
+ * first checks the chunks of WAV and AIFF files: all that the header promises must be there.
+ * Programs that write to a pipe store the largest number as the length, which is accepted.
  */
 #include "data/sound/recording.h"
 
@@ -20,8 +19,8 @@
 #include "base/library.h"
 #include "data/extent.h"
 
-#define BLOCK_VALUES 16384       /* decoded at once, over all channels */
-#define CHUNKS_MOST 256          /* most chunks of a file that are examined */
+#define BLOCK_VALUES 16384 /* decoded at once, of all channels */
+#define CHUNKS_MOST 256
 #define UNKNOWN_FROM 0x7ffff000u /* lengths from here on mean "unknown" */
 
 typedef struct sound_calls {
@@ -34,7 +33,7 @@ struct sh_recording {
     sound_calls calls;
     SNDFILE *file;
     int fd;
-    int64_t bytes, at; /* size of the file, and libsndfile's position in it */
+    int64_t bytes, at; /* size of the file; libsndfile's position in it */
     const char *name;
     sh_recording_info info;
 };
@@ -70,8 +69,7 @@ static uint32_t number_at(const uint8_t *bytes, bool big)
                      bytes[0];
 }
 
-/* Checks the chunks of a WAV or AIFF file: a name of 4 bytes, a length, content padded to an even
- * length. */
+/* A chunk is a name of 4 bytes, a length, and content padded to an even length. */
 static sh_status check_chunks(int fd, const char *name, uint64_t file_bytes, bool big)
 {
     const char *wanted = big ? "SSND" : "data";
@@ -106,7 +104,6 @@ static sh_status check_chunks(int fd, const char *name, uint64_t file_bytes, boo
     return sh_fail(SH_FORMAT, "%s: none of its first %d parts holds samples", name, CHUNKS_MOST);
 }
 
-/* Checks that the file has a supported format and is not visibly truncated. */
 static sh_status check_file(int64_t *bytes, int fd, const char *name)
 {
     struct stat about;
@@ -134,8 +131,8 @@ static sh_status check_file(int64_t *bytes, int fd, const char *name)
 
 /* --- file access for libsndfile --- */
 
-/* These callbacks replace sf_open_fd, which closes the descriptor if it fails with an OGG file,
- * even if told not to. */
+/* These replace sf_open_fd, which closes the descriptor if it fails with an OGG file, even if told
+ * not to. */
 
 static sf_count_t file_bytes(void *context)
 {
@@ -227,7 +224,6 @@ const sh_recording_info *sh_recording_about(const sh_recording *recording)
     return &recording->info;
 }
 
-/* Returns the mean of the channels at one time. */
 static double mean_of(const float *values, uint32_t channels)
 {
     double sum = 0;
@@ -236,7 +232,7 @@ static double mean_of(const float *values, uint32_t channels)
     return sum / channels;
 }
 
-/* Decodes the whole file and stores the requested samples. `block` has BLOCK_VALUES. */
+/* `block` has BLOCK_VALUES. */
 static sh_status decode(sh_recording *r, float *samples, int64_t first, size_t count, float *block)
 {
     const uint32_t channels = r->info.channels;

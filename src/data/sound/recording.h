@@ -3,16 +3,16 @@
  * Reads the samples of a recording in a WAV, FLAC, AIFF or OGG file. libsndfile decodes it, and is
  * loaded when the first recording is opened.
  *
+ * Channels are averaged. Full scale is 1. The format is recognised by content, not by name. Samples
+ * are identical on every machine, except for OGG, whose decoders round differently.
+ *
  *     sh_recording *recording;
  *     SH_TRY(sh_recording_open(&recording, fd, "yes/17.wav"));
  *     const sh_recording_info *info = sh_recording_about(recording);
  *     SH_TRY(sh_recording_read(recording, samples, 0, info->samples));
  *     sh_recording_close(recording);
  *
- * Channels are averaged. Full scale is 1. The format is recognised by content, not by name. Samples
- * are identical on every machine, except for OGG, whose decoders round differently.
- *
- * Threads: concurrent calls must be for different recordings.
+ * Threads: any, on different recordings.
  */
 #ifndef SHOAL_DATA_SOUND_RECORDING_H
 #define SHOAL_DATA_SOUND_RECORDING_H
@@ -25,12 +25,12 @@
 #define SH_RECORDING_CHANNELS_MOST 64
 #define SH_RECORDING_RATE_LEAST 100
 #define SH_RECORDING_RATE_MOST 768000
-#define SH_RECORDING_SAMPLES_MOST (UINT64_C(1) << 31) /* of each channel: half a day at 48 kHz */
+#define SH_RECORDING_SAMPLES_MOST (UINT64_C(1) << 31) /* of a channel: half a day at 48 kHz */
 
 typedef struct sh_recording sh_recording;
 
 typedef struct sh_recording_info {
-    uint32_t rate; /* samples per second */
+    uint32_t rate; /* per second */
     uint32_t channels;
     uint64_t samples; /* of each channel by the header, at least 1 */
 } sh_recording_info;
@@ -39,9 +39,9 @@ typedef struct sh_recording_info {
 bool sh_recording_is_named(const char *name);
 
 /*
- * Reads the header. `fd` and `name` (for messages) are borrowed until sh_recording_close, which
- * must be called for `*recording`. Fails with SH_FORMAT or SH_CORRUPT if the file is not a
- * recording, is truncated or has no samples; with SH_UNSUPPORTED if libsndfile is missing.
+ * `*recording` is owned; `fd` and `name` (for messages) are borrowed until sh_recording_close.
+ * SH_FORMAT or SH_CORRUPT if the file is not a recording, is truncated or has no samples;
+ * SH_UNSUPPORTED without libsndfile.
  */
 sh_status sh_recording_open(sh_recording **recording, int fd, const char *name) SHOAL_CHECKED;
 
@@ -49,14 +49,13 @@ sh_status sh_recording_open(sh_recording **recording, int fd, const char *name) 
 const sh_recording_info *sh_recording_about(const sh_recording *recording);
 
 /*
- * Decodes the whole file and stores `count` samples, beginning with number `first`, which may be
- * negative. Samples outside of the recording are 0. Must be called only once for a recording.
- * SH_CORRUPT if the file has fewer samples than its header says, or one is not finite.
+ * Decodes the whole file and stores `count` samples from number `first`, which may be negative.
+ * Samples outside of the recording are 0. Call it only once for a recording. SH_CORRUPT if the file
+ * has fewer samples than its header says, or one is not finite.
  */
 sh_status sh_recording_read(sh_recording *recording, float *samples, int64_t first,
                             size_t count) SHOAL_CHECKED;
 
-/* NULL is ignored. */
 void sh_recording_close(sh_recording *recording);
 
 #endif

@@ -9,7 +9,6 @@ enum { SAMPLES = 1000 };
 
 static float samples[SAMPLES + 200], values[2 * SAMPLES];
 
-/* Opens the file and reads `count` samples from number `first`. */
 static sh_status read_file(const char *path, sh_recording_info *info, int64_t first, size_t count)
 {
     sh_recording *recording;
@@ -21,7 +20,7 @@ static sh_status read_file(const char *path, sh_recording_info *info, int64_t fi
         status = sh_recording_read(recording, samples, first, count);
         sh_recording_close(recording);
     }
-    assert_int_equal(close(fd), 0); /* the descriptor is still open */
+    assert_int_equal(close(fd), 0); /* still open */
     return status;
 }
 
@@ -104,11 +103,10 @@ static void every_kind_is_read(void **state)
     }
 }
 
-/* A change to a valid WAV file of 1000 samples. */
 static const struct damage {
     const char *what;
-    size_t at;      /* position of the changed bytes; 0: none */
-    uint32_t value; /* new value of 4 bytes */
+    size_t at;      /* of the change; 0: none */
+    uint32_t value; /* 4 bytes */
     size_t count;   /* bytes of the file; 0: all */
     sh_status code;
     const char *part;
@@ -183,7 +181,7 @@ static void flac_that_is_cut_off_is_named(void **state)
     assert_fails(read_file(path, &info, 0, SAMPLES), SH_CORRUPT, "is cut off or damaged");
 }
 
-/* libsndfile may fail in any of its decoders. */
+/* Any decoder of libsndfile may fail. */
 static void beginnings_alone_are_refused(void **state)
 {
     (void)state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * With the rates in lowest terms, `down` inputs take as long as `up` outputs. Output j is at the
- * input position j * down / up: an integer and a *phase*, one of `up` fractions. Each phase has its
- * own weights. If there are few weights, as for the usual rates, they are computed once. Otherwise
- * they are computed for each output.
+ * input position j * down / up: an integer and a *phase*, one of `up` fractions, each with its own
+ * weights. The weights are computed once if they are few, as for the usual rates, otherwise for
+ * each output.
  */
 #include "data/sound/resampler.h"
 
@@ -12,14 +12,14 @@
 
 #include "base/real.h"
 
-#define CROSSINGS 32 /* zero crossings of the sinc on each side */
+#define CROSSINGS 32 /* of the sinc on each side */
 #define PASS 0.914   /* cutoff of the sinc, relative to half the lower rate */
 #define PI 0x1.921fb54442d18p+1
-#define TABLE_MOST 131072 /* most weights that are stored: 1 MB */
+#define TABLE_MOST 131072 /* stored weights: 1 MB */
 
 struct sh_resampler {
     uint32_t up, down;
-    size_t reach;    /* inputs on each side of an output */
+    size_t reach;    /* inputs on a side of an output */
     double narrower; /* zero crossings of the sinc per input */
     double *weights; /* [up][2 * reach]; owned; NULL: computed for each output */
 };
@@ -34,7 +34,7 @@ static uint32_t common_divisor(uint32_t a, uint32_t b)
     return a;
 }
 
-/* Returns the unscaled weight of an input at a distance of `time` inputs from the output. */
+/* Unscaled; `time` is an input's distance from the output, in inputs. */
 static double weigh(const sh_resampler *r, double time)
 {
     const double x = time * r->narrower, place = time / (double)r->reach;
@@ -44,13 +44,13 @@ static double weigh(const sh_resampler *r, double time)
     return sinc * (0.42 + 0.5 * sh_real_cos_pi(place) + 0.08 * sh_real_cos_pi(2 * place));
 }
 
-/* Returns the distance of weight `tap` of a phase from the output, in inputs. */
+/* Distance of weight `tap` from the output, in inputs. */
 static double time_of(const sh_resampler *r, uint32_t phase, size_t tap)
 {
     return (double)tap - (double)(r->reach - 1) - (double)phase / r->up;
 }
 
-/* Scales the weights of a phase to add up to 1, so that a constant input is preserved. */
+/* Scales the weights to add up to 1, so that a constant input is preserved. */
 static void weigh_phase(sh_resampler *r, uint32_t phase)
 {
     double *weights = r->weights + phase * 2 * r->reach, sum = 0;
@@ -92,7 +92,6 @@ uint64_t sh_resampler_outputs(uint32_t from, uint32_t to, uint64_t inputs)
     return (inputs * to + from - 1) / from;
 }
 
-/* Returns the first input of the sum for `output`, and its phase. */
 static int64_t first_input(const sh_resampler *r, uint64_t output, uint32_t *phase)
 {
     const uint64_t place = output * r->down;

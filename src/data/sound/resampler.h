@@ -2,19 +2,19 @@
 /*
  * Converts sound to another sample rate. The result is identical on every machine.
  *
+ * Band-limited interpolation (J. O. Smith, "Digital Audio Resampling"): each output is a sum, in
+ * double, of the inputs near its time, weighted by a sinc with a Blackman window that crosses zero
+ * 32 times on each side. Tones above half the lower rate are attenuated by 70 dB; tones below 0.41
+ * of the lower rate pass. Output j is at the time of input j * from / to. Inputs outside of the
+ * recording count as silence.
+ *
  *     sh_resampler *resampler;
  *     SH_TRY(sh_resampler_new(&resampler, 44100, 8000));
  *     sh_resampler_needs(resampler, first, count, &from, &length);
  *     sh_resampler_run(resampler, output, first, count, input, from, length);
  *     sh_resampler_free(resampler);
  *
- * Band-limited interpolation (J. O. Smith, "Digital Audio Resampling"): each output is a sum of the
- * inputs near its time, weighted by a sinc with a Blackman window that crosses zero 32 times on
- * each side. Tones above half the lower rate are attenuated by 70 dB. Tones below 0.41 of the lower
- * rate pass. Sums are computed in double. Output j is at the time of input j * from / to. Inputs
- * outside of the recording count as silence.
- *
- * Threads: safe to call concurrently for the same resampler, except sh_resampler_free.
+ * Threads: any, except sh_resampler_free.
  */
 #ifndef SHOAL_DATA_SOUND_RESAMPLER_H
 #define SHOAL_DATA_SOUND_RESAMPLER_H
@@ -26,17 +26,16 @@
 
 typedef struct sh_resampler sh_resampler;
 
-#define SH_RESAMPLER_RATE_MOST 768000 /* highest rate, in samples per second */
+#define SH_RESAMPLER_RATE_MOST 768000 /* samples per second */
 
-/* Rates must be 1 .. SH_RESAMPLER_RATE_MOST. Owned: free it with sh_resampler_free. */
+/* Rates must be 1 .. SH_RESAMPLER_RATE_MOST. Owned. */
 sh_status sh_resampler_new(sh_resampler **resampler, uint32_t from, uint32_t to) SHOAL_CHECKED;
 
-/* Returns the number of outputs for `inputs` samples: the same duration, rounded up. At most 2^40
- * inputs. */
+/* Outputs for `inputs` samples, at most 2^40: the same duration, rounded up. */
 uint64_t sh_resampler_outputs(uint32_t from, uint32_t to, uint64_t inputs);
 
-/* Returns the range of inputs needed for outputs first .. first + count - 1: `*inputs` of them from
- * `*from`. The range may begin before the recording (below 0) or end after it. */
+/* Outputs first .. first + count - 1 need `*inputs` inputs from `*from`. These may begin before the
+ * recording (below 0) or end after it. */
 void sh_resampler_needs(const sh_resampler *resampler, uint64_t first, size_t count, int64_t *from,
                         size_t *inputs);
 
@@ -45,7 +44,6 @@ void sh_resampler_needs(const sh_resampler *resampler, uint64_t first, size_t co
 void sh_resampler_run(const sh_resampler *resampler, float *output, uint64_t first, size_t count,
                       const float *input, int64_t from, size_t inputs);
 
-/* NULL is ignored. */
 void sh_resampler_free(sh_resampler *resampler);
 
 #endif

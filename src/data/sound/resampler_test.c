@@ -17,7 +17,6 @@ static void make_tone(double hertz, uint32_t rate, size_t count)
         input[i] = (float)sin(TURN * hertz * (double)i / rate);
 }
 
-/* Resamples `count` samples of input[]. Returns the number of outputs. */
 static size_t resample(uint32_t from, uint32_t to, size_t count)
 {
     sh_resampler *resampler;
@@ -29,7 +28,6 @@ static size_t resample(uint32_t from, uint32_t to, size_t count)
     return outputs;
 }
 
-/* Returns the largest difference from a tone of `amplitude`, away from the ends. */
 static double error_of(double hertz, uint32_t rate, size_t count, double amplitude)
 {
     double largest = 0;

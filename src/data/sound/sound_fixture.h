@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds WAV files from a description, and writes tones in any format of libsndfile, for
- * tests.
+ * Builds WAV files from a description, and writes tones in any format of libsndfile, for tests.
  *
  *     const sound_wave wave = {.rate = 8000, .channels = 1, .samples = 4000, .hertz = 1000};
  *     sound_write("/tmp/x/yes/1.wav", &wave);
@@ -19,11 +18,11 @@
 #include "base/scratch.h"
 
 #define SOUND_TURN 6.283185307179586
-#define SOUND_HEAD 44 /* bytes before the samples of a WAV file */
+#define SOUND_HEAD 44 /* bytes before the samples */
 
 typedef struct sound_wave {
     uint32_t rate, channels, samples;
-    double hertz; /* of a sine at half scale in the first channel; other channels are silent */
+    double hertz; /* of a sine at half scale in the first channel; the others are silent */
 } sound_wave;
 
 static inline void sound_put(uint8_t *at, uint32_t value, int bytes)
@@ -37,7 +36,7 @@ static inline int16_t sound_sample_of(const sound_wave *wave, uint32_t index)
     return (int16_t)(16384 * sin(SOUND_TURN * wave->hertz * index / wave->rate));
 }
 
-/* Returns the bytes of a WAV file of 16-bit integers. Owned: free() it. */
+/* 16-bit integers. Owned: free() it. */
 static inline uint8_t *sound_bytes(size_t *count, const sound_wave *wave)
 {
     const uint32_t data = wave->samples * wave->channels * 2;
@@ -69,7 +68,7 @@ static inline void sound_write(const char *path, const sound_wave *wave)
     free(bytes);
 }
 
-/* Returns a path in the scratch folder and creates its folders. Borrowed until the next call. */
+/* Creates the folders of the path. Borrowed until the next call. */
 static inline const char *sound_path(const char *name)
 {
     static char path[SCRATCH_BYTES + 512];

@@ -15,7 +15,6 @@
 
 #define PATH_BYTES 4096
 
-/* Position of the walk. */
 typedef struct walk {
     sh_sound_folder *folder;
     char path[PATH_BYTES]; /* current path, below the folder */
@@ -23,7 +22,7 @@ typedef struct walk {
     struct {
         dev_t device;
         ino_t inode;
-    } above[SH_SOUND_DEPTH_MOST]; /* the folders that contain it */
+    } above[SH_SOUND_DEPTH_MOST]; /* the folders that contain `path` */
 } walk;
 
 static sh_status add_file(walk *w, const struct stat *about)
@@ -43,7 +42,7 @@ static sh_status add_file(walk *w, const struct stat *about)
     return SH_OK;
 }
 
-/* Enters a folder. Fails if the folder is already being walked. */
+/* Fails if the folder is already being walked. */
 static sh_status enter(walk *w, const struct stat *about)
 {
     if (w->depth == SH_SOUND_DEPTH_MOST)
@@ -60,7 +59,7 @@ static sh_status enter(walk *w, const struct stat *about)
 
 static sh_status list(walk *w, int parent, const char *name, size_t length);
 
-/* Adds the entry `name` of the folder `parent`, whose path is `length` bytes long. */
+/* `length` is that of the path of the folder `parent`. */
 static sh_status take(walk *w, int parent, const char *name, size_t length)
 {
     struct stat about;
@@ -118,7 +117,7 @@ static sh_status list(walk *w, int parent, const char *name, size_t length)
     w->path[length] = '\0';
     if (status != SH_OK || !empty || length == 0)
         return status;
-    /* Keep the first by path, independent of the order of readdir. */
+    /* The first by path, independent of the order of readdir. */
     if (w->folder->empty == NULL || strcmp(w->path, w->folder->empty) < 0)
         w->folder->empty = sh_arena_text(&w->folder->arena, w->path);
     return SH_OK;

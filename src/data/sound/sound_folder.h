@@ -2,14 +2,14 @@
 /*
  * Lists the recordings below a folder, with sizes and modification times.
  *
+ * Hidden files and files not named as recordings are skipped. Links are followed; a link to a
+ * containing folder is an error.
+ *
  *     sh_sound_folder folder;
  *     SH_TRY(sh_sound_folder_open(&folder, "/data/digits"));
  *     ... openat(folder.fd, folder.files[7].path, O_RDONLY) ...
  *     SH_TRY(sh_sound_folder_unchanged(&folder));
  *     sh_sound_folder_close(&folder);
- *
- * Hidden files and files not named as recordings are skipped. Links are followed. A link to a
- * containing folder is an error.
  *
  * Threads: caller locks.
  */
@@ -29,19 +29,18 @@ typedef struct sh_sound_file {
 } sh_sound_file;
 
 typedef struct sh_sound_folder {
-    const char *place; /* path of the folder */
+    const char *place; /* of the folder */
     sh_arena arena;    /* owns all texts */
     int fd;
     sh_sound_file *files; /* sorted by the bytes of their paths; owned */
     size_t count, capacity;
-    uint64_t others;   /* number of files not named as recordings */
-    const char *empty; /* path of the first empty folder, or NULL */
+    uint64_t others;   /* files not named as recordings */
+    const char *empty; /* the first empty folder, or NULL */
 } sh_sound_folder;
 
 /*
- * Lists the folder `place` (copied). Must be closed by sh_sound_folder_close. Fails with
- * SH_INVALID, SH_NOT_FOUND (no folder, or no recordings), SH_LIMIT (too many files or too deep) and
- * with errors of the disk.
+ * `place` is copied; `*folder` is owned. Fails with SH_INVALID, SH_NOT_FOUND (no folder, or no
+ * recordings), SH_LIMIT (too many files or too deep) and with errors of the disk.
  */
 sh_status sh_sound_folder_open(sh_sound_folder *folder, const char *place) SHOAL_CHECKED;
 
@@ -52,7 +51,7 @@ sh_status sh_sound_folder_digest(char digest[SH_DIGEST_TEXT], const sh_sound_fol
 /* Lists the folder again. SH_CORRUPT, naming the file, if a file is new, missing or changed. */
 sh_status sh_sound_folder_unchanged(const sh_sound_folder *folder) SHOAL_CHECKED;
 
-/* Closes the folder and frees its list. Does nothing if it is already closed. */
+/* Does nothing if it is already closed. */
 void sh_sound_folder_close(sh_sound_folder *folder);
 
 #endif

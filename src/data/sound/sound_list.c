@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The items are sorted three times: by label, to number the classes; by group, to check each group;
+ * The items are sorted three times: by label, to number the classes; by group, to check them;
  * finally by split and path.
  */
 #include "data/sound/sound_list.h"
@@ -16,11 +16,10 @@
 #include "data/split.h"
 
 #define NOTE_BYTES 512
-#define VAL_SPLIT 0.2 /* default */
+#define VAL_SPLIT 0.2
 
-/* Source of the labels. */
 typedef struct labelling {
-    const sh_label_pattern *form; /* form of the names, or NULL: folders only */
+    const sh_label_pattern *form; /* or NULL: folders only */
     bool splits;                  /* the first folder of each path is the split */
 } labelling;
 
@@ -53,7 +52,6 @@ static bool next_folder(char name[SH_LABEL_BYTES], const char **at)
     return true;
 }
 
-/* Sets label, group and split from a path. */
 static sh_status read_path(sh_label_match *match, const labelling *way, const char *place,
                            const char *path)
 {
@@ -76,7 +74,7 @@ static sh_status read_path(sh_label_match *match, const labelling *way, const ch
     return SH_OK;
 }
 
-/* Stores a text in the arena. Reuses the text of the item before if it is equal. */
+/* Stores a text in the arena. Reuses `before`, the previous item's text, if it is equal. */
 static sh_status keep(const char **kept, sh_sound_list *list, const char *before, const char *text)
 {
     *kept = before != NULL && strcmp(before, text) == 0 ? before
@@ -119,7 +117,6 @@ static int by_place(const void *a, const void *b)
     return (x->file > y->file) - (x->file < y->file);
 }
 
-/* Numbers the classes in the order of their labels. */
 static sh_status number(sh_sound_list *list)
 {
     const char *place = list->folder.place;
@@ -168,7 +165,6 @@ static sh_status divide(sh_sound_list *list, double part)
     return status;
 }
 
-/* Fails if a group is in both splits that the data define. */
 static sh_status check_groups(sh_sound_list *list)
 {
     qsort(list->items, list->count, sizeof *list->items, by_group);
@@ -184,7 +180,6 @@ static sh_status check_groups(sh_sound_list *list)
     return SH_OK;
 }
 
-/* Counts the items of each split. Fails if a class has no training recording. */
 static sh_status check_splits(sh_sound_list *list)
 {
     const char *place = list->folder.place;
@@ -278,8 +273,7 @@ sh_status sh_sound_note(json_t *notes, const char *format, ...)
     return SH_OK;
 }
 
-/* Adds a note with the groups of a split and their numbers of recordings. Items must be sorted by
- * group. */
+/* Adds the groups of a split and their numbers of recordings. Items must be sorted by group. */
 static sh_status note_groups(const sh_sound_list *list, json_t *notes, sh_split split)
 {
     char text[NOTE_BYTES / 2] = "";
@@ -300,7 +294,6 @@ static sh_status note_groups(const sh_sound_list *list, json_t *notes, sh_split 
                          sh_split_name(split), text, used >= sizeof text ? " ..." : "", groups);
 }
 
-/* Notes classes without a validation recording. */
 static sh_status note_classes(const sh_sound_list *list, json_t *notes)
 {
     bool *validated = calloc(list->class_count, sizeof *validated);

@@ -19,7 +19,7 @@ static sh_status list_with(sh_sound_list *list, const char *form, float part)
     return sh_sound_list_make(list, scratch_folder, &options);
 }
 
-/* Lists all items as lines of "path class split group". */
+/* Lines of "path class split group". */
 static const char *text_of(const sh_sound_list *list)
 {
     static char text[4096];
@@ -137,7 +137,6 @@ static void a_class_that_cannot_be_learned_is_named(void **state)
         "class 'c' has recordings for validation but none for training, such as val/c/1.wav");
 }
 
-/* Each class has only one group: the group that validates leaves its class untrained. */
 static void a_group_that_holds_a_class_is_named(void **state)
 {
     (void)state;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads new recordings as spectrograms in the form of the trained run. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

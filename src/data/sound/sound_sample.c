@@ -9,12 +9,12 @@
 #include "data/sound/resampler.h"
 #include "data/sound/spectrogram.h"
 
-#define RESAMPLERS_MOST 8 /* kept; recordings of further rates make their own */
+#define RESAMPLERS_MOST 8 /* recordings of further rates make their own */
 
 struct sh_sound_sampler {
     sh_sound_form form;
     sh_spectrogram *spectrogram; /* owned */
-    pthread_mutex_t lock;        /* guards the following fields; entries in `kept` do not change */
+    pthread_mutex_t lock;        /* guards what follows; entries in `kept` do not change */
     size_t count;
     struct {
         uint32_t rate;
@@ -38,7 +38,7 @@ sh_status sh_sound_sampler_new(sh_sound_sampler **sampler, const sh_sound_form *
     return SH_OK;
 }
 
-/* Finds or makes the resampler from a rate. If *own, the caller must free it. */
+/* If *own, the caller must free it. */
 static sh_status find_resampler(sh_sound_sampler *s, sh_resampler **found, bool *own, uint32_t rate)
 {
     sh_status status = SH_OK;
@@ -60,7 +60,7 @@ static sh_status find_resampler(sh_sound_sampler *s, sh_resampler **found, bool 
     return status;
 }
 
-/* Fills `sound` with `count` samples at the form's rate, from number `first`. */
+/* `first` and `count` are samples at the form's rate. */
 static sh_status resample(sh_sound_sampler *s, float *sound, sh_recording *recording,
                           uint64_t first, size_t count)
 {
@@ -81,7 +81,7 @@ static sh_status resample(sh_sound_sampler *s, float *sound, sh_recording *recor
     return status;
 }
 
-/* Fills `sound` with the middle `wanted` samples of the recording at the form's rate. */
+/* Takes the middle, at the form's rate. */
 static sh_status take_middle(sh_sound_sampler *s, float *sound, sh_recording *recording,
                              size_t wanted)
 {

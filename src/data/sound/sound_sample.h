@@ -2,15 +2,15 @@
 /*
  * Converts a recording to a sample: a log-mel spectrogram of a fixed length.
  *
+ * The recording is resampled to the rate (resampler.h). The middle of a longer recording is used; a
+ * shorter one is centred in silence. Then spectrogram.h is applied.
+ *
  *     sh_sound_form form = {.rate = 8000, .mels = 40, .frames = 98};
  *     SH_TRY(sh_sound_sampler_new(&sampler, &form));
  *     SH_TRY(sh_sound_sampler_run(sampler, values, fd, "yes/17.wav")); // values[98][40]
  *     sh_sound_sampler_free(sampler);
  *
- * The recording is resampled to the rate (resampler.h). The middle of a longer recording is used; a
- * shorter one is centred in silence. Then spectrogram.h is applied.
- *
- * Threads: sh_sound_sampler_run is safe to call concurrently. New resamplers are made under a lock.
+ * Threads: any for sh_sound_sampler_run.
  */
 #ifndef SHOAL_DATA_SOUND_SOUND_SAMPLE_H
 #define SHOAL_DATA_SOUND_SOUND_SAMPLE_H
@@ -32,15 +32,14 @@ typedef struct sh_sound_form {
 
 typedef struct sh_sound_sampler sh_sound_sampler;
 
-/* `form` is copied. Owned: free it with sh_sound_sampler_free. */
+/* Owned; `form` is copied. */
 sh_status sh_sound_sampler_new(sh_sound_sampler **sampler, const sh_sound_form *form) SHOAL_CHECKED;
 
-/* Fills values[frames][mels] from the recording in `fd` (borrowed for the call). `name` is for
- * messages. Fails as sh_recording_open and sh_recording_read do. */
+/* Fills values[frames][mels]. `fd` is borrowed for the call. `name` is for messages. Fails as
+ * sh_recording_open and sh_recording_read do. */
 sh_status sh_sound_sampler_run(sh_sound_sampler *sampler, float *values, int fd,
                                const char *name) SHOAL_CHECKED;
 
-/* NULL is ignored. */
 void sh_sound_sampler_free(sh_sound_sampler *sampler);
 
 #endif

@@ -9,7 +9,6 @@ enum { MELS = 40, FRAMES = 48, VALUES = FRAMES * MELS };
 
 static float values[VALUES], others[VALUES];
 
-/* Makes the sample of a tone of a given length and rate. */
 static void sample_tone(sh_sound_sampler *sampler, float *to, uint32_t rate, uint32_t length_ms,
                         double hertz)
 {
@@ -37,7 +36,6 @@ static size_t loudest(const float *row)
     return best;
 }
 
-/* A tone gives the same sample at all recording rates. */
 static void rates_make_no_difference(void **state)
 {
     (void)state;
@@ -78,7 +76,6 @@ static void short_ones_stand_in_the_middle(void **state)
     sh_sound_sampler_free(sampler);
 }
 
-/* The sample is the middle of a long recording, here the only part with sound. */
 static void of_long_ones_the_middle_is_taken(void **state)
 {
     (void)state;
@@ -98,7 +95,7 @@ static void of_long_ones_the_middle_is_taken(void **state)
         assert_true(fd >= 0);
         assert_ok(sh_sound_sampler_run(sampler, values, fd, "a.wav"));
         close(fd);
-        /* 2000 samples in the middle of 3960 are frames 980 / 80 = 12 to (2980 - 200) / 80 = 34. */
+        /* 2000 of 3960 samples are frames 980 / 80 = 12 to (2980 - 200) / 80 = 34. */
         for (size_t frame = 0; frame < FRAMES; frame++) {
             const float *row = values + frame * MELS;
             if (frame >= 13 && frame <= 34)

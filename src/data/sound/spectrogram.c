@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A triangle has weights for the consecutive points of the transform within it. The weights of all
- * triangles are in one array. All sums go from low to high frequencies.
+ * A triangle has weights for the points of the transform within it; one array holds all of them.
+ * All sums go from low to high frequencies.
  */
 #include "data/sound/spectrogram.h"
 
@@ -19,7 +19,7 @@
 #define BEND 700.0
 #define FLOOR 1e-12    /* replaces smaller powers */
 #define SILENT (-11.5) /* log10 of the highest power of a silent recording */
-#define RANGE 6.0      /* powers of ten below the loudest that are distinguished */
+#define RANGE 6.0      /* powers of ten below the loudest */
 #define LOG10_E 0x1.bcb7b1526e50ep-2
 
 typedef struct triangle {
@@ -64,7 +64,6 @@ static double to_hertz(double mel)
     return BEND * (sh_real_exp(mel / SCALE) - 1);
 }
 
-/* Returns the weight of a frequency in the triangle low, peak, high. */
 static double weigh(double hertz, double low, double peak, double high)
 {
     const double rising = (hertz - low) / (peak - low), falling = (high - hertz) / (high - peak);
@@ -83,7 +82,7 @@ static void make_window(sh_spectrogram *s)
         s->window[n] *= 2 / sum;
 }
 
-/* Each point is in at most two triangles, so 2 * (points / 2 + 1) weights are enough. */
+/* A point is in at most two triangles, so 2 * (points / 2 + 1) weights are enough. */
 static void make_triangles(sh_spectrogram *s, uint32_t rate)
 {
     const double low = to_mel(LOWEST), high = to_mel((double)rate / 2);
@@ -138,7 +137,7 @@ sh_status sh_spectrogram_new(sh_spectrogram **spectrogram, uint32_t rate, size_t
     return SH_OK;
 }
 
-/* Scales logarithms of powers, relative to the loudest, to -2 .. 2. All are -2 for silence. */
+/* Scales logarithms of powers, relative to the loudest, to -2 .. 2; for silence, all are -2. */
 static void scale(float *values, size_t count)
 {
     double peak = sh_real_log(FLOOR) * LOG10_E;
@@ -151,7 +150,7 @@ static void scale(float *values, size_t count)
     }
 }
 
-/* Computes the logarithms of one frame's powers. `real` and `imaginary` are scratch space. */
+/* Stores logarithms of powers. `real` and `imaginary` are scratch space. */
 static void run_frame(const sh_spectrogram *s, float *values, const float *sound, double *real,
                       double *imaginary)
 {

@@ -3,12 +3,7 @@
  * Log-mel spectrograms: the power of each frequency band over time, with bands as wide as the ear
  * distinguishes. The result is identical on every machine.
  *
- *     sh_spectrogram *spectrogram;
- *     SH_TRY(sh_spectrogram_new(&spectrogram, 8000, 40));
- *     SH_TRY(sh_spectrogram_run(spectrogram, values, sound, 98)); // values[98][40]
- *     sh_spectrogram_free(spectrogram);
- *
- * Definition, with R samples per second and M mels:
+ * With R samples per second and M mels:
  *
  *     frame    R/40 samples (25 ms) every R/100 (10 ms), rounded down; the first starts with the
  *              sound, none is padded
@@ -21,7 +16,7 @@
  *              least -2: the range is 60 dB, independent of the recording's volume; all -2 for
  *              silence (no power above 10^-11.5)
  *
- * Threads: safe to call concurrently for the same spectrogram, except sh_spectrogram_free.
+ * Threads: any, except sh_spectrogram_free.
  */
 #ifndef SHOAL_DATA_SOUND_SPECTROGRAM_H
 #define SHOAL_DATA_SOUND_SPECTROGRAM_H
@@ -37,7 +32,7 @@ typedef struct sh_spectrogram sh_spectrogram;
 #define SH_SPECTROGRAM_RATE_MOST 192000
 #define SH_SPECTROGRAM_MELS_MOST 256
 
-/* Samples of a frame; samples from one frame to the next. */
+/* Samples of a frame, and from one frame to the next. */
 static inline size_t sh_spectrogram_frame(uint32_t rate)
 {
     return rate / 40;
@@ -48,24 +43,22 @@ static inline size_t sh_spectrogram_hop(uint32_t rate)
     return rate / 100;
 }
 
-/* Returns the samples that `frames` frames (at least 1) take; the number of frames that lie
- * completely within `samples`, at least 1. */
+/* The samples that `frames` frames (at least 1) take; the number of frames that lie completely
+ * within `samples`, at least 1. */
 size_t sh_spectrogram_samples(uint32_t rate, size_t frames);
 uint64_t sh_spectrogram_frames(uint32_t rate, uint64_t samples);
 
 /* Number of points of the Fourier transform. */
 size_t sh_spectrogram_points(uint32_t rate);
 
-/* Rate and mels must be within the bounds above. Owned: free it with sh_spectrogram_free. */
+/* Rate and mels must be within the bounds above. Owned. */
 sh_status sh_spectrogram_new(sh_spectrogram **spectrogram, uint32_t rate,
                              size_t mels) SHOAL_CHECKED;
 
-/* Fills values[frames][mels] from `sound`, which has sh_spectrogram_samples finite samples.
- * SH_NO_MEMORY. */
+/* Fills values[frames][mels]. `sound` has sh_spectrogram_samples finite samples. SH_NO_MEMORY. */
 sh_status sh_spectrogram_run(const sh_spectrogram *spectrogram, float *values, const float *sound,
                              size_t frames) SHOAL_CHECKED;
 
-/* NULL is ignored. */
 void sh_spectrogram_free(sh_spectrogram *spectrogram);
 
 #endif

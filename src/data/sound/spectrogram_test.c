@@ -93,7 +93,6 @@ static void silence_is_the_floor(void **state)
         assert_true(fabs((double)values[i] + 2) < 1e-6);
 }
 
-/* A click contains all frequencies, so each triangle gets power from it. */
 static void every_band_hears_a_click(void **state)
 {
     (void)state;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A decimal number is D * 10^e with an integer D. It is rounded to the nearest double in the first
- * of these ways that applies:
+ * A decimal number D * 10^e with an integer D is rounded to the nearest double in the first of
+ * these ways that applies:
  *
  *     exact     D and 10^|e| are doubles: one multiplication or division, which rounds once
  *     short     D fits into 64 bits and -27 <= e < 0: D / 5^-e to 64 bits, bit by bit
  *     long      all others: the same with multi-word integers
  *
  * The last two compute a *quotient* of 64 bits, a power of two, and whether there is a remainder.
- * round_quotient() rounds these to a double. Numbers with 17 to 19 digits use the short way.
  */
 #include "data/table/cell.h"
 
@@ -23,13 +22,13 @@
 
 #define DIGITS_MOST 40      /* significant digits used; of the rest only whether one is not 0 */
 #define EXACT_POWER 22      /* 10^22 is exact as a double */
-#define SHORT_POWER 27      /* 5^27 is below 2^63 */
-#define EXPONENT_MOST 10000 /* no double has a larger exponent, whatever the digits */
-#define WORDS 44            /* of 32 bits: enough for 10^370 * 2^64 */
+#define SHORT_POWER 27      /* 5^27 < 2^63 */
+#define EXPONENT_MOST 10000 /* no double has a larger exponent */
+#define WORDS 44            /* 32 bits each: enough for 10^370 * 2^64 */
 
 typedef struct decimal {
     uint8_t digits[DIGITS_MOST + 1];
-    int count;    /* number of digits, without leading and trailing zeros */
+    int count;    /* without leading and trailing zeros */
     int exponent; /* power of ten of the last digit */
     bool negative;
 } decimal;
@@ -49,7 +48,7 @@ static int bits_of(uint64_t number)
     return bits;
 }
 
-/* Rounds quotient * 2^power. `more`: the exact value is slightly larger. */
+/* Rounds quotient * 2^power to a double. `more`: the exact value is slightly larger. */
 static double round_quotient(uint64_t quotient, int power, bool more)
 {
     int drop = bits_of(quotient) - 53;
@@ -183,7 +182,7 @@ static double nearest(const decimal *d)
 
 /* --- reading --- */
 
-/* Appends a digit. `behind`: it follows the decimal point. */
+/* `behind`: it follows the decimal point. */
 static void add_digit(decimal *d, uint8_t digit, bool behind)
 {
     if (d->count == 0 && digit == 0) {
@@ -198,7 +197,7 @@ static void add_digit(decimal *d, uint8_t digit, bool behind)
     }
 }
 
-/* Parses the number at the start of `text`. Returns its end, or NULL if there is none. */
+/* Returns the end of the number, or NULL if there is none. */
 static const char *read_decimal(decimal *d, const char *text)
 {
     bool point = false, any = false;
@@ -225,7 +224,7 @@ static const char *read_decimal(decimal *d, const char *text)
                 exponent = exponent * 10 + (*text - '0');
         d->exponent += negative ? -exponent : exponent;
     }
-    if (d->digits[DIGITS_MOST] != 0) { /* the extra digit that represents all further ones */
+    if (d->digits[DIGITS_MOST] != 0) { /* stands for all further digits */
         d->count++;
         d->exponent--;
     }
@@ -236,7 +235,7 @@ static const char *read_decimal(decimal *d, const char *text)
     return text;
 }
 
-/* Parses `digits` digits, within least .. most, and the character `behind` unless it is 0. */
+/* Parses `digits` digits, within least .. most, then `behind` unless it is 0. */
 static bool read_part(int *part, const char **text, int digits, char behind, int least, int most)
 {
     *part = 0;
@@ -250,7 +249,6 @@ static bool read_part(int *part, const char **text, int digits, char behind, int
     return *part >= least && *part <= most;
 }
 
-/* Returns the days from 1970-01-01 to a day of the Gregorian calendar. */
 static int days_until(int year, int month, int day)
 {
     static const int before[] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
@@ -307,7 +305,7 @@ static const char *read_date(double *days, const char *text)
     return text;
 }
 
-/* True if the text is one of the names, in any case, followed by blanks only. */
+/* True for one of the names in upper or lower case, followed by blanks only. */
 static bool is_one(const char *text, const char *const *names)
 {
     for (; *names != NULL; names++) {

@@ -67,7 +67,7 @@ static void texts_are_told_apart(void **state)
     }
 }
 
-/* strtod rounds to the nearest in the locale C, in which tests run. */
+/* Tests run in the locale C, in which strtod rounds to the nearest. */
 static void expect_nearest(const char *text)
 {
     double value;
@@ -107,7 +107,7 @@ static void numbers_are_the_nearest(void **state)
     for (uint32_t i = 0; i < 30000; i++) {
         char text[64];
         uint32_t random[4] = {i * 2654435761u, i ^ 0x9e3779b9u, i * 40503u + 7, i};
-        for (int k = 0; k < 4; k++) /* Marsaglia's xorshift: random enough */
+        for (int k = 0; k < 4; k++)
             for (int round = 0; round < 3; round++) {
                 random[k] ^= random[k] << 13;
                 random[k] ^= random[k] >> 17;

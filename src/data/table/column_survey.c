@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One pass over the rows. The first row is held back until all others are counted. It is then
- * either taken as the header or counted like the others.
+ * The first row is counted last, unless it is taken as the header.
  */
 #include "data/table/column_survey.h"
 
@@ -122,7 +121,6 @@ static sh_status name_column(sh_column *column, const char *name, size_t index)
     return SH_OK;
 }
 
-/* Initialises the columns, with the first row's fields as preliminary names. */
 static sh_status begin(sh_survey *survey, const sh_csv_row *row, const char *target)
 {
     char name[SH_CELL_NAME_BYTES];
@@ -211,7 +209,6 @@ static sh_status copy_fields(char ***copies, const sh_csv_row *row)
     return SH_OK;
 }
 
-/* Decides whether the first row is a header, after all other rows are counted. */
 static sh_status complete(sh_survey *survey, char *const *first)
 {
     SH_TRY(find_header(survey, first));

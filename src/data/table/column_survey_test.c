@@ -93,7 +93,7 @@ static void columns_are_found(void **state)
     assert_ok(survey_text(&s, "a,3,c\n1,p,x\n3,q,y\n", NULL));
     assert_true(sh_survey_find(&column, &s, "c"));
     assert_int_equal(column, 2);
-    assert_true(sh_survey_find(&column, &s, "3")); /* names take precedence over numbers */
+    assert_true(sh_survey_find(&column, &s, "3")); /* names come before numbers */
     assert_int_equal(column, 1);
     assert_true(sh_survey_find(&column, &s, "1"));
     assert_int_equal(column, 0);
@@ -104,7 +104,6 @@ static void columns_are_found(void **state)
     sh_survey_release(&s);
 }
 
-/* More distinct values are stored for a target than for an input. */
 static void different_values_are_kept(void **state)
 {
     (void)state;

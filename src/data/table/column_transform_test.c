@@ -34,7 +34,7 @@ static void expect_json(const sh_column_transform *t, const char *text)
     json_decref(json);
 }
 
-/* 1, 2 and 6: mean 3, variance (4 + 1 + 9) / 3, median 2. */
+/* Mean 3, variance (4 + 1 + 9) / 3, median 2. */
 static void numbers_are_standardised(void **state)
 {
     (void)state;
@@ -74,7 +74,7 @@ static void what_never_changes_is_no_input(void **state)
         assert_ok(sh_column_transform_fit(&t, &renumbered, cases[i].values, 4));
         assert_int_equal(t.outputs, cases[i].outputs);
         assert_true(sh_column_transform_apply(&t, inputs, NAN));
-        assert_true(inputs[t.outputs] == 7); /* nothing is written beyond */
+        assert_true(inputs[t.outputs] == 7);
         assert_true(sh_column_transform_apply(&t, inputs, 0.1));
         assert_true(inputs[t.outputs] == 7);
         sh_column_transform_release(&t);
@@ -147,7 +147,6 @@ static void bad_numbers_are_refused(void **state)
     sh_column_transform_release(&t);
 }
 
-/* A transform restored from its object gives the same results. */
 static void treatments_are_read_back(void **state)
 {
     (void)state;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libcsv parses bytes and calls back for each field and each row. It is given *pieces*: the bytes
- * up to and including the next CR or LF. A piece ends at most one row, so sh_csv_next can return at
- * the end of a row, and the current line number is always known.
+ * up to and including the next CR or LF. A piece ends at most one row, so sh_csv_next can return
+ * after each row, and the line number is always known.
  *
  * The fields of a row are concatenated in `text`, each with a terminating zero, at the offsets
- * `starts`. Pointers are made only when the row is complete, since `text` moves when it grows.
+ * `starts`. `text` moves when it grows, so pointers are made only for a complete row.
  *
- * If blanks are separators, libcsv reports each blank as a separator, so a run of them gives empty
- * fields. CSV_EMPTY_IS_NULL distinguishes these from "", and they are dropped.
+ * Between blanks that are separators, libcsv reports empty fields. CSV_EMPTY_IS_NULL distinguishes
+ * these from "", and they are dropped.
  */
 #include "data/table/csv.h"
 
@@ -29,8 +29,8 @@
 #include "data/unpack.h"
 
 #define BUFFER_BYTES 65536
-#define LOOK_LINES 20    /* lines of the first buffer used to find the separator */
-#define BLOCK_BYTES 4096 /* growth of libcsv's buffer */
+#define LOOK_LINES 20 /* of the first buffer, to find the separator */
+#define BLOCK_BYTES 4096
 
 typedef struct csv_calls {
     SH_LIBRARY_CALL(csv_init);
@@ -54,10 +54,10 @@ static sh_library library = SH_LIBRARY("libcsv.so.3", "libcsv3", call_names);
 struct sh_csv {
     csv_calls calls;
     struct csv_parser parser;
-    bool parsing; /* the parser is initialised and must be freed */
+    bool parsing; /* the parser must be freed */
     char *path;   /* owned */
     int fd;
-    bool streams; /* `fd` belongs to the caller and is read as data arrive */
+    bool streams; /* `fd` belongs to the caller */
     char separator;
     uint32_t skip_lines;
 
@@ -65,10 +65,10 @@ struct sh_csv {
     uint64_t offset;
     size_t at, filled;
     bool after_cr;
-    uint64_t line;       /* of the next byte */
-    uint64_t row_line;   /* line where the current row began */
-    uint64_t field_line; /* line where the current field began */
-    bool under_way;      /* inside a row */
+    uint64_t line; /* of the next byte */
+    uint64_t row_line;
+    uint64_t field_line;
+    bool under_way; /* inside a row */
 
     /* The current row. */
     char *text; /* owned */
@@ -86,14 +86,14 @@ struct sh_csv {
 
     sh_csv_row row;
     uint64_t rows;
-    size_t expected; /* fields of each row; 0: no row was read yet */
+    size_t expected; /* fields of each row; 0 before the first */
     uint64_t first_line;
     uint8_t buffer[BUFFER_BYTES];
 };
 
 /* --- the file --- */
 
-/* Appends the available bytes to the `*got` bytes of the buffer. Adds nothing at the end. */
+/* Appends the available bytes, or nothing at the end. */
 static sh_status receive(sh_csv *csv, size_t *got)
 {
     ssize_t more;
@@ -106,7 +106,7 @@ static sh_status receive(sh_csv *csv, size_t *got)
     return SH_OK;
 }
 
-/* Refills the buffer. The first time, reads at least a whole line, as far as it fits. */
+/* The first time, reads at least a whole line, as far as it fits. */
 static sh_status fill_from_stream(sh_csv *csv)
 {
     const bool first = csv->offset == 0;
@@ -135,7 +135,7 @@ static sh_status fill(sh_csv *csv)
     return SH_OK;
 }
 
-/* Counts a line that ends with the byte `last`. CR LF counts once. */
+/* CR LF counts once. */
 static void count_line(sh_csv *csv, uint8_t last)
 {
     csv->line += last == '\r' || (last == '\n' && !csv->after_cr);
@@ -143,8 +143,8 @@ static void count_line(sh_csv *csv, uint8_t last)
 }
 
 /*
- * Returns the next bytes up to and including one that ends a line, or fewer at the end of the
- * buffer or file. `*count` is 0 at the end of the file.
+ * The bytes up to and including one that ends a line, or to the end of the buffer or file. `*count`
+ * is 0 at the end of the file.
  */
 static sh_status next_piece(sh_csv *csv, const uint8_t **piece, size_t *count)
 {
@@ -161,7 +161,6 @@ static sh_status next_piece(sh_csv *csv, const uint8_t **piece, size_t *count)
     return SH_OK;
 }
 
-/* Skips the byte order mark and the first skip_lines lines. */
 static sh_status skip_start(sh_csv *csv)
 {
     static const uint8_t mark[] = {0xef, 0xbb, 0xbf};
@@ -207,7 +206,7 @@ static sh_status skip_start(sh_csv *csv)
 static const char separators[] = {'\t', ';', '|', ',', ' '};
 #define SEPARATORS (sizeof separators)
 
-/* Counts each separator in a line, outside of quotes. Returns the length of the line. */
+/* Counts only outside of quotes. Returns the length of the line. */
 static size_t count_separators(const uint8_t *text, size_t bytes, uint32_t counts[SEPARATORS])
 {
     bool quoted = false, blank = true; /* ignore leading blanks */
@@ -315,7 +314,6 @@ static void on_row(int end, void *context)
     csv->ended = true;
 }
 
-/* Reports an error of libcsv. */
 static sh_status refuse(sh_csv *csv)
 {
     if (csv->calls.csv_error(&csv->parser) != CSV_EPARSE)
@@ -366,7 +364,7 @@ static sh_status parse(sh_csv *csv, const uint8_t *piece, size_t count)
     return SH_OK;
 }
 
-/* Ends the last row, which may lack a line end. */
+/* The last row may lack a line end. */
 static sh_status finish(sh_csv *csv)
 {
     if (csv->calls.csv_fini(&csv->parser, on_field, on_row, csv) != 0)
@@ -377,7 +375,7 @@ static sh_status finish(sh_csv *csv)
     return csv->failure;
 }
 
-/* Reads one complete row. csv->count is 0 at the end of the file. */
+/* csv->count is 0 at the end of the file. */
 static sh_status read_row(sh_csv *csv)
 {
     csv->count = csv->text_bytes = 0;
@@ -394,8 +392,8 @@ static sh_status read_row(sh_csv *csv)
     return SH_OK;
 }
 
-/* Reports that the second row differs from the first. If the third agrees with the second, the
- * first row is probably a title. */
+/* The second row differs from the first. If the third agrees with it, the first is probably a
+ * title. */
 static sh_status refuse_second(sh_csv *csv)
 {
     const size_t first = csv->expected, second = csv->count;
@@ -485,13 +483,12 @@ sh_status sh_csv_rewind(sh_csv *csv)
     return SH_OK;
 }
 
-/* Opens the file, or its unpacked content if it is gzip. */
 static sh_status open_file(sh_csv *csv)
 {
     struct stat about;
     uint8_t magic[2];
     size_t got;
-    csv->fd = open(csv->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* does not block on a pipe */
+    csv->fd = open(csv->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* must not block on a pipe */
     if (csv->fd < 0 || fstat(csv->fd, &about) != 0)
         return sh_fail_errno(errno, "%s: cannot open the table", csv->path);
     if (!S_ISREG(about.st_mode))

@@ -27,7 +27,7 @@ static sh_csv *open_bytes(const void *bytes, size_t count, uint32_t skip)
     return csv;
 }
 
-/* Writes all rows as text: the line, then each field in <>. */
+/* The line, then each field in <>. */
 static void show(sh_csv *csv, char *text, size_t bytes)
 {
     const sh_csv_row *row;
@@ -42,7 +42,7 @@ static void show(sh_csv *csv, char *text, size_t bytes)
             used += (size_t)snprintf(text + used, bytes - used, "<%s>", row->fields[i]);
         assert_in_range(used, 1, bytes - 1);
     }
-    assert_ok(sh_csv_next(csv, &row)); /* repeated reading at the end */
+    assert_ok(sh_csv_next(csv, &row));
     assert_null(row);
 }
 
@@ -139,7 +139,7 @@ static void bad_files_do_not_open(void **state)
     fixture_write(&place, "t.csv", "PK\3\4\x14", 5);
     assert_fails(sh_csv_open(&csv, fixture_path(&place, "t.csv"), 0), SH_FORMAT,
                  "is a ZIP archive, as spreadsheets (.xlsx, .ods) are; save the table as CSV");
-    assert_int_equal(mkfifo(fixture_path(&place, "pipe.csv"), 0600), 0); /* does not block */
+    assert_int_equal(mkfifo(fixture_path(&place, "pipe.csv"), 0600), 0);
     assert_fails(sh_csv_open(&csv, fixture_path(&place, "pipe.csv"), 0), SH_INVALID,
                  "is not a regular file");
     assert_int_equal(unlink(fixture_path(&place, "pipe.csv")), 0);
@@ -175,13 +175,13 @@ static void limits_hold(void **state)
     memset(text, 'x', bytes);
     memcpy(text, "a,b\n1,\"", 7);
     assert_fails(read_all(text, bytes), SH_LIMIT, "line 2, field 2: is longer than 1048576 bytes");
-    memset(text, '\n', bytes); /* blank lines are not a field */
+    memset(text, '\n', bytes); /* blank lines are no field */
     memcpy(text + bytes - 4, "a,b\n", 4);
     assert_ok(read_all(text, bytes));
     free(text);
 }
 
-/* Reads rows that span buffers, and a gzip file. */
+/* Rows span buffers. */
 static void long_files_are_read(void **state)
 {
     (void)state;

@@ -42,7 +42,7 @@ sh_status sh_notes_add(json_t *notes, const char *format, ...)
     va_start(arguments, format);
     const int length = vsnprintf(raw, sizeof raw, format, arguments);
     va_end(arguments);
-    sh_utf8_clean(text, sizeof text, length < 0 ? "?" : raw); /* may be truncated */
+    sh_utf8_clean(text, sizeof text, length < 0 ? "?" : raw); /* `raw` may be truncated */
     if (json_array_append_new(notes, json_string(text)) != 0)
         return sh_fail_memory(sizeof text, "notes on a table");
     return SH_OK;

@@ -2,10 +2,8 @@
 /*
  * Notes on a table for the user: the "notes" of a source, one line each.
  *
- *     sh_names dropped = {0};
  *     sh_names_add(&dropped, "Ticket");
- *     SH_TRY(sh_notes_add(notes, "left out, since nearly all words differ: %s",
- *                         sh_names_end(&dropped)));
+ *     SH_TRY(sh_notes_add(notes, "left out: %s", sh_names_end(&dropped)));
  *
  * Threads: caller locks.
  */
@@ -17,7 +15,7 @@
 
 #include "base/fail.h"
 
-/* A comma-separated list of names. Names that do not fit are only counted. Empty if zeroed. */
+/* A comma-separated list. Names that do not fit are only counted. Empty if zeroed. */
 typedef struct sh_names {
     char text[512];
     size_t used;
@@ -26,10 +24,9 @@ typedef struct sh_names {
 
 void sh_names_add(sh_names *names, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Appends " and 17 more" if names did not fit. Returns the text, borrowed from `names`. */
+/* Appends " and 17 more" if names did not fit. Borrowed from `names`. */
 const char *sh_names_end(sh_names *names);
 
-/* Adds a line to a JSON array. */
 sh_status sh_notes_add(json_t *notes, const char *format, ...) SHOAL_CHECKED
     __attribute__((format(printf, 2, 3)));
 

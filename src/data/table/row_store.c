@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * If all rows fit into the buffer, they stay there. Otherwise the buffer holds the rows that are
- * not yet written to the file, and is freed at the end.
+ * If all rows fit into the buffer, they stay there. Otherwise the buffer holds those not yet
+ * written to the file, and is freed at the end.
  */
 #include "data/table/row_store.h"
 
@@ -49,7 +49,6 @@ sh_status sh_row_store_new(sh_row_store **store, size_t columns, size_t rows)
     return status;
 }
 
-/* Writes the rows in the buffer to the file. */
 static sh_status flush(sh_row_store *store)
 {
     const size_t row_bytes = store->columns * sizeof *store->buffer;

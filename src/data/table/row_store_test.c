@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows read from memory and from a file must be those that were added. */
 #include "data/table/row_store.h"
 
 #include <stdlib.h>
@@ -47,7 +46,7 @@ static void rows_come_back(void **state)
     check(8, most / 8, most / 8);         /* the largest in memory */
     check(8, most / 8 + 1, most / 8 + 1); /* the smallest in a file */
     check(7, 1000, most);                 /* few rows of many expected */
-    check(most + 1, 3, 3);                /* one row is larger than the buffer */
+    check(most + 1, 3, 3);                /* a row is larger than the buffer */
 }
 
 static void a_file_that_cannot_be_made(void **state)

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/suggestion.h"
 
-#define ITEM_BYTES 4096 /* most bytes of an item: a name with its kind */
+#define ITEM_BYTES 4096 /* a name with its kind */
 
 static sh_status find(uint32_t *column, const sh_survey *survey, const char *option,
                       const char *name)
@@ -86,7 +86,6 @@ static sh_status read_order(sh_vocabulary *order, char *text, const char *item)
     return SH_OK;
 }
 
-/* Cuts ":kind" from the end of an item and sets `role` accordingly. */
 static sh_status read_kind(sh_role *role, char *text, const char *item)
 {
     static const sh_kind kinds[] = {SH_KIND_NUMBER, SH_KIND_CATEGORY, SH_KIND_DATE};
@@ -110,7 +109,7 @@ static sh_status read_kind(sh_role *role, char *text, const char *item)
     return SH_OK;
 }
 
-/* Applies one item. Sets *rest for "*", *any if the item names an input. */
+/* Sets *rest for "*", *any if the item names an input. */
 static sh_status choose_input(sh_selection *selection, const sh_survey *survey, const char *item,
                               bool *rest, bool *any)
 {

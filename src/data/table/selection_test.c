@@ -15,7 +15,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* One letter for each column: T target, i input, . unused, or that of a declared kind. */
+/* A letter for each column: T target, i input, . unused, or of a declared kind. */
 static void expect(const char *target, const char *inputs, bool needs_target, const char *roles)
 {
     sh_selection s;

@@ -11,7 +11,7 @@
 #define ROWS_NUMBERED 10   /* least rows to report that a column numbers them */
 #define CLASSES_GUESSED 20 /* most distinct whole numbers that are taken as classes */
 
-/* True for a number with a decimal comma, such as "0,5" or "-1,234". */
+/* True for "0,5" or "-1,234". */
 static bool has_comma(const char *text)
 {
     text += *text == '-' || *text == '+';
@@ -22,7 +22,6 @@ static bool has_comma(const char *text)
     return part[0] != '\0' && part[strspn(part, "0123456789")] == '\0';
 }
 
-/* Fails if the first word of a column is a number with a decimal comma. */
 static sh_status check_commas(const sh_column *column)
 {
     if (column->odd == NULL || !has_comma(column->odd))
@@ -128,7 +127,7 @@ static sh_status plan_targets(sh_table_plan *plan, sh_survey *survey, const sh_s
 
 /* --- inputs --- */
 
-/* Checks that the column can be categories. *drop: its values are like names, so it is left out. */
+/* *drop: the values are like names. */
 static sh_status check_categories(bool *drop, const sh_column *column, const sh_role *role)
 {
     const uint64_t present = sh_column_present(column);
@@ -175,14 +174,12 @@ static sh_status plan_input(sh_table_plan *plan, sh_column *column, uint32_t ind
     return SH_OK;
 }
 
-/* True if the values count the rows. The first row may be counted last (column_survey.c), so two
- * steps may be missing. */
+/* The first row may be counted last (column_survey.c), so two steps may be missing. */
 static bool numbers_rows(const sh_column *column, uint64_t rows)
 {
     return rows >= ROWS_NUMBERED && column->whole == rows && column->steps + 2 >= rows;
 }
 
-/* Notes the names that several columns share. */
 static sh_status note_names(const sh_survey *survey, json_t *notes)
 {
     sh_vocabulary seen = {0};

@@ -155,8 +155,7 @@ static void names_that_are_there_twice_are_noted(void **state)
                  "--target: columns 1 and 3 are both called 'a'; write the number of one");
 }
 
-/* Makes `rows` rows of a word (of `words` distinct ones), a number and a class. The last word is
- * `odd`. */
+/* A word (of `words` distinct ones), a number and a class. The last word is `odd`. */
 static char *many_words(int rows, int words, const char *odd)
 {
     char *text = malloc((size_t)rows * 64 + 64);
@@ -183,7 +182,7 @@ static void too_many_categories(void **state)
                  "--inputs -n, or write :number");
     free(text);
 
-    text = many_words(200, 190, "7"); /* like names */
+    text = many_words(200, 190, "7");
     assert_ok(plan_text(&plan, &notes, text, &(sh_read_options){0}));
     assert_int_equal(plan.input_count, 1);
     assert_string_equal(notes, "[\"left out, since most words differ: w\"]");

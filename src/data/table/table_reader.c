@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads new rows for a model trained with a table. With a header, columns are found by name.
- * Without one, they must be at the positions of the training table. The first row is data if every
+ * Reads new rows for a model trained with a table. With a header, columns are found by name;
+ * without one, they must be at the positions of the training table. The first row is data if every
  * input can be read at its position and at least one is a number, a date or a known word.
  */
 #include <inttypes.h>
@@ -19,14 +19,14 @@
 typedef struct table_reader {
     sh_file_reader base;
     uint32_t skip_lines;
-    sh_column_transform *inputs; /* `column` is the position in the training table, from 0; owned */
-    uint32_t *columns;           /* position of each input in the open file; owned */
+    sh_column_transform *inputs; /* `column`: position in the training table, from 0; owned */
+    uint32_t *columns;           /* of each input in the open file; owned */
     uint32_t count;
-    bool numbered;           /* the training table had no header: its names are numbers */
-    const char *target;      /* name of the target column, or ""; borrowed from the trained model */
-    uint32_t target_at;      /* position in the open file; UINT32_MAX if there is none */
+    bool numbered;           /* no header in training: names are numbers */
+    const char *target;      /* the target column, or ""; borrowed from the trained model */
+    uint32_t target_at;      /* in the open file, or UINT32_MAX */
     sh_csv *csv;             /* owned */
-    const sh_csv_row *first; /* the first row if it is data and not yet returned, otherwise NULL */
+    const sh_csv_row *first; /* if it is data and not yet returned, otherwise NULL */
 } table_reader;
 
 static bool ends_in(const char *name, const char *ending)
@@ -42,7 +42,7 @@ static bool table_is_named(const char *name)
 
 /* --- the first row --- */
 
-/* True if the row is data: each input can be read at its position in the training table. */
+/* True if each input can be read at its position in the training table. */
 static bool is_data(const table_reader *t, const sh_csv_row *row)
 {
     bool says = false;
@@ -68,7 +68,6 @@ static bool find(uint32_t *column, const sh_csv_row *header, const char *name)
     return false;
 }
 
-/* Finds the columns by a header. Sets *found to the number of inputs found. */
 static sh_status read_header(table_reader *t, const sh_csv_row *row, uint32_t *found)
 {
     sh_names missing = {0};
@@ -105,7 +104,7 @@ static sh_status look_at_first(table_reader *t)
     if (row == NULL)
         return sh_fail(SH_FORMAT, "%s: holds no row", sh_csv_path(t->csv));
     const bool data = is_data(t, row);
-    if (t->numbered) { /* a header's names do not matter */
+    if (t->numbered) { /* the header does not matter */
         take_places(t, data ? row : NULL);
         return SH_OK;
     }

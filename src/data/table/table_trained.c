@@ -45,7 +45,7 @@ static sh_status take_classes(sh_vocabulary *words, const json_t *classes)
     return SH_OK;
 }
 
-/* Finds a target by `name`. If it is NULL or empty, uses the last column. */
+/* The last column if `name` is NULL or empty. */
 static sh_status find_target(sh_table_plan *plan, const sh_survey *survey, const char *name,
                              const json_t *classes, bool *used)
 {

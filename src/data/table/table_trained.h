@@ -14,9 +14,9 @@
 #include "data/trained.h"
 
 /*
- * As sh_table_plan_make, with the inputs, targets and classes of options->trained. The inputs are
- * already fitted. Notes the columns that the model does not use. Fails with SH_NOT_FOUND, naming
- * the missing columns, and with SH_MISMATCH if the model was not trained with a table.
+ * As sh_table_plan_make, with the inputs (already fitted), targets and classes of options->trained.
+ * Notes unused columns. SH_NOT_FOUND, naming the missing columns; SH_MISMATCH if the model was not
+ * trained with a table.
  */
 sh_status sh_table_plan_as_trained(sh_table_plan *plan, const sh_survey *survey, json_t *notes,
                                    const sh_read_options *options) SHOAL_CHECKED;

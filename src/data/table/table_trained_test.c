@@ -15,7 +15,7 @@
     "{\"name\": \"colour\", \"column\": 2, \"kind\": \"category\", \"categories\": [\"red\", "     \
     "\"blue\"]}]}}"
 
-/* Plans a table with these lines. The caller releases the plan. */
+/* The caller releases the plan. */
 static sh_status plan_of(sh_table_plan *plan, json_t *notes, const char *lines)
 {
     char folder[SCRATCH_BYTES], path[SCRATCH_BYTES + 8];

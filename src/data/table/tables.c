@@ -2,16 +2,15 @@
 /*
  * The format `table`: a file of separated values (csv.h), each row a sample.
  *
- * The file is read twice. The first pass (column_survey.h) determines the content of each column,
- * which decides how the columns are used (table_plan.h). The second pass converts each field in use
- * to a double: a number, days, or the number of a category. A float would not be precise enough for
- * a time in seconds or an amount before its mean is subtracted. The doubles are in a row_store.h,
- * for a large table in a temporary file. So a row takes about 50 bytes of memory, independent of
- * the number of columns.
+ * The file is read twice. The first pass (column_survey.h) shows what each column contains, which
+ * decides its use (table_plan.h). The second converts each field in use to a double (a number,
+ * days, or the number of a category), since a float is not precise enough for a time in seconds
+ * before its mean is subtracted. A large table's doubles are in a temporary file (row_store.h), so
+ * a row takes about 50 bytes of memory, independent of the columns.
  *
- * Then the digest of all its fields decides the split of a row, so that equal rows are in one
- * split. The transforms (column_transform.h) are fitted to the training rows. Samples are made on
- * request. The file is hashed before and after, to detect changes in between.
+ * The digest of all its fields decides a row's split, so that equal rows are in one. The transforms
+ * (column_transform.h) are fitted to the training rows. The file is hashed before and after, to
+ * detect changes.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -31,8 +30,8 @@
 #include "data/table/row_store.h"
 #include "data/table/table_trained.h"
 
-#define KEY_BYTES 17              /* of a row's digest as text, with the terminating zero */
-#define GATHERED_BYTES (8u << 20) /* of columns that are gathered at once; at least one column */
+#define KEY_BYTES 17              /* a row's digest as text */
+#define GATHERED_BYTES (8u << 20) /* columns gathered at once; at least one */
 #define VAL_SPLIT 0.2
 #define REVISION "table 2" /* must change if the samples made from a file change */
 
@@ -44,13 +43,13 @@ typedef struct tables {
     sh_table_plan plan;
     sh_row_store *store;        /* each row: inputs, targets, line */
     size_t columns;             /* of the store */
-    int32_t **renumbered;       /* [inputs], from sh_column_transform_fit; NULL for most inputs */
+    int32_t **renumbered;       /* [inputs], from sh_column_transform_fit; mostly NULL */
     row_key *keys;              /* of each row, until the split */
     sh_split_item *items;       /* one for each row, until the split */
-    uint32_t *order[SH_SPLITS]; /* the rows of each split, ascending */
+    uint32_t *order[SH_SPLITS]; /* each split's rows, ascending */
     uint32_t rows, room;        /* rows with a target; capacity */
-    double *target_means, *target_deviations; /* of numeric targets */
-    const sh_trained *trained;                /* NULL: inputs are fitted to the training rows */
+    double *target_means, *target_deviations;
+    const sh_trained *trained; /* NULL: inputs are fitted */
 } tables;
 
 /* --- samples --- */
@@ -76,7 +75,6 @@ static void write_target(const tables *t, const double *values, void *target)
                          : (float)((values[i] - t->target_means[i]) / t->target_deviations[i]);
 }
 
-/* Returns the value of an input after fitting, which renumbers categories. */
 static double renumber(const tables *t, uint32_t input, double value)
 {
     const int32_t *numbers = t->renumbered[input];
@@ -195,7 +193,6 @@ static sh_status read_field(double *value, const sh_column_transform *transform,
                    row->line, reason, transform->name);
 }
 
-/* Fails for a class that the trained model does not know. */
 static sh_status check_class(const tables *t, const sh_csv_row *row, double value)
 {
     char name[SH_CELL_NAME_BYTES];
@@ -263,7 +260,7 @@ static sh_status load(tables *t, sh_csv *csv, const sh_survey *survey)
 
 /* --- training and validation --- */
 
-/* Splits the rows. For a trained model, all rows are validation rows. */
+/* For a trained model, all rows are validation rows. */
 static sh_status assign(tables *t, double part)
 {
     const uint32_t classes = t->plan.task == SH_TARGET_CLASS ? t->plan.targets[0].words.count : 1;
@@ -273,7 +270,7 @@ static sh_status assign(tables *t, double part)
     if (t->trained != NULL)
         return SH_OK;
     sh_status status = sh_split_assign(items, t->rows, classes, part);
-    if (status == SH_INVALID) { /* few rows: by chance all are in one split */
+    if (status == SH_INVALID) { /* few rows: all may be in one split */
         for (uint32_t i = 0; i < t->rows; i++)
             items[i].class = 0;
         status = sh_split_assign(items, t->rows, 1, part);
@@ -304,7 +301,6 @@ static sh_status divide(tables *t, double part)
     return SH_OK;
 }
 
-/* Gathers several consecutive columns of the store at once. */
 typedef struct gathering {
     const tables *t;
     double *values; /* owned */
@@ -321,7 +317,7 @@ static sh_status gathering_init(gathering *g, const tables *t)
     return g->values != NULL ? SH_OK : sh_fail_memory(g->most * column, "columns of a table");
 }
 
-/* Returns column `index` of all rows, borrowed until the next call. Fast for ascending indices. */
+/* Column `index` of all rows, borrowed until the next call. Fast for ascending indices. */
 static sh_status gather(double **values, gathering *g, size_t index)
 {
     if (index < g->first || index >= g->first + g->count) {
@@ -336,14 +332,13 @@ static sh_status gather(double **values, gathering *g, size_t index)
     return SH_OK;
 }
 
-/* Moves the values of the training rows to the front, in order. */
 static void keep_training(const tables *t, double *values)
 {
     for (uint32_t i = 0; i < t->base.info.count[SH_SPLIT_TRAIN]; i++)
         values[i] = values[t->order[SH_SPLIT_TRAIN][i]];
 }
 
-/* Fits an input. Counts its missing values, and its words that the model does not know. */
+/* Counts missing values, and words that the model does not know. */
 static sh_status fit_input(tables *t, uint32_t index, double *values, uint32_t *missing,
                            uint32_t *unknown)
 {
@@ -432,7 +427,6 @@ static sh_status fit_targets(tables *t, gathering *g)
 
 /* --- the description --- */
 
-/* Notes the classes that occur in one split only. */
 static sh_status note_classes(const tables *t, gathering *g, json_t *notes)
 {
     const sh_vocabulary *classes = &t->plan.targets[0].words;
@@ -455,7 +449,6 @@ static sh_status note_classes(const tables *t, gathering *g, json_t *notes)
                : sh_notes_add(notes, "classes in only one split: %s", sh_names_end(&alone));
 }
 
-/* Describes classes or labels, mean and deviation of numeric targets, and the inputs. */
 static sh_status describe(tables *t)
 {
     json_t *names = json_array(), *figures = json_array(), *inputs = json_array();
@@ -518,7 +511,7 @@ done:
 
 /* --- looking into the data --- */
 
-/* Computes the digest of the content and of the options that affect the samples. */
+/* Must cover every option that affects a sample. */
 static sh_status make_digest(char hex[SH_DIGEST_TEXT], const char *content,
                              const sh_read_options *options)
 {

@@ -36,7 +36,7 @@ static sh_status open_text(sh_dataset **data, const char *text, const sh_read_op
     return open_path(data, fixture_path(&place, "t.csv"), options);
 }
 
-/* Makes rows by a rule: x is 0 .. rows - 1, c one of three words, y whether x is odd. */
+/* x is 0 .. rows - 1, c one of three words, y whether x is odd. */
 static char *rule(int rows, const char *header)
 {
     static const char *const words[] = {"red", "green", "blue"};
@@ -49,7 +49,7 @@ static char *rule(int rows, const char *header)
     return text;
 }
 
-/* Reads a number of the description: /list[index]/key. */
+/* /list[index]/key of the description. */
 static double figure(const sh_dataset *data, const char *list, size_t index, const char *key)
 {
     json_t *about = json_loads(sh_dataset_description(data), 0, NULL);
@@ -114,7 +114,7 @@ static void samples_are_rows(void **state)
     sh_dataset_close(data);
 }
 
-/* Equal content gives the same digest, packed or not. Other options give another. */
+/* Equal content gives the same digest, packed or not. */
 static void sets_are_of_content_and_options(void **state)
 {
     (void)state;
@@ -124,7 +124,7 @@ static void sets_are_of_content_and_options(void **state)
     snprintf(first, sizeof first, "%s", sh_dataset_about(data)->fingerprint);
     sh_dataset_close(data);
     fixture_gzip(&place, "other.csv.gz", text, strlen(text));
-    assert_ok(sh_dataset_open(&data, fixture_path(&place, "other.csv.gz"), NULL)); /* by its name */
+    assert_ok(sh_dataset_open(&data, fixture_path(&place, "other.csv.gz"), NULL));
     assert_string_equal(sh_dataset_about(data)->fingerprint, first);
     sh_dataset_close(data);
     static const sh_read_options others[] = {{.target = "c"},
@@ -204,7 +204,6 @@ static void labels_and_the_sample_itself(void **state)
     sh_dataset_close(data);
 }
 
-/* Missing values, constant columns, rows without a target, and equal rows. */
 static void messy_tables_are_noted(void **state)
 {
     (void)state;
@@ -232,7 +231,7 @@ static void messy_tables_are_noted(void **state)
     sh_dataset_close(data);
 
     used = 0;
-    for (int i = 0; i < 200; i++) /* 20 distinct rows, ten times each */
+    for (int i = 0; i < 200; i++) /* 20 distinct rows */
         used += (size_t)snprintf(text + used, sizeof text - used, "%d,%d\n", i % 20, i % 2);
     assert_ok(open_text(&data, text, &usual));
     info = sh_dataset_about(data);
@@ -300,7 +299,6 @@ static void bad_tables_are_refused(void **state)
     }
 }
 
-/* A validation value that overflows a float when standardised is damage. */
 static void far_values_are_damage(void **state)
 {
     (void)state;
@@ -351,7 +349,7 @@ static void many_columns_are_read(void **state)
     assert_ok(open_text(&data, text, &(sh_read_options){.inputs = "1,3,99999"}));
     assert_int_equal(sh_dataset_about(data)->width, 3);
     sh_dataset_close(data);
-    memcpy(text + 2 * COLUMNS - 1, ",1\n", 3); /* one column too many */
+    memcpy(text + 2 * COLUMNS - 1, ",1\n", 3);
     assert_fails(open_text(&data, text, &usual), SH_LIMIT, "line 1 has more than 100000 fields");
     free(text);
 }

@@ -17,7 +17,7 @@ static uint64_t hash(const char *text)
     return value ^ value >> 32;
 }
 
-/* Returns the slot of a text, or the empty slot for it. At least one slot is always empty. */
+/* The slot of a text, or an empty one for it. One slot is always empty. */
 static size_t slot_of(const sh_vocabulary *words, const char *text)
 {
     size_t at = (size_t)hash(text) & (words->slot_count - 1);

@@ -9,7 +9,7 @@
  *         one_hot[index] = 1;
  *     sh_vocabulary_release(&words);
  *
- * Threads: sh_vocabulary_find is safe to call concurrently. For the rest, the caller locks.
+ * Threads: any for sh_vocabulary_find; for the rest the caller locks.
  */
 #ifndef SHOAL_DATA_TABLE_VOCABULARY_H
 #define SHOAL_DATA_TABLE_VOCABULARY_H
@@ -20,7 +20,7 @@
 
 #include "base/fail.h"
 
-/* An empty set is all zeros. Owned: release it with sh_vocabulary_release. */
+/* Empty if zeroed. Owned. */
 typedef struct sh_vocabulary {
     char **texts; /* by number; owned */
     uint32_t count;
@@ -29,16 +29,16 @@ typedef struct sh_vocabulary {
     size_t slot_count;
 } sh_vocabulary;
 
-/* Adds a copy of a text unless it is present. Sets `*number` to its number. */
+/* Adds a copy unless the text is present. Sets `*number` to its number. */
 sh_status sh_vocabulary_add(sh_vocabulary *words, uint32_t *number, const char *text) SHOAL_CHECKED;
 
-/* Finds the number of a text. If it is absent, returns false and does not set `*number`. */
+/* If the text is absent, returns false and does not set `*number`. */
 bool sh_vocabulary_find(const sh_vocabulary *words, uint32_t *number, const char *text);
 
 /* Renumbers the texts by value if all are numbers, otherwise by their bytes. */
 sh_status sh_vocabulary_sort(sh_vocabulary *words) SHOAL_CHECKED;
 
-/* Frees all texts and leaves an empty set. */
+/* Leaves an empty set. */
 void sh_vocabulary_release(sh_vocabulary *words);
 
 #endif
