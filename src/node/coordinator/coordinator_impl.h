@@ -18,6 +18,7 @@
 #include "node/coordinator/device_reports.h"
 #include "node/coordinator/pending_clients.h"
 #include "node/delivery/supply.h"
+#include "node/member/callers.h"
 #include "node/member/discovery.h"
 #include "node/member/endpoints.h"
 #include "node/record/rate_limiter.h"
@@ -80,6 +81,7 @@ struct sh_coordinator {
     uint32_t changes_told;             /* of the endpoints, to the devices */
     sh_endpoints asked;                /* by `discovery` */
     sh_discovery *discovery;           /* may be NULL */
+    sh_callers callers;                /* after the role has moved */
     bool answered;                     /* `discovery` is done */
     bool moved;                        /* another device coordinates, at `moved_to` */
     sh_endpoint moved_to;

@@ -275,19 +275,13 @@ void sh_coordinator_resign(sh_coordinator *coordinator)
     sh_mailbox_post_text(coordinator->options.mailbox, SH_MAIL_NOTE, SH_OK, text);
 }
 
-void sh_coordinator_send_address(const sh_coordinator *coordinator, sh_channel *channel)
+void sh_coordinator_send_address(sh_coordinator *coordinator, sh_channel *channel)
 {
-    static const sh_channel_events caller_events = {.on_close = NULL};
     Shoal__Whereabouts body = SHOAL__WHEREABOUTS__INIT;
-    Shoal__Message message = SH_MESSAGE_INIT(WHEREABOUTS, whereabouts, &body);
     body.term = coordinator->invitation.term + 1;
     body.host = (char *)(uintptr_t)coordinator->moved_to.host;
     body.port = coordinator->moved_to.port;
-    sh_channel_own(channel, &caller_events, NULL);
-    if (sh_message_send(channel, &message) == SH_OK)
-        sh_channel_flush_close(channel);
-    else
-        sh_channel_close(channel);
+    sh_callers_answer(&coordinator->callers, channel, &body);
 }
 
 /* ---- each tick ------------------------------------------------------------------------------- */
@@ -324,4 +318,5 @@ void sh_coordinator_end_succession(sh_coordinator *coordinator)
 {
     sh_discovery_stop(coordinator->discovery);
     coordinator->discovery = NULL;
+    sh_callers_close(&coordinator->callers);
 }

@@ -32,7 +32,7 @@ sh_status sh_coordinator_hand_over_to(sh_coordinator *coordinator, const char *n
 void sh_coordinator_resign(sh_coordinator *coordinator);
 
 /* Sends the coordinator's current address to a device that looks for it. */
-void sh_coordinator_send_address(const sh_coordinator *coordinator, sh_channel *channel);
+void sh_coordinator_send_address(sh_coordinator *coordinator, sh_channel *channel);
 
 void sh_coordinator_end_succession(sh_coordinator *coordinator);
 

@@ -19,7 +19,7 @@
 #include "net/message.h"
 #include "node/member/endpoints.h"
 
-#define SH_CALLERS_MAX 8 /* the oldest is closed for a new one */
+#define SH_CALLERS_MAX 32 /* the oldest is closed for a new one */
 
 typedef struct sh_callers {
     sh_channel *channels[SH_CALLERS_MAX]; /* NULL: none */

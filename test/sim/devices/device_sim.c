@@ -9,6 +9,7 @@
  *     once       a device that coordinates reports each step once, in order
  *     bound      at most BOUND_S without a new step
  *     healthy    no device without a fault of its own or its links is expelled
+ *     closed     a device that ends has closed all its channels
  *
  *     device_sim --first SEED --seeds N        one process per seed; prints violations
  *     device_sim --random --seeds N --jobs 2   begins with a random seed; two processes
@@ -580,6 +581,8 @@ static bool may_find_no_job(const machine *own)
 static void judge(const sh_summary *alone)
 {
     const char *hash = NULL;
+    if (loops_stopped_too_soon() > 0)
+        violated("closed", "%u loops ended with open channels", loops_stopped_too_soon());
     if (flips && any_said("no majority shows"))
         return; /* nobody can know which is right */
     if (first_full && first->status != SH_OK && strstr(first->message, strerror(ENOSPC)) != NULL)

@@ -428,6 +428,15 @@ void sh_channel_resume(sh_channel *channel)
     loop_at(channel->loop, virtual_now_ns(), read_again, errand_new(channel->line, channel->side));
 }
 
+bool loop_has_channels(const sh_loop *loop)
+{
+    bool has = false;
+    for (const connection *line = lines; line != NULL; line = line->next)
+        for (int side = 0; side < 2; side++)
+            has = has || (line->ends[side] != NULL && line->ends[side]->loop == loop);
+    return has;
+}
+
 /* ---- connecting ------------------------------------------------------------------------------ */
 
 static void fail_to_connect(void *context)

@@ -40,6 +40,12 @@ void network_heal(void);
 /* Runs the task on the loop's thread at `due_ns`, after earlier tasks. */
 void loop_at(sh_loop *loop, uint64_t due_ns, sh_loop_task *task, void *context);
 
+/* Whether a loop has channels that are not closed. */
+bool loop_has_channels(const sh_loop *loop);
+
+/* How many loops were stopped while they had. */
+uint32_t loops_stopped_too_soon(void);
+
 /* For channels: the listener at an address, or NULL. */
 sh_listener *network_find_listener(const char *host, uint16_t port);
 sh_loop *listener_loop(const sh_listener *listener);
