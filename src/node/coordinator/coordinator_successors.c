@@ -42,8 +42,10 @@ static bool list_successors(sh_coordinator *coordinator)
     pthread_mutex_lock(&coordinator->lock);
     const bool known = sh_membership_directive(&directive, coordinator->membership, 0);
     pthread_mutex_unlock(&coordinator->lock);
-    if (!known || directive.phase != SH_DIRECTIVE_GO)
-        return false; /* keeps the last list while the view changes */
+    const bool works = directive.phase == SH_DIRECTIVE_GO ||
+                       (directive.phase == SH_DIRECTIVE_LINK && directive.planned);
+    if (!known || !works)
+        return false; /* keeps the last list while all are halted */
     for (uint32_t i = 0; i < directive.seat_count && count < SH_SUCCESSORS_MAX; i++) {
         const client *one = sh_client_find(coordinator, directive.seats[i].device);
         if (one != NULL && may_inherit(one))
