@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-FOUND = re.compile(r"(?m)^seed \d+: (end|hash|once|bound|healthy): .*$")
+FOUND = re.compile(r"(?m)^seed \d+: (end|hash|once|bound|healthy|closed): .*$")
 
 # name, file below src, what stands there, what stands there instead; the first seed, if many before find nothing
 MUTATIONS = [
@@ -84,6 +84,10 @@ MUTATIONS = [
     ("a share is taken for right", "cluster/recount.c",
      "share->piece_count > 0 && !sh_sum_check_equal(&sum, &share->own)",
      "false"),
+    ("who asks for the coordinator is left behind", "node/coordinator/coordinator_successors.c",
+     "    sh_callers_close(&coordinator->callers);\n", "", 504202),
+    ("nobody becomes a successor while a view is linked", "node/coordinator/coordinator_successors.c",
+     "(directive.phase == SH_DIRECTIVE_LINK && directive.planned)", "false", 528104),
     ("the silent are never missed", "cluster/membership.c",
      "!one->present || sh_silence_ms",
      "true || sh_silence_ms"),

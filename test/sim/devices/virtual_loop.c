@@ -31,7 +31,6 @@ struct sh_timer {
 };
 
 static _Thread_local const sh_loop *current;
-static uint32_t stopped_too_soon;
 
 static void insert(sh_loop *loop, item *fresh)
 {
@@ -195,7 +194,8 @@ void sh_loop_stop(sh_loop *loop)
     pthread_cond_signal(&loop->news);
     pthread_mutex_unlock(&loop->lock);
     pthread_join(loop->thread, NULL);
-    stopped_too_soon += loop_has_channels(loop);
+    if (loop_has_channels(loop))
+        violated("closed", "device %u ends with open channels", loop->device);
     while (loop->first != NULL)
         take_out(loop, loop->first);
     free(loop);
@@ -245,9 +245,4 @@ void sh_timer_free(sh_timer *timer)
     stop_timer(timer);
     pthread_mutex_unlock(&timer->loop->lock);
     free(timer);
-}
-
-uint32_t loops_stopped_too_soon(void)
-{
-    return stopped_too_soon;
 }

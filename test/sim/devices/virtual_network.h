@@ -43,8 +43,9 @@ void loop_at(sh_loop *loop, uint64_t due_ns, sh_loop_task *task, void *context);
 /* Whether a loop has channels that are not closed. */
 bool loop_has_channels(const sh_loop *loop);
 
-/* How many loops were stopped while they had. */
-uint32_t loops_stopped_too_soon(void);
+/* Reports that an invariant does not hold, and ends the process (device_sim.c). */
+void violated(const char *invariant, const char *format, ...)
+    __attribute__((format(printf, 2, 3), noreturn));
 
 /* For channels: the listener at an address, or NULL. */
 sh_listener *network_find_listener(const char *host, uint16_t port);
