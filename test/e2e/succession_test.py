@@ -89,9 +89,11 @@ class Succession(harness.Case):
         return leader, next(name for name in names if name != leader)
 
     def has_heirs(self, name, count):
-        """Waits until so many devices could go on in the place of the one that leads."""
+        """Waits until `count` devices take part beside the one that leads, and could replace it."""
         try:
-            harness.Events(self.path(name)).find(r"INFO coordinator\.heirs count=%d" % count)
+            events = harness.Events(self.path(name))
+            events.find(r"INFO coordinator\.heirs count=%d" % count)
+            events.find(r"INFO device\.view .*view \d+: [%d-9] devices" % (count + 1))
         except AssertionError as missing:
             others = "\n".join(str(joined.so_far()) for joined in self.joined.values())
             raise AssertionError("%s\n%s" % (missing, others)) from None
