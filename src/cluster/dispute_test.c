@@ -4,21 +4,13 @@
 #include <string.h>
 
 #include "base/test.h"
+#include "cluster/audit_fixture.h"
 
 #define GRAINS 24
 #define SUSPECT 9
 
 static sh_recount recount;
 static sh_dispute dispute;
-
-static sh_sum_check result(const sh_ranges *grains, uint64_t lie)
-{
-    sh_sum_check check = {0};
-    for (uint32_t i = 0; i < sh_ranges_total(grains); i++)
-        check.words[0] += UINT64_C(0x9e3779b97f4a7c15) * (sh_ranges_at(grains, i) + 1);
-    check.words[3] += lie;
-    return check;
-}
 
 /* Deals the share of SUSPECT in `pieces` pieces to as many of `count` devices, numbered from
  * `first` on; lies[d]: of device d in each answer. `committed`: the lie in what SUSPECT added. */

@@ -2,6 +2,7 @@
 /* Audits of steps, with devices that lie in what they add, commit to, or answer. */
 #include "cluster/membership_fixture.h"
 
+#include "cluster/audit_fixture.h"
 #include "cluster/membership_audit.h"
 
 /* Lies of a device. */
@@ -10,15 +11,6 @@ static uint32_t idle = DEVICES;  /* this device has no grains */
 static uint32_t skips = DEVICES; /* this one leaves out its last grain */
 static uint32_t seed;            /* who computes what again */
 static uint32_t audited;         /* grains that all devices computed again */
-
-static sh_sum_check result(const sh_ranges *grains, uint64_t lie)
-{
-    sh_sum_check check = {0};
-    for (uint32_t i = 0; i < sh_ranges_total(grains); i++)
-        check.words[1] += UINT64_C(0x9e3779b97f4a7c15) * (sh_ranges_at(grains, i) + 1);
-    check.words[0] = lie;
-    return check;
-}
 
 static void work(uint32_t count, double part)
 {

@@ -44,16 +44,19 @@ static uint32_t follower(const sh_recount *recount, uint32_t share)
 static void give(sh_recount *recount, uint32_t index, uint32_t auditor, uint32_t count)
 {
     sh_recount_share *share = &recount->shares[index];
-    sh_recount_piece *last = &recount->pieces[recount->piece_count - 1];
-    const bool more = share->piece_count == SH_RECOUNT_PIECES ||
-                      (share->piece_count > 0 && last->auditor == recount->shares[auditor].device);
-    if (more) {
-        last->count += count;
-        return;
-    }
-    const uint32_t first = share->piece_count == 0 ? 0 : last->first + last->count;
-    if (share->piece_count++ == 0)
+    uint32_t first = 0;
+    if (share->piece_count == 0) {
         share->first_piece = recount->piece_count;
+    } else {
+        sh_recount_piece *last = &recount->pieces[recount->piece_count - 1];
+        if (share->piece_count == SH_RECOUNT_PIECES ||
+            last->auditor == recount->shares[auditor].device) {
+            last->count += count;
+            return;
+        }
+        first = last->first + last->count;
+    }
+    share->piece_count++;
     recount->pieces[recount->piece_count++] = (sh_recount_piece){
         .share = index, .auditor = recount->shares[auditor].device, .first = first, .count = count};
 }

@@ -4,19 +4,11 @@
 #include <string.h>
 
 #include "base/test.h"
+#include "cluster/audit_fixture.h"
 
 #define FIRST 10 /* the number of the first device */
 
 static sh_recount recount;
-
-static sh_sum_check result(const sh_ranges *grains, uint64_t lie)
-{
-    sh_sum_check check = {0};
-    for (uint32_t i = 0; i < sh_ranges_total(grains); i++)
-        check.words[0] += UINT64_C(0x9e3779b97f4a7c15) * (sh_ranges_at(grains, i) + 1);
-    check.words[3] += lie;
-    return check;
-}
 
 /* Deals shares with these numbers of grains, in two ranges each. */
 static bool deal(const uint32_t *grains, uint32_t count, uint64_t seed)
