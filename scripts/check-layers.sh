@@ -165,19 +165,28 @@ check_circles() {
         }' "$@"
 }
 
+# Of the files, those with a match in their text, comments too: only they are looked at closely.
+files_with() {
+    grep -lE "$@" || true
+}
+# The beginning of a word; words are followed by blanks and a parenthesis.
+begin='(^|[^A-Za-z0-9_>.])'
+
 check_quiet() {
     local file status=0
-    for file in "$@"; do
+    local prints='(printf|vprintf|puts|putchar|perror|psignal|warnx?|errx?)'
+    local prints_to='(fprintf|vfprintf|fputs|fputc|putc|fwrite|dprintf)'
+    local ends='(exit|_exit|_Exit|quick_exit|abort)'
+    for file in $(files_with "$begin($prints|$prints_to|$ends)[[:blank:]]*\(" "$@"); do
         case $file in src/cli/* | *_test.c) continue ;; esac
-        awk -f scripts/strip-comments.awk "$file" | awk -v file="$file" '
-            BEGIN { word = "(^|[^A-Za-z0-9_>.])" }
-            $0 ~ word "(printf|vprintf|puts|putchar|perror|psignal|warnx?|errx?)[ \t]*\\(" ||
-            $0 ~ word "(fprintf|vfprintf|fputs|fputc|putc|fwrite|dprintf)[ \t]*\\(.*std(out|err)" ||
-            $0 ~ word "dprintf[ \t]*\\([ \t]*(1|2|STD(OUT|ERR)_FILENO)[ \t]*," {
+        awk -f scripts/strip-comments.awk "$file" |
+            awk -v file="$file" -v prints="$begin$prints" -v prints_to="$begin$prints_to" -v ends="$begin$ends" '
+            $0 ~ prints "[ \t]*\\(" || $0 ~ prints_to "[ \t]*\\(.*std(out|err)" ||
+            $0 ~ prints_to "[ \t]*\\([ \t]*(1|2|STD(OUT|ERR)_FILENO)[ \t]*," {
                 printf "%s:%d: only cli/ prints: return a status, log an event, or hand the text up\n", file, NR
                 bad = 1
             }
-            $0 ~ word "(exit|_exit|_Exit|quick_exit|abort)[ \t]*\\(" {
+            $0 ~ ends "[ \t]*\\(" {
                 printf "%s:%d: only cli/ ends the program: return sh_fail(...), or assert what cannot be\n", file, NR
                 bad = 1
             }
@@ -186,21 +195,22 @@ check_quiet() {
     return $status
 }
 
-# Somebody may set the date while a job runs, so nothing but stamps and names may follow it: who wants it
-# asks base/clock, and a condition that is waited for with a deadline is on the monotonic clock.
+# Somebody may set the date while a job runs, so only stamps and names may follow it: base/clock gives it, and a
+# condition with a deadline is on the monotonic clock.
 check_clocks() {
     local file status=0
-    for file in "$@"; do
+    local dates='(CLOCK_REALTIME|CLOCK_REALTIME_COARSE|CLOCK_TAI)'
+    local reads='(time|gettimeofday|ftime|timespec_get|pthread_mutex_timedlock|sem_timedwait)'
+    for file in $(files_with "$begin($dates|($reads|pthread_cond_timedwait)[[:blank:]]*\()" "$@"); do
         case $file in src/base/clock.c | *_test.c) continue ;; esac
-        awk -f scripts/strip-comments.awk "$file" | awk -v file="$file" '
-            BEGIN { word = "(^|[^A-Za-z0-9_>.])" }
-            $0 ~ word "(CLOCK_REALTIME|CLOCK_REALTIME_COARSE|CLOCK_TAI)" ||
-            $0 ~ word "(time|gettimeofday|ftime|timespec_get|pthread_mutex_timedlock|sem_timedwait)[ \t]*\\(" {
+        awk -f scripts/strip-comments.awk "$file" |
+            awk -v file="$file" -v begin="$begin" -v dates="$begin$dates" -v reads="$begin$reads" '
+            $0 ~ dates || $0 ~ reads "[ \t]*\\(" {
                 printf "%s:%d: the date may jump: hand a sh_clock in, or sh_clock_date() for people to read\n", file, NR
                 bad = 1
             }
             /pthread_condattr_setclock[ \t]*\(.*CLOCK_MONOTONIC/ { monotonic = 1 }
-            $0 ~ word "pthread_cond_timedwait[ \t]*\\(" && !waits { waits = NR }
+            $0 ~ begin "pthread_cond_timedwait[ \t]*\\(" && !waits { waits = NR }
             END {
                 if (waits && !monotonic) {
                     printf "%s:%d: waits by the date: give the condition CLOCK_MONOTONIC\n", file, waits
