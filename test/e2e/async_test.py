@@ -35,6 +35,7 @@ class Async(harness.Case):
             events = [json.loads(line) for line in file]
         return sorted({(event["epoch"], event["samples"]) for event in events if event.get("event") == "epoch"})
 
+    @harness.not_for_threads("one process; the lanes are those of any training")
     def test_one_device_does_what_it_does_in_sync(self):
         for strategy in (ASYNC, BOUNDED):
             for listen in ((), ("--listen", "127.0.0.1:0")):
@@ -44,8 +45,9 @@ class Async(harness.Case):
                 self.assertEqual(*(each["train_loss"] for each in found))
 
     def test_every_sample_counts_once(self):
-        for how in (("--devices", "3", *ASYNC), ("--devices", "3", *BOUNDED),
-                    ("--devices", "2", "--strategy", "ps-bounded:1", "--wire", "16", "--optimizer", "adam", "--lr", "0.001")):
+        ways = (("--devices", "3", *ASYNC), ("--devices", "3", *BOUNDED),
+                ("--devices", "2", "--strategy", "ps-bounded:1", "--wire", "16", "--optimizer", "adam", "--lr", "0.001"))
+        for how in ways[1:2] if harness.SANITIZED else ways:
             with self.subTest(how=how):
                 events = self.path(how[3].replace(":", "-") + ".events")
                 found = self.run_once(*JOB, *how, "--lanes", "1", "--events", events)

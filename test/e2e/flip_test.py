@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# Not under the thread sanitizer: its threads are those of audit_test.py.
 """A bit of one device's weights flips: found in the same stage, told by name, mended, without a trace in the end."""
 
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# Not under the thread sanitizer: what it attacks is the loop's thread alone, which network_test.py has too.
 """Who has no business in a job is refused and logged, and the job's weights do not notice."""
 
 import os

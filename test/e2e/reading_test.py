@@ -91,6 +91,7 @@ class Reading(harness.Case):
         summary = self.check_everywhere("lenet", "photos:photos", "--resize", "28", "--lr", "0.02", epochs=4)
         self.assertGreater(summary["val_accuracy"], 0.9)
 
+    @harness.not_for_threads("it reads as the other tests do")
     def test_a_folder_is_the_published_files(self):
         """Grey PNG files train to the hash of the same pictures in MNIST's files, normalised alike."""
         pictures = self.photos()
@@ -150,6 +151,7 @@ class Reading(harness.Case):
         summary = self.check_everywhere("mlp", "table:t.csv", "--lr", "0.05", epochs=12)
         self.assertGreater(summary["val_accuracy"], 0.85)
 
+    @harness.not_for_threads("it reads as the other tests do")
     def test_a_table_of_numbers(self):
         rows = []
         for _ in range(300):
@@ -178,6 +180,7 @@ class Reading(harness.Case):
                                         "--val-split", "0.3", epochs=2)
         self.assertGreater(summary["val_accuracy"], 0.4)
 
+    @harness.not_for_threads("it reads as the other tests do")
     def test_arrays(self):
         def array(name, kind, shape, content):
             head = str({"descr": kind, "fortran_order": False, "shape": shape})
@@ -214,6 +217,7 @@ class Reading(harness.Case):
         self.assertIsNone(summary["val_accuracy"])
         self.assertLess(summary["val_loss"], 1)
 
+    @harness.not_for_threads("it reads as the other tests do")
     def test_mixed_photos(self):
         """mixup and cutmix: the samples that others are mixed with come too, wherever a sample is computed."""
         self.photos()
