@@ -94,6 +94,15 @@ static void add_trouble(sh_table *table, const sh_run_device *device)
         sh_table_add(table, isnan(device->throttled) && isnan(device->held_back) ? "-" : "no");
 }
 
+/* Before the training begins, nobody has a share. */
+static bool is_dealt(const sh_run_snapshot *s)
+{
+    bool dealt = false;
+    for (size_t i = 0; i < s->device_count; i++)
+        dealt = dealt || !isnan(s->devices[i].share);
+    return dealt;
+}
+
 static bool print_devices(const sh_run_snapshot *s, FILE *out, unsigned width)
 {
     static const char *const heads[] = {"device",   "share",     "samples/s", "time",
@@ -108,7 +117,7 @@ static bool print_devices(const sh_run_snapshot *s, FILE *out, unsigned width)
         sh_quantity figure;
         char bar[BAR_CELLS + 1];
         sh_table_format(table, "%u %.16s", device->device, device->name);
-        sh_table_add(table, !device->is_gone && isnan(device->share)
+        sh_table_add(table, !device->is_gone && isnan(device->share) && is_dealt(s)
                                 ? "on standby"
                                 : sh_quantity_percent(&figure, device->share, 1));
         sh_table_add(table, sh_quantity_rate(&figure, device->samples_per_second));

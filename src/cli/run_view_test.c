@@ -137,6 +137,8 @@ static void shows_who_stands_by(void **state)
     const sh_run_snapshot s = sample_of_three(devices);
     devices[2].is_gone = false;
     assert_non_null(strstr(printed(&s, (sh_run_view){0}), "2 pi?[2J  on standby          -  -"));
+    devices[0].share = devices[1].share = NAN; /* before the training begins */
+    assert_null(strstr(printed(&s, (sh_run_view){0}), "on standby"));
 }
 
 static void says_that_devices_have_no_grains(void **state)

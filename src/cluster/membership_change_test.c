@@ -35,6 +35,43 @@ static void joins_while_the_others_work(void **state)
     assert_non_null(strstr(notes, "joined: device d2 joined with 4 of 12 grains"));
 }
 
+static void fail_fetch(uint32_t device, bool live)
+{
+    const sh_task task = sh_participant_take(&parts[device]);
+    assert_int_equal(task.kind, SH_TASK_FETCH);
+    assert_true(task.transfer.live == live);
+    inform(device, (sh_participant_event){.kind = SH_PARTICIPANT_FETCH_FAILED,
+                                          .transfer = task.transfer.number});
+    settle();
+}
+
+/* The steps change the weights faster than its link carries them. */
+static void the_steps_wait_for_one_that_cannot_follow_them(void **state)
+{
+    (void)state;
+    work_with(2);
+    come(2);
+    settle();
+    assert_int_equal(step(1, 1), 0);
+    fail_fetch(2, true);
+    assert_int_equal(step(1, 2), 0);
+    fail_fetch(2, true);
+    assert_int_equal(membership->phase, SH_MEMBERSHIP_RECOVERING);
+    assert_int_equal(parts[2].directive.transfers[0].wanted.steps, 2);
+    fetch(2, (sh_position){2, SH_PHASE_FIRST});
+    assert_int_equal(refused, 0);
+    assert_int_equal(parts[2].notice.whole, true);
+    assert_int_equal(parts[2].share.count, 4);
+
+    come(3); /* and one that can never receive them is lost */
+    settle();
+    fail_fetch(3, true);
+    fail_fetch(3, true);
+    fail_fetch(3, false);
+    assert_int_equal(refused, 3);
+    assert_non_null(strstr(refusal, "its connection is too slow"));
+}
+
 static void say_left(uint32_t device, uint32_t left_ms)
 {
     inform(device, (sh_participant_event){.kind = SH_PARTICIPANT_FETCHING,
@@ -267,6 +304,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(joins_while_the_others_work),
+        cmocka_unit_test(the_steps_wait_for_one_that_cannot_follow_them),
         cmocka_unit_test(is_announced_before_it_is_whole),
         cmocka_unit_test(is_announced_and_does_not_come),
         cmocka_unit_test(joins_although_another_dies_meanwhile),

@@ -112,7 +112,7 @@ void sh_membership_forget_broken(sh_membership *membership)
 void sh_membership_fail_transfer(sh_membership *membership, sh_roster_entry *one)
 {
     const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
-    const bool once = transfer->once;
+    const bool once = transfer->once, live = transfer->live;
     sh_membership_drop_transfer(membership, transfer);
     if (once) {
         sh_membership_put_off_keeping(membership, one);
@@ -128,7 +128,11 @@ void sh_membership_fail_transfer(sh_membership *membership, sh_roster_entry *one
             membership, one,
             "it could not receive a replica from the others in time: its connection is too slow",
             SH_LOSS_MESSAGE_REFUSAL);
-    else if (one->seated && membership->phase == SH_MEMBERSHIP_ENTERING)
+    else if (live && !one->seated && one->failures + 1 == SH_MEMBERSHIP_PATIENCE &&
+             sh_membership_works(membership)) {
+        one->seated = true; /* its link may carry less than the steps change: they wait for it */
+        sh_membership_halt(membership);
+    } else if (one->seated && membership->phase == SH_MEMBERSHIP_ENTERING)
         sh_membership_halt(membership);
     else if (membership->phase != SH_MEMBERSHIP_RECOVERING &&
              sh_membership_expects(membership, one->device))

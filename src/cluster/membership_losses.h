@@ -41,8 +41,8 @@ void sh_membership_count_broken(sh_membership *membership, uint32_t reporter, ui
 /* Call it after a stage. */
 void sh_membership_forget_broken(sh_membership *membership);
 
-/* Starts the failed transfer again from other donors, or loses a device whose transfers fail
- * repeatedly. */
+/* Starts the failed transfer again from other donors. If transfers to a joiner fail repeatedly, the
+ * steps wait during the last attempt; then it is lost. */
 void sh_membership_fail_transfer(sh_membership *membership, sh_roster_entry *one);
 
 #endif

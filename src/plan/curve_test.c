@@ -56,6 +56,18 @@ static void the_best_device_is_added_first(void **state)
     assert_int_equal(curve.points[3].idle, 1);
 }
 
+static void a_device_of_unknown_speed_counts_as_the_mean(void **state)
+{
+    (void)state;
+    const sh_lineup_job job = {.grains = 8, .summed = 1, .stretch = 1};
+    const sh_lineup_device devices[] = {{.rate = 0}, {.rate = 10}};
+    sh_curve curve;
+    sh_curve_make(&curve, &job, devices, 2);
+    assert_near(curve.points[0].time.seconds, 0.8);
+    assert_near(curve.points[1].time.seconds, 0.4);
+    assert_int_equal(curve.best, 1);
+}
+
 static void a_fast_device_behind_a_slow_link_comes_last(void **state)
 {
     (void)state;
@@ -103,6 +115,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_curve_bends_where_the_exchange_costs_more),
         cmocka_unit_test(the_best_device_is_added_first),
+        cmocka_unit_test(a_device_of_unknown_speed_counts_as_the_mean),
         cmocka_unit_test(a_fast_device_behind_a_slow_link_comes_last),
         cmocka_unit_test(a_curve_is_told_in_a_sentence),
     };
