@@ -66,11 +66,12 @@ static void add_devices(json_t *all, const sh_plan_result *plan)
     }
     for (size_t i = 0; i < plan->way_count; i++) {
         const sh_plan_way *way = &plan->ways[i];
-        json_t *item =
-            json_pack("{s:I, s:I, s:I, s:I, s:o, s:o}", "batch_size", (json_int_t)way->batch_size,
-                      "grain", (json_int_t)way->grain, "wire", (json_int_t)way->wire, "devices",
-                      (json_int_t)way->devices, "step_seconds", sh_json_number(way->step_seconds),
-                      "samples_per_second", sh_json_number(way->samples_per_second));
+        json_t *item = json_pack(
+            "{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "batch_size", (json_int_t)way->batch_size,
+            "grain", (json_int_t)way->grain, "wire", (json_int_t)way->wire, "local_steps",
+            (json_int_t)way->local_steps, "workers", (json_int_t)way->workers, "devices",
+            (json_int_t)way->devices, "step_seconds", sh_json_number(way->step_seconds),
+            "samples_per_second", sh_json_number(way->samples_per_second));
         sh_json_append(&ways, item);
     }
     if (all != NULL && plan->point_count > 0) {
@@ -198,11 +199,12 @@ static bool is_shown(const sh_plan_result *plan, size_t i)
     return n <= POINTS || i == plan->best || i + 1 == plan->point_count || n % POINTS == 0;
 }
 
-/* The fastest way with this batch size: the first, because they are sorted. NULL: none. */
-static const sh_plan_way *find_way(const sh_plan_result *plan, uint32_t batch_size)
+/* The fastest way with this batch size, with local:H or not: the first, because they are sorted.
+ * NULL: none. */
+static const sh_plan_way *find_way(const sh_plan_result *plan, uint32_t batch_size, bool local)
 {
     for (size_t i = 0; i < plan->way_count; i++)
-        if (plan->ways[i].batch_size == batch_size)
+        if (plan->ways[i].batch_size == batch_size && (plan->ways[i].local_steps > 0) == local)
             return &plan->ways[i];
     return NULL;
 }
@@ -211,13 +213,15 @@ static void print_way(const sh_plan_options *asked, const sh_plan_way *way)
 {
     if (way->batch_size != asked->job.batch_size)
         printf("--batch-size %u ", way->batch_size);
+    if (way->local_steps > 0)
+        printf("--strategy local:%u --workers %u ", way->local_steps, way->workers);
     printf("--grain %u", way->grain);
     if (way->wire != asked->job.wire)
         printf(" --wire %u", way->wire);
 }
 
-/* Prints the fastest way of each batch size that is clearly faster than the smaller ones, and the
- * command of the first. */
+/* Prints the fastest way of each batch size that is clearly faster than the smaller ones, then with
+ * local:H, and the command of the first. */
 static void print_ways(const sh_plan_options *asked, const sh_plan_result *plan)
 {
     const sh_job *job = &asked->job;
@@ -226,15 +230,17 @@ static void print_ways(const sh_plan_options *asked, const sh_plan_result *plan)
     double best = own;
     char model[SH_MODEL_BYTES], data[SH_DATA_BYTES];
     sh_quantity a, b;
-    for (uint32_t multiple = 1; multiple <= MULTIPLES_MAX; multiple *= 2) {
-        const sh_plan_way *way = find_way(plan, multiple * job->batch_size);
+    for (uint32_t multiple = 1; multiple <= 2 * MULTIPLES_MAX; multiple *= 2) {
+        const bool local = multiple > MULTIPLES_MAX;
+        const sh_plan_way *way = find_way(plan, (local ? 1 : multiple) * job->batch_size, local);
         if (way == NULL || FASTER * way->samples_per_second < best)
             continue;
         printf("%s", first == NULL ? "faster      " : "            ");
         print_way(asked, way);
-        printf(": %s samples/s with %s, %.2f times (other weights)\n",
+        printf(": %s samples/s with %s, %.2f times (other weights%s)\n",
                sh_quantity_rate(&a, way->samples_per_second),
-               sh_quantity_count(&b, way->devices, "device"), way->samples_per_second / own);
+               sh_quantity_count(&b, way->devices, "device"), way->samples_per_second / own,
+               local ? "; less learned of each sample" : "");
         first = first == NULL ? way : first;
         best = way->samples_per_second;
     }
@@ -407,7 +413,8 @@ const sh_command sh_plan_command = {
         "\n"
         "With --on, also the time of a step on several devices, with 1, 2, ... of them; which "
         "would\n"
-        "be on standby; and which batch size, grain or width of the wire would be faster (other "
+        "be on standby; and which batch size, grain, width of the wire or local:H would be faster "
+        "(other\n"
         "weights).\n"
         "A device is this (as measured), a board (pi4, pi5, jetson-nano, orin-nano, agx-orin:\n"
         "estimated) or its speed, such as 25gflops; @ begins its link, / its power in "

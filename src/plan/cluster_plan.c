@@ -16,6 +16,13 @@ static const uint32_t wires[] = {32, 16, 8};
 static const uint32_t multiples[] = {1, 2, 4};
 #define MULTIPLES (sizeof multiples / sizeof *multiples)
 
+/* Ways with local:H. A lane computes the steps of one worker at a time; most boards have four.
+ * Workers with fewer samples in a local step learn badly. */
+static const uint32_t local_steps[] = {4, 16};
+#define LOCAL_WAYS (sizeof local_steps / sizeof *local_steps)
+#define LANES_EACH 4
+#define WORKER_SAMPLES 4
+
 static double sample_flops(const sh_plan_result *result)
 {
     double flops = 0;
@@ -86,12 +93,15 @@ static void fill_point(sh_plan_point *point, const sh_curve_point *from, uint32_
                  from->idle);
 }
 
-/* Of equally fast ways, the smaller batch, the wider wire and the larger grain come first. */
+/* Of equally fast ways, the job's strategy, the smaller batch, the wider wire and the larger grain
+ * come first. */
 static int compare_ways(const void *a, const void *b)
 {
     const sh_plan_way *x = a, *y = b;
     if (x->samples_per_second != y->samples_per_second)
         return x->samples_per_second < y->samples_per_second ? 1 : -1;
+    if (x->local_steps != y->local_steps)
+        return x->local_steps > y->local_steps ? 1 : -1;
     if (x->batch_size != y->batch_size)
         return x->batch_size > y->batch_size ? 1 : -1;
     if (x->wire != y->wire)
@@ -184,6 +194,67 @@ static void add_ways(sh_plan_result *result, const sh_cluster_plan *asked, const
         }
 }
 
+/* As many as there are lanes, if they can share the batch evenly. 0: no two can. */
+static uint32_t choose_workers(uint32_t batch_size, uint32_t devices)
+{
+    const uint32_t lanes = LANES_EACH * devices, most = batch_size / WORKER_SAMPLES;
+    for (uint32_t workers = lanes < most ? lanes : most; workers > 1; workers--)
+        if (batch_size % workers == 0)
+            return workers;
+    return 0;
+}
+
+/* The largest grain that a worker's samples fill; NULL: none. */
+static const sh_plan_grain *find_row(const sh_plan_result *result, uint32_t samples)
+{
+    const sh_plan_grain *best = NULL;
+    for (size_t i = 0; i < result->grain_count; i++) {
+        const sh_plan_grain *row = &result->grains[i];
+        if (row->grain <= samples && (best == NULL || row->grain > best->grain))
+            best = row;
+    }
+    return best;
+}
+
+/* With local:H, devices are dealt workers instead of grains, and exchange their weights once in H
+ * local steps. */
+static void add_local_ways(sh_plan_result *result, const sh_cluster_plan *asked, sh_curve *curve)
+{
+    sh_lineup_device devices[SH_DEVICES_MAX];
+    uint32_t kinds[SH_DEVICES_MAX];
+    const uint32_t count = asked->inventory->devices;
+    const uint32_t workers = choose_workers(asked->batch_size, count);
+    const sh_plan_grain *row = workers > 0 ? find_row(result, asked->batch_size / workers) : NULL;
+    if (row == NULL)
+        return;
+    const double grains = (double)asked->batch_size / workers / row->grain;
+    const double update_s = result->timed ? row->prepare_seconds + row->optimizer_seconds : 0;
+    for (size_t i = 0; i < LOCAL_WAYS; i++) {
+        const uint64_t samples = (uint64_t)local_steps[i] * asked->batch_size;
+        if (samples > result->samples)
+            continue;
+        list_devices(devices, kinds, result, row, asked->inventory);
+        for (uint32_t k = 0; k < count; k++)
+            devices[k].rate = 1 / (local_steps[i] * (grains / devices[k].rate + update_s));
+        const sh_lineup_job job = {.grains = workers,
+                                   .summed = (double)asked->traffic.summed,
+                                   .base_s = update_s,
+                                   .stretch = SH_LINEUP_STRETCH};
+        sh_curve_make(curve, &job, devices, count);
+        const double seconds = curve->points[curve->best].time.seconds;
+        result->ways[result->way_count++] = (sh_plan_way){
+            .batch_size = asked->batch_size,
+            .grain = row->grain,
+            .wire = asked->wire,
+            .local_steps = local_steps[i],
+            .workers = workers,
+            .devices = curve->best + 1,
+            .step_seconds = seconds,
+            .samples_per_second = (double)samples / seconds,
+        };
+    }
+}
+
 sh_status sh_cluster_plan_fill(sh_plan_result *result, const sh_cluster_plan *asked)
 {
     sh_lineup_device devices[SH_DEVICES_MAX];
@@ -194,7 +265,8 @@ sh_status sh_cluster_plan_fill(sh_plan_result *result, const sh_cluster_plan *as
             return sh_fail(SH_NOT_FOUND, "--on this: this device has not been measured; run shoal "
                                          "bench, or give its speed, such as 25gflops");
     result->points = calloc(inventory->devices, sizeof *result->points);
-    result->ways = calloc(result->grain_count * WIRES * MULTIPLES, sizeof *result->ways);
+    result->ways =
+        calloc(result->grain_count * WIRES * MULTIPLES + LOCAL_WAYS, sizeof *result->ways);
     sh_curve *curve = malloc(sizeof *curve);
     if (result->points == NULL || result->ways == NULL || curve == NULL) {
         free(curve);
@@ -214,6 +286,7 @@ sh_status sh_cluster_plan_fill(sh_plan_result *result, const sh_cluster_plan *as
         list_devices(devices, kinds, result, &result->grains[i], inventory);
         add_ways(result, asked, &result->grains[i], devices, curve);
     }
+    add_local_ways(result, asked, curve);
     qsort(result->ways, result->way_count, sizeof *result->ways, compare_ways);
     note_estimates(result, inventory);
     free(curve);
