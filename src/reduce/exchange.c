@@ -378,6 +378,7 @@ static sh_status make_room(sh_exchange *exchange, const sh_exchange_lap *lap)
     if (!serves(exchange, exchange->rank) ||
         (elements <= exchange->room_elements && lap->numbers_bytes <= exchange->room_bytes))
         return SH_OK;
+    exchange->room_elements = exchange->room_bytes = 0; /* also if memory is short */
     for (uint32_t i = 0; i < exchange->devices; i++) {
         peer *one = &exchange->peers[i];
         if (i == exchange->rank)

@@ -71,8 +71,10 @@ void sh_trial_result_read(sh_trial *trial, const char *folder, int exit_status)
         take_last_words(trial, folder, exit_status);
         return;
     }
-    if (sh_path_join(path, folder, SH_TRIAL_SUMMARY) != SH_OK)
+    if (sh_path_join(path, folder, SH_TRIAL_SUMMARY) != SH_OK) {
+        snprintf(trial->message, sizeof trial->message, "%.400s", sh_message());
         return;
+    }
     json_t *summary = json_load_file(path, 0, NULL);
     const char *status = json_string_value(json_object_get(summary, "status"));
     const char *hash = json_string_value(json_object_get(summary, "weights_hash"));
