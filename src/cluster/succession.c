@@ -52,12 +52,14 @@ static bool is_alive_elsewhere(const sh_succession *succession, const sh_success
     return false;
 }
 
-/* Whether to wait for an earlier successor. */
-static bool comes_first(const sh_successor_answer *one, uint64_t passed_ms)
+/* Whether to wait for an earlier successor, with `between` others before this device. If it never
+ * leads, the next one begins before those after it stop waiting. */
+static bool comes_first(const sh_successor_answer *one, uint32_t between, uint64_t passed_ms)
 {
     if (one->word == SH_SUCCESSOR_SILENT)
         return passed_ms < SH_SUCCESSION_SILENT_MS;
-    return (one->able || one->word != SH_SUCCESSOR_LOST) && passed_ms < SH_SUCCESSION_SLOW_MS;
+    return (one->able || one->word != SH_SUCCESSOR_LOST) &&
+           passed_ms < SH_SUCCESSION_SLOW_MS + between * SH_SUCCESSION_NEXT_MS;
 }
 
 /* Whether this device and the successors that lost the same coordinator are a majority of the last
@@ -83,7 +85,7 @@ sh_succession_choice sh_succession_choose(uint32_t *whom, const sh_succession *s
     if (succession->own >= succession->successors || is_alive_elsewhere(succession, answers))
         return SH_SUCCESSION_ASK;
     for (uint32_t i = 0; i < succession->own; i++)
-        if (comes_first(&answers[i], passed_ms))
+        if (comes_first(&answers[i], succession->own - i - 1, passed_ms))
             return SH_SUCCESSION_ASK;
     if (succession->majority && !has_majority(succession, answers))
         return SH_SUCCESSION_ASK;

@@ -20,7 +20,8 @@
 #define SH_SUCCESSORS_MAX 16
 #define SH_SUCCESSION_ALIVE_MS 1000  /* who heard from its coordinator within this still has it */
 #define SH_SUCCESSION_SILENT_MS 1000 /* to wait for a silent earlier successor, */
-#define SH_SUCCESSION_SLOW_MS 4000   /* and for one that answers and may lead */
+#define SH_SUCCESSION_SLOW_MS 4000   /* and for one that answers and may lead; */
+#define SH_SUCCESSION_NEXT_MS 1000   /* so much longer for each successor between it and this one */
 
 typedef enum sh_successor_state {
     SH_SUCCESSOR_SILENT,  /* cannot be reached, or did not answer */

@@ -48,6 +48,8 @@ static const struct {
     {"or is gone", 1, {&silent, &lost, &lost, &silent}, 1000, LEAD, 0},
     {"one that cannot lead is passed over", 1, {&unable, &lost, &lost, &silent}, 0, LEAD, 0},
     {"the third waits for both", 2, {&silent, &lost, &lost, &silent}, 1000, ASK, 0},
+    {"and for the first longer than the second", 2, {&lost, &unable, &lost, &silent}, 4999, ASK, 0},
+    {"but not for ever either", 2, {&lost, &lost, &lost, &silent}, 5000, LEAD, 0},
     {"no successor never leads", NONE, {&silent, &silent, &silent, &silent}, 99999, ASK, 0},
     {"no successor follows", NONE, {&silent, &leads, &lost, &silent}, 0, FOLLOW, 1},
     {"another one has the coordinator", 0, {&lost, &follows, &lost, &silent}, 9999, ASK, 0},

@@ -86,6 +86,8 @@ MUTATIONS = [
      "false"),
     ("who asks for the coordinator is left behind", "node/coordinator/coordinator_successors.c",
      "    sh_callers_close(&coordinator->callers);\n", "", 504202),
+    ("all wait equally long for a hung successor", "cluster/succession.c",
+     " + between * SH_SUCCESSION_NEXT_MS", "", 799343),
     ("nobody becomes a successor while a view is linked", "node/coordinator/coordinator_successors.c",
      "(directive.phase == SH_DIRECTIVE_LINK && directive.planned)", "false", 528104),
     ("the silent are never missed", "cluster/membership.c",
