@@ -128,6 +128,23 @@ class Links(StandBy):
         alone = self.train(*job, "--steps", str(summary["steps"]), "--quiet").summary
         self.assertEqual(summary["weights_hash"], alone["weights_hash"])
 
+    @harness.not_for_sanitizers("the rate of steps decides whether they leave a link behind")
+    def test_a_link_that_cannot_follow_the_steps_is_waited_for(self):
+        """All devices are to compute: no step passes while this one receives the weights."""
+        spaces = self.namespaces(2)
+        shape(spaces, 1, "20mbit", "64kb")
+        job = ("lenet", "digits:2000/100", "--epochs", "1000000", "--lanes", "1")
+        run = self.path("run")
+        train = self.start(argv=spaces.argv(0, harness.SHOAL, "train", *job, "--steps", "1000000", "--listen", ":7700",
+                                            "--devices-used", "all", "--run", run, "--quiet"))
+        token, events = train.wait_for_token(), harness.Events(run)
+        joined = self.start(argv=spaces.argv(1, harness.SHOAL, "join", token, "--name", "far", "--lanes", "1"))
+        events.find(r'device\.joined .*"device far joined with', 60)
+        train.signal(signal.SIGINT)
+        self.assertEqual(train.wait(60).status, 130)
+        self.assertEqual(joined.wait(60).status, 0)
+        self.assertEqual([line for line in events.lines() if "device.lost" in line], [])
+
 
 if __name__ == "__main__":
     harness.main()
