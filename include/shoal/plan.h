@@ -66,13 +66,13 @@ typedef struct sh_plan_point {
     char binds[128]; /* the bottleneck, and the number of idle devices */
 } sh_plan_point;
 
-/* The fastest devices with another batch size, grain, wire or strategy, which changes the weights.
- */
+/* The fastest devices with another batch size, grain, wire or strategy. */
 typedef struct sh_plan_way {
     uint32_t batch_size, grain, wire;
-    uint32_t local_steps; /* local:H, with H batches in a step; 0: the job's strategy */
-    uint32_t workers;     /* with local:H; else 0 */
-    uint32_t devices;     /* that compute */
+    char strategy[16]; /* "ps-sync", with the same weights; "local:H", with H batches in a step; "":
+                          the job's */
+    uint32_t workers;  /* with local:H; else 0 */
+    uint32_t devices;  /* that compute */
     double step_seconds, samples_per_second;
 } sh_plan_way;
 

@@ -67,11 +67,12 @@ static void add_devices(json_t *all, const sh_plan_result *plan)
     for (size_t i = 0; i < plan->way_count; i++) {
         const sh_plan_way *way = &plan->ways[i];
         json_t *item = json_pack(
-            "{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "batch_size", (json_int_t)way->batch_size,
-            "grain", (json_int_t)way->grain, "wire", (json_int_t)way->wire, "local_steps",
-            (json_int_t)way->local_steps, "workers", (json_int_t)way->workers, "devices",
-            (json_int_t)way->devices, "step_seconds", sh_json_number(way->step_seconds),
-            "samples_per_second", sh_json_number(way->samples_per_second));
+            "{s:I, s:I, s:I, s:o, s:I, s:I, s:o, s:o}", "batch_size", (json_int_t)way->batch_size,
+            "grain", (json_int_t)way->grain, "wire", (json_int_t)way->wire, "strategy",
+            way->strategy[0] == '\0' ? json_null() : sh_json_text(way->strategy), "workers",
+            (json_int_t)way->workers, "devices", (json_int_t)way->devices, "step_seconds",
+            sh_json_number(way->step_seconds), "samples_per_second",
+            sh_json_number(way->samples_per_second));
         sh_json_append(&ways, item);
     }
     if (all != NULL && plan->point_count > 0) {
@@ -190,7 +191,6 @@ static int print_memory(const sh_plan_result *plan)
 
 #define POINTS 32 /* shown without gaps */
 #define FASTER 0.95
-#define MULTIPLES_MAX 4 /* of the batch size */
 
 /* All numbers of devices up to POINTS, then its multiples, the best and the last. */
 static bool is_shown(const sh_plan_result *plan, size_t i)
@@ -199,13 +199,17 @@ static bool is_shown(const sh_plan_result *plan, size_t i)
     return n <= POINTS || i == plan->best || i + 1 == plan->point_count || n % POINTS == 0;
 }
 
-/* The fastest way with this batch size, with local:H or not: the first, because they are sorted.
- * NULL: none. */
-static const sh_plan_way *find_way(const sh_plan_result *plan, uint32_t batch_size, bool local)
+/* The fastest way with this batch size whose strategy begins so: the first, because they are
+ * sorted. NULL: none. */
+static const sh_plan_way *find_way(const sh_plan_result *plan, uint32_t batch_size,
+                                   const char *strategy)
 {
-    for (size_t i = 0; i < plan->way_count; i++)
-        if (plan->ways[i].batch_size == batch_size && (plan->ways[i].local_steps > 0) == local)
-            return &plan->ways[i];
+    for (size_t i = 0; i < plan->way_count; i++) {
+        const sh_plan_way *way = &plan->ways[i];
+        if (way->batch_size == batch_size && (way->strategy[0] == '\0') == (strategy[0] == '\0') &&
+            strncmp(way->strategy, strategy, strlen(strategy)) == 0)
+            return way;
+    }
     return NULL;
 }
 
@@ -213,34 +217,46 @@ static void print_way(const sh_plan_options *asked, const sh_plan_way *way)
 {
     if (way->batch_size != asked->job.batch_size)
         printf("--batch-size %u ", way->batch_size);
-    if (way->local_steps > 0)
-        printf("--strategy local:%u --workers %u ", way->local_steps, way->workers);
+    if (way->strategy[0] != '\0')
+        printf("--strategy %s ", way->strategy);
+    if (way->workers > 0)
+        printf("--workers %u ", way->workers);
     printf("--grain %u", way->grain);
     if (way->wire != asked->job.wire)
         printf(" --wire %u", way->wire);
 }
 
-/* Prints the fastest way of each batch size that is clearly faster than the smaller ones, then with
- * local:H, and the command of the first. */
+/* Prints the fastest way of each of these that is clearly faster than those before, and the command
+ * of the first. */
 static void print_ways(const sh_plan_options *asked, const sh_plan_result *plan)
 {
+    static const struct {
+        uint32_t multiple; /* of the batch size */
+        const char *strategy, *weights;
+    } tried[] = {
+        {1, "ps-sync", "the same weights"},
+        {1, "", "other weights"},
+        {2, "", "other weights"},
+        {4, "", "other weights"},
+        {1, "local:", "other weights; less learned of each sample"},
+    };
     const sh_job *job = &asked->job;
     const double own = job->batch_size / plan->points[plan->best].step_seconds;
     const sh_plan_way *first = NULL;
     double best = own;
     char model[SH_MODEL_BYTES], data[SH_DATA_BYTES];
     sh_quantity a, b;
-    for (uint32_t multiple = 1; multiple <= 2 * MULTIPLES_MAX; multiple *= 2) {
-        const bool local = multiple > MULTIPLES_MAX;
-        const sh_plan_way *way = find_way(plan, (local ? 1 : multiple) * job->batch_size, local);
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        const sh_plan_way *way =
+            find_way(plan, tried[i].multiple * job->batch_size, tried[i].strategy);
         if (way == NULL || FASTER * way->samples_per_second < best)
             continue;
         printf("%s", first == NULL ? "faster      " : "            ");
         print_way(asked, way);
-        printf(": %s samples/s with %s, %.2f times (other weights%s)\n",
+        printf(": %s samples/s with %s, %.2f times (%s)\n",
                sh_quantity_rate(&a, way->samples_per_second),
                sh_quantity_count(&b, way->devices, "device"), way->samples_per_second / own,
-               local ? "; less learned of each sample" : "");
+               tried[i].weights);
         first = first == NULL ? way : first;
         best = way->samples_per_second;
     }
@@ -249,7 +265,8 @@ static void print_ways(const sh_plan_options *asked, const sh_plan_result *plan)
     printf("            shoal train %s %s ", sh_utf8_clean(model, sizeof model, job->model),
            sh_utf8_clean(data, sizeof data, job->data));
     print_way(asked, first);
-    puts(" --listen :7700, with your other options; compare the accuracy");
+    printf(" --listen :7700, with your other options%s\n",
+           strcmp(first->strategy, "ps-sync") == 0 ? "" : "; compare the accuracy");
 }
 
 static void print_choice(const sh_plan_options *asked, const sh_plan_result *plan)
@@ -413,9 +430,8 @@ const sh_command sh_plan_command = {
         "\n"
         "With --on, also the time of a step on several devices, with 1, 2, ... of them; which "
         "would\n"
-        "be on standby; and which batch size, grain, width of the wire or local:H would be faster "
-        "(other\n"
-        "weights).\n"
+        "be on standby; and which batch size, grain, width of the wire or strategy would be "
+        "faster.\n"
         "A device is this (as measured), a board (pi4, pi5, jetson-nano, orin-nano, agx-orin:\n"
         "estimated) or its speed, such as 25gflops; @ begins its link, / its power in "
         "watts.\n"

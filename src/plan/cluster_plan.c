@@ -46,7 +46,9 @@ static void list_devices(sh_lineup_device *devices, uint32_t *kinds, const sh_pl
                 .rate = kind->flops > 0 ? kind->flops / flops : own,
                 .out = kind->link,
                 .in = kind->link,
-                .delay_s = kind->link > 0 ? SH_CLUSTER_PLAN_DELAY_S : 0,
+                .delay_s = kind->delay_s > 0 ? kind->delay_s
+                           : kind->link > 0  ? SH_CLUSTER_PLAN_DELAY_S
+                                             : 0,
             };
         }
     }
@@ -100,8 +102,9 @@ static int compare_ways(const void *a, const void *b)
     const sh_plan_way *x = a, *y = b;
     if (x->samples_per_second != y->samples_per_second)
         return x->samples_per_second < y->samples_per_second ? 1 : -1;
-    if (x->local_steps != y->local_steps)
-        return x->local_steps > y->local_steps ? 1 : -1;
+    const int strategies = strcmp(x->strategy, y->strategy);
+    if (strategies != 0)
+        return strategies;
     if (x->batch_size != y->batch_size)
         return x->batch_size > y->batch_size ? 1 : -1;
     if (x->wire != y->wire)
@@ -168,6 +171,30 @@ static void note_estimates(sh_plan_result *result, const sh_inventory *inventory
         snprintf(result->on_note, sizeof result->on_note,
                  "the speed of %u of the devices is unknown: each counts as the mean of the others",
                  inventory->guessed);
+}
+
+/* The weights stay the same: servers need fewer hops, which pays behind links of long round trips.
+ */
+static void add_servers_way(sh_plan_result *result, const sh_cluster_plan *asked,
+                            const sh_lineup_device *devices, sh_curve *curve)
+{
+    const sh_plan_grain *row = &result->grains[0];
+    sh_cluster_plan with_servers = *asked;
+    with_servers.servers = true;
+    if (asked->servers)
+        return;
+    const sh_lineup_job job = job_of(result, row, &with_servers, asked->wire, 1);
+    sh_curve_make(curve, &job, devices, asked->inventory->devices);
+    const double seconds = curve->points[curve->best].time.seconds;
+    result->ways[result->way_count++] = (sh_plan_way){
+        .batch_size = asked->batch_size,
+        .grain = row->grain,
+        .wire = asked->wire,
+        .strategy = "ps-sync",
+        .devices = curve->best + 1,
+        .step_seconds = seconds,
+        .samples_per_second = asked->batch_size / seconds,
+    };
 }
 
 static void add_ways(sh_plan_result *result, const sh_cluster_plan *asked, const sh_plan_grain *row,
@@ -242,16 +269,17 @@ static void add_local_ways(sh_plan_result *result, const sh_cluster_plan *asked,
                                    .stretch = SH_LINEUP_STRETCH};
         sh_curve_make(curve, &job, devices, count);
         const double seconds = curve->points[curve->best].time.seconds;
-        result->ways[result->way_count++] = (sh_plan_way){
+        sh_plan_way *way = &result->ways[result->way_count++];
+        *way = (sh_plan_way){
             .batch_size = asked->batch_size,
             .grain = row->grain,
             .wire = asked->wire,
-            .local_steps = local_steps[i],
             .workers = workers,
             .devices = curve->best + 1,
             .step_seconds = seconds,
             .samples_per_second = (double)samples / seconds,
         };
+        snprintf(way->strategy, sizeof way->strategy, "local:%u", local_steps[i]);
     }
 }
 
@@ -266,7 +294,7 @@ sh_status sh_cluster_plan_fill(sh_plan_result *result, const sh_cluster_plan *as
                                          "bench, or give its speed, such as 25gflops");
     result->points = calloc(inventory->devices, sizeof *result->points);
     result->ways =
-        calloc(result->grain_count * WIRES * MULTIPLES + LOCAL_WAYS, sizeof *result->ways);
+        calloc(result->grain_count * WIRES * MULTIPLES + LOCAL_WAYS + 1, sizeof *result->ways);
     sh_curve *curve = malloc(sizeof *curve);
     if (result->points == NULL || result->ways == NULL || curve == NULL) {
         free(curve);
@@ -280,6 +308,7 @@ sh_status sh_cluster_plan_fill(sh_plan_result *result, const sh_cluster_plan *as
     for (uint32_t n = 0; n < curve->count; n++)
         fill_point(&result->points[result->point_count++], &curve->points[n], n + 1, inventory,
                    kinds);
+    add_servers_way(result, asked, devices, curve);
     const sh_status status =
         asked->energy || asked->limit_s > 0 ? choose(result, asked, &job, devices) : SH_OK;
     for (size_t i = 0; i < result->grain_count; i++) {

@@ -3,8 +3,8 @@
  * The part of a plan for several devices: the curve of step times, and times with other grains and
  * wires, from the plan's rows for this device.
  *
- * A device's grains/s are its operations per second divided by those of a grain. Links have a round
- * trip of SH_CLUSTER_PLAN_DELAY_S.
+ * A device's grains/s are its operations per second divided by those of a grain. A link of unknown
+ * round trip has SH_CLUSTER_PLAN_DELAY_S.
  *
  *     const sh_cluster_plan asked = {.inventory = &inventory, .traffic = traffic, .wire = 32};
  *     SH_TRY(sh_cluster_plan_fill(result, &asked));

@@ -178,6 +178,7 @@ static sh_inventory_kind kind_of(const sh_device_info *from, double mean)
                 : in > 0          ? in
                 : out > 0         ? out
                                   : 0,
+        .delay_s = from->delay_seconds > 0 ? from->delay_seconds : 0,
         .watts = from->power_watts > 0 ? from->power_watts : 0,
     };
     snprintf(kind.name, sizeof kind.name, "%.*s", SH_INVENTORY_NAME - 1, from->name);
@@ -186,7 +187,8 @@ static sh_inventory_kind kind_of(const sh_device_info *from, double mean)
 
 static bool is_alike(const sh_inventory_kind *a, const sh_inventory_kind *b)
 {
-    return a->flops == b->flops && a->link == b->link && a->watts == b->watts;
+    return a->flops == b->flops && a->link == b->link && a->delay_s == b->delay_s &&
+           a->watts == b->watts;
 }
 
 sh_status sh_inventory_of_list(sh_inventory *inventory, const sh_device_list *list)

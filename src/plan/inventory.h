@@ -31,6 +31,7 @@ typedef struct sh_inventory_kind {
     uint32_t count;               /* at least 1 */
     double flops;                 /* per second, all cores; 0: this device */
     double link;                  /* bytes/s each way; 0: infinite */
+    double delay_s;               /* its link's round trip; 0: unknown */
     double watts;                 /* of one working device; 0: unknown */
     bool board;                   /* `flops`, and `watts` unless stated, are estimates */
 } sh_inventory_kind;

@@ -82,6 +82,7 @@ static void a_list_is_taken_as_it_was_measured(void **state)
     devices[1].in_bytes_per_second = 2e6;
     devices[1].out_bytes_per_second = 1e6;
     devices[1].power_watts = 6;
+    devices[1].delay_seconds = 0.02;
     devices[2] = devices[1];
     devices[3].in_bytes_per_second = 5e6;
     assert_ok(sh_inventory_of_list(&found, &list));
@@ -89,6 +90,7 @@ static void a_list_is_taken_as_it_was_measured(void **state)
     assert_string_equal(found.kind[0].name, "board-with-a-very-long-");
     assert_true(found.kind[0].flops == 30e9 && found.kind[0].link == 0 && found.kind[0].watts == 0);
     assert_true(found.kind[1].count == 2 && found.kind[1].link == 1e6 && found.kind[1].watts == 6);
+    assert_true(found.kind[1].delay_s == 0.02 && found.kind[0].delay_s == 0);
     assert_true(found.kind[2].flops == 50e9 / 3 && found.kind[2].link == 5e6);
 
     static sh_device_info many[SH_INVENTORY_KINDS + 1];

@@ -169,7 +169,7 @@ class Plan(harness.Case):
                          ["10gflops, 100 Mbit/s"] * 4 + ["1gflops, 0.001 Mbit/s"] * 2)
         self.assertEqual([point["binds"] for point in points[4:]],
                          ["the link of 1gflops, 0.001 Mbit/s; %d without grains" % idle for idle in (1, 2)])
-        ways = [way for way in plan["ways"] if way["local_steps"] == 0]
+        ways = [way for way in plan["ways"] if way["strategy"] is None]
         self.assertNotIn((50, 7, 32), [(way["batch_size"], way["grain"], way["wire"]) for way in ways])
         rates = [way["samples_per_second"] for way in ways]
         self.assertEqual(rates, sorted(rates, reverse=True))
@@ -178,15 +178,25 @@ class Plan(harness.Case):
         self.assertEqual({way["batch_size"] for way in ways}, {50, 100, 200})  # 400 are more than there are
         self.assertEqual(len(ways), 9 * len(plan["grains"]) - 1)
         # Of local:4 and local:16, only four batches fit into an epoch. Ten workers with five samples each.
-        local, = (way for way in plan["ways"] if way["local_steps"] > 0)
-        self.assertEqual((local["local_steps"], local["workers"], local["grain"], local["batch_size"]), (4, 10, 4, 50))
+        local, = (way for way in plan["ways"] if way["workers"] > 0)
+        self.assertEqual((local["strategy"], local["workers"], local["grain"], local["batch_size"]), ("local:4", 10, 4, 50))
         self.assertAlmostEqual(local["samples_per_second"] * local["step_seconds"] / 200, 1, delta=1e-9)
         # One worker of ten on each of ten equal devices: four local steps of five samples, then an exchange of all weights.
         flat = self.plan(*JOB, "--on", "10x 0.001gflops@10mbit").plan
-        local, = (way for way in flat["ways"] if way["local_steps"] > 0)
+        local, = (way for way in flat["ways"] if way["workers"] > 0)
         compute, sent = 4 * 5 * flops / 1e6, 2 * 0.9 * 12730 * 4
         self.assertEqual(local["devices"], 10)
         self.assertAlmostEqual(local["step_seconds"] / (compute + 0.75 * (sent / 1.25e6 + 18 * 0.5e-3 / 2)), 1, delta=0.01)
+        # Behind links with long round trips, servers need fewer hops.
+        far = [{"name": "a%d" % i, "flops_per_second": 1e6, "in_bytes_per_second": 1e8, "out_bytes_per_second": 1e8,
+                "delay_seconds": 0.1} for i in range(6)]
+        with open(self.path("far.json"), "w", encoding="utf-8") as file:
+            json.dump({"format": "shoal.devices", "version": 1, "devices": far}, file)
+        result = self.plan(*JOB, "--on", self.path("far.json"))
+        ring = result.plan["points"][result.plan["best_devices"] - 1]
+        served, = (way for way in result.plan["ways"] if way["strategy"] == "ps-sync")
+        self.assertLess(served["step_seconds"], ring["step_seconds"])
+        self.assertRegex(result.out, r"(?m)^faster +--strategy ps-sync --grain 7: .* \(the same weights\)$")
         # Where the exchange takes most of a step, a step of twice the samples takes less than twice as long.
         result = self.plan(*JOB, "--on", "2x 10gflops@1mbit")
         least = {size: min(way["step_seconds"] for way in result.plan["ways"] if way["batch_size"] == size)
