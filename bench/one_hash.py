@@ -67,6 +67,8 @@ def programs(options):
     if options.programs:
         return dict(pair.split("=", 1) for pair in options.programs)
     built = {"%s %s" % (compiler, level): build(compiler, level) for compiler in ("gcc", "clang") for level in ("-O1", "-O3")}
+    for argv in (["cmake", "--preset", "release"], ["cmake", "--build", "--preset", "release", "--target", "shoal"]):
+        subprocess.run(argv, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
     built["release"] = os.path.join(ROOT, "build", "release", "shoal")
     return {name: program for name, program in built.items() if program is not None}
 
