@@ -31,6 +31,7 @@ class Succession(harness.Case):
             training.wait_for_joined(name)  # so they have their seats in this order
         if not options:
             training.events.find(r"INFO coordinator\.heirs count=%d" % len(names))
+            training.advance(1)  # meanwhile they are told
         return training
 
     def add(self, training, name, *options):
@@ -89,7 +90,7 @@ class Succession(harness.Case):
         return leader, next(name for name in names if name != leader)
 
     def has_heirs(self, name, count):
-        """Waits until `count` devices take part beside the one that leads, and could replace it."""
+        """Waits until `count` devices take part beside the one that leads, and know that they could replace it."""
         try:
             events = harness.Events(self.path(name))
             events.find(r"INFO coordinator\.heirs count=%d" % count)
@@ -97,6 +98,7 @@ class Succession(harness.Case):
         except AssertionError as missing:
             others = "\n".join(str(joined.so_far()) for joined in self.joined.values())
             raise AssertionError("%s\n%s" % (missing, others)) from None
+        self.advance(name, 1)  # meanwhile they are told
 
     def advance(self, name, epochs=2):
         """Waits until the run of the device that leads has so many epochs more."""
