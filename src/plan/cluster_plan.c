@@ -173,28 +173,34 @@ static void note_estimates(sh_plan_result *result, const sh_inventory *inventory
                  inventory->guessed);
 }
 
-/* The weights stay the same: servers need fewer hops, which pays behind links of long round trips.
- */
+/* `samples`: of a step. */
+static void add_way(sh_plan_result *result, const sh_plan_way *way, const sh_curve *curve,
+                    double samples)
+{
+    sh_plan_way *added = &result->ways[result->way_count++];
+    *added = *way;
+    added->devices = curve->best + 1;
+    added->step_seconds = curve->points[curve->best].time.seconds;
+    added->samples_per_second = samples / added->step_seconds;
+}
+
+/* With the same weights and fewer hops, which pays behind links of long round trips. */
 static void add_servers_way(sh_plan_result *result, const sh_cluster_plan *asked,
                             const sh_lineup_device *devices, sh_curve *curve)
 {
     const sh_plan_grain *row = &result->grains[0];
     sh_cluster_plan with_servers = *asked;
-    with_servers.servers = true;
     if (asked->servers)
         return;
+    with_servers.servers = true;
     const sh_lineup_job job = job_of(result, row, &with_servers, asked->wire, 1);
     sh_curve_make(curve, &job, devices, asked->inventory->devices);
-    const double seconds = curve->points[curve->best].time.seconds;
-    result->ways[result->way_count++] = (sh_plan_way){
-        .batch_size = asked->batch_size,
-        .grain = row->grain,
-        .wire = asked->wire,
-        .strategy = "ps-sync",
-        .devices = curve->best + 1,
-        .step_seconds = seconds,
-        .samples_per_second = asked->batch_size / seconds,
-    };
+    add_way(result,
+            &(sh_plan_way){.batch_size = asked->batch_size,
+                           .grain = row->grain,
+                           .wire = asked->wire,
+                           .strategy = "ps-sync"},
+            curve, asked->batch_size);
 }
 
 static void add_ways(sh_plan_result *result, const sh_cluster_plan *asked, const sh_plan_grain *row,
@@ -209,15 +215,9 @@ static void add_ways(sh_plan_result *result, const sh_cluster_plan *asked, const
                 continue;
             const sh_lineup_job job = job_of(result, row, asked, wires[w], multiples[m]);
             sh_curve_make(curve, &job, devices, asked->inventory->devices);
-            const double seconds = curve->points[curve->best].time.seconds;
-            result->ways[result->way_count++] = (sh_plan_way){
-                .batch_size = batch_size,
-                .grain = row->grain,
-                .wire = wires[w],
-                .devices = curve->best + 1,
-                .step_seconds = seconds,
-                .samples_per_second = batch_size / seconds,
-            };
+            add_way(result,
+                    &(sh_plan_way){.batch_size = batch_size, .grain = row->grain, .wire = wires[w]},
+                    curve, batch_size);
         }
 }
 
@@ -268,18 +268,12 @@ static void add_local_ways(sh_plan_result *result, const sh_cluster_plan *asked,
                                    .base_s = update_s,
                                    .stretch = SH_LINEUP_STRETCH};
         sh_curve_make(curve, &job, devices, count);
-        const double seconds = curve->points[curve->best].time.seconds;
-        sh_plan_way *way = &result->ways[result->way_count++];
-        *way = (sh_plan_way){
-            .batch_size = asked->batch_size,
-            .grain = row->grain,
-            .wire = asked->wire,
-            .workers = workers,
-            .devices = curve->best + 1,
-            .step_seconds = seconds,
-            .samples_per_second = (double)samples / seconds,
-        };
-        snprintf(way->strategy, sizeof way->strategy, "local:%u", local_steps[i]);
+        sh_plan_way way = {.batch_size = asked->batch_size,
+                           .grain = row->grain,
+                           .wire = asked->wire,
+                           .workers = workers};
+        snprintf(way.strategy, sizeof way.strategy, "local:%u", local_steps[i]);
+        add_way(result, &way, curve, (double)samples);
     }
 }
 
