@@ -109,6 +109,7 @@ static bool print_devices(const sh_run_snapshot *s, FILE *out, unsigned width)
                                         "CPU",      "throttled", "memory MB", "in MB/s",
                                         "out MB/s", "Celsius"};
     const int cells = width > 0 && width < WIDE ? BAR_CELLS_NARROW : BAR_CELLS;
+    const bool dealt = is_dealt(s);
     if (s->device_count == 0)
         return true;
     sh_table *table = sh_table_new("<>><><>>>>", heads);
@@ -117,7 +118,7 @@ static bool print_devices(const sh_run_snapshot *s, FILE *out, unsigned width)
         sh_quantity figure;
         char bar[BAR_CELLS + 1];
         sh_table_format(table, "%u %.16s", device->device, device->name);
-        sh_table_add(table, !device->is_gone && isnan(device->share) && is_dealt(s)
+        sh_table_add(table, !device->is_gone && isnan(device->share) && dealt
                                 ? "on standby"
                                 : sh_quantity_percent(&figure, device->share, 1));
         sh_table_add(table, sh_quantity_rate(&figure, device->samples_per_second));
