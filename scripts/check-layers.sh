@@ -180,9 +180,9 @@ check_quiet() {
     for file in $(files_with "$begin($prints|$prints_to|$ends)[[:blank:]]*\(" "$@"); do
         case $file in src/cli/* | *_test.c) continue ;; esac
         awk -f scripts/strip-comments.awk "$file" |
-            awk -v file="$file" -v prints="$begin$prints" -v prints_to="$begin$prints_to" -v ends="$begin$ends" '
+            awk -v file="$file" -v begin="$begin" -v prints="$begin$prints" -v prints_to="$begin$prints_to" -v ends="$begin$ends" '
             $0 ~ prints "[ \t]*\\(" || $0 ~ prints_to "[ \t]*\\(.*std(out|err)" ||
-            $0 ~ prints_to "[ \t]*\\([ \t]*(1|2|STD(OUT|ERR)_FILENO)[ \t]*," {
+            $0 ~ begin "dprintf[ \t]*\\([ \t]*(1|2|STD(OUT|ERR)_FILENO)[ \t]*," {
                 printf "%s:%d: only cli/ prints: return a status, log an event, or hand the text up\n", file, NR
                 bad = 1
             }
