@@ -66,27 +66,10 @@ static double best_s(const sh_curve *curve)
     return curve->points[curve->best].time.seconds;
 }
 
-/* Unknown rates count as the mean of all known ones, also where none of a set is known. */
-static void fill_rates(sh_lineup_device *filled, const sh_lineup_device *devices, uint32_t count)
-{
-    float rates[SH_DEVICES_MAX];
-    double known[SH_DEVICES_MAX];
-    for (uint32_t i = 0; i < count; i++)
-        rates[i] = (float)devices[i].rate;
-    sh_shares_fill_rates(known, rates, count);
-    for (uint32_t i = 0; i < count; i++) {
-        filled[i] = devices[i];
-        if (!(filled[i].rate > 0))
-            filled[i].rate = known[i];
-    }
-}
-
-void sh_curve_make(sh_curve *curve, const sh_lineup_job *job, const sh_lineup_device *given,
+void sh_curve_make(sh_curve *curve, const sh_lineup_job *job, const sh_lineup_device *devices,
                    uint32_t count)
 {
-    sh_lineup_device devices[SH_DEVICES_MAX];
     sh_curve tried;
-    fill_rates(devices, given, count);
     grow(curve, job, devices, count, 0);
     for (uint32_t i = 0; i < count; i++) {
         const double speed = sh_lineup_speed(&devices[i]);

@@ -32,17 +32,27 @@ static double link_s(const sh_lineup_job *job, const sh_lineup_device *device, u
     return sh_lineup_bytes(job, n) / sh_lineup_speed(device) + hops * device->delay_s / 2;
 }
 
+static void fill_rates(double *filled, const sh_lineup_device *devices, uint32_t count)
+{
+    float rates[SH_DEVICES_MAX];
+    for (uint32_t i = 0; i < count; i++)
+        rates[i] = (float)devices[i].rate;
+    sh_shares_fill_rates(filled, rates, count);
+}
+
 sh_lineup_time sh_lineup_time_of(const sh_lineup_job *job, const sh_lineup_device *devices,
                                  const bool *used, uint32_t count, sh_range *shares)
 {
     sh_lineup_time time = {.exchange_s = 0};
     float rates[SH_DEVICES_MAX];
+    double filled[SH_DEVICES_MAX];
     uint32_t seats[SH_DEVICES_MAX], n = 0;
     sh_range dealt[SH_DEVICES_MAX];
     assert(count <= SH_DEVICES_MAX);
+    fill_rates(filled, devices, count);
     for (uint32_t i = 0; i < count; i++)
         if (used[i]) {
-            rates[n] = (float)devices[i].rate;
+            rates[n] = (float)filled[i];
             seats[n++] = i;
         }
     assert(n > 0);
@@ -72,12 +82,9 @@ typedef struct others {
 static void find_others(others *found, const sh_lineup_job *job, const sh_lineup_device *devices,
                         uint32_t count)
 {
-    float rates[SH_DEVICES_MAX];
     double filled[SH_DEVICES_MAX];
     found->count = 0;
-    for (uint32_t i = 0; i < count; i++)
-        rates[i] = (float)devices[i].rate;
-    sh_shares_fill_rates(filled, rates, count);
+    fill_rates(filled, devices, count);
     for (uint32_t i = 0; i < count; i++) {
         if (devices[i].fixed)
             continue;
