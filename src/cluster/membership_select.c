@@ -166,7 +166,9 @@ bool sh_membership_select(sh_membership *membership)
     if (sh_standby_compare(&membership->standby, membership->now.seat_count, &seen, text,
                            sizeof text))
         sh_membership_note(membership, SH_NEWS_COMPARED, SH_MEMBERSHIP_ALL, "%s", text);
-    (void)sh_standby_assess(&membership->standby, devices, fresh, used, count, &seen);
+    const bool other_view = membership->standby.view != seen.view;
+    const bool changed =
+        sh_standby_assess(&membership->standby, devices, fresh, used, count, &seen) || other_view;
     membership->vacant = false;
     note_carried(membership);
     for (uint32_t i = 0; i < count; i++) {
@@ -175,7 +177,7 @@ bool sh_membership_select(sh_membership *membership)
         one->considered = true;
         if (first)
             membership->curve_ms = membership->clock_ms + CURVE_MS;
-        if (!used[i] && (first || one->seated))
+        if (!used[i] && (first || changed))
             sh_standby_explain(&membership->standby, devices, used, count, i, one->why,
                                sizeof one->why);
         if (used[i] == one->on_standby)

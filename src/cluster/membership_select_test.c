@@ -99,6 +99,25 @@ static void a_device_that_would_slow_the_job_stands_by(void **state)
     assert_int_equal(membership->transfer_count, 1);
 }
 
+static void the_reason_follows_the_choice(void **state)
+{
+    (void)state;
+    uint32_t view = 1;
+    uint64_t steps = 0;
+    begin_with(2, 4e5);
+    set_speeds(4, 3);
+    pass_time(&view, &steps, 4);
+    come(1);
+    link_of(1, 0.1);
+    pass_time(&view, &steps, 10);
+    assert_non_null(strstr(entry(1)->why, "its link of 0.1 Mbit/s would carry"));
+    come(2);
+    link_of(2, 100);
+    pass_time(&view, &steps, 2);
+    assert_false(entry(2)->on_standby);
+    assert_non_null(strstr(entry(1)->why, "only 2 may compute"));
+}
+
 /* 12 grains take 3 s, so a device with such a link helps. */
 static void a_device_that_helps_computes(void **state)
 {
@@ -287,6 +306,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_that_would_slow_the_job_stands_by),
+        cmocka_unit_test(the_reason_follows_the_choice),
         cmocka_unit_test(a_device_that_helps_computes),
         cmocka_unit_test(a_device_goes_out_and_comes_back),
         cmocka_unit_test(all_stand_still_for_one_that_cannot_follow),
