@@ -18,6 +18,7 @@ struct sh_execution {
     sh_work_time *times;   /* by instruction; NULL if not timed */
     const sh_clock *mark;  /* NULL: the start of backward is not timed */
     uint64_t marked_ns;
+    const atomic_bool *interrupt;  /* NULL: runs are not interrupted */
     atomic_uint_fast64_t progress; /* written only by the lane */
 };
 
@@ -143,6 +144,11 @@ void sh_execution_mark(sh_execution *execution, const sh_clock *clock)
     execution->mark = clock;
 }
 
+void sh_execution_interrupt_by(sh_execution *execution, const atomic_bool *flag)
+{
+    execution->interrupt = flag;
+}
+
 uint64_t sh_execution_marked_ns(const sh_execution *execution)
 {
     return execution->marked_ns;
@@ -176,8 +182,14 @@ typedef struct run {
     sh_execution *execution;
     sh_gradient_sink *sink;
     void *context;
+    const atomic_bool *interrupt;
     uint64_t begun_ns;
 } run;
+
+static bool is_interrupted(const run *r)
+{
+    return r->interrupt != NULL && atomic_load_explicit(r->interrupt, memory_order_relaxed);
+}
 
 static void run_instruction(const run *r, const sh_instruction *instruction, void *const *operands,
                             const sh_slab *slab)
@@ -262,7 +274,7 @@ static void take_time(run *r, size_t index)
 
 static void run_members(run *r, const sh_group *group, size_t first, size_t members)
 {
-    for (size_t at = 0; at < group->samples; at += group->slab) {
+    for (size_t at = 0; at < group->samples && !is_interrupted(r); at += group->slab) {
         const size_t left = group->samples - at;
         const sh_slab slab = {at, left < group->slab ? left : group->slab, group->samples};
         for (size_t i = first; i < first + members; i++) {
@@ -274,15 +286,16 @@ static void run_members(run *r, const sh_group *group, size_t first, size_t memb
         r->execution->times[i].count++;
 }
 
-static void run_all(sh_execution *execution, const selection *of, sh_gradient_sink *sink,
-                    void *context)
+static sh_status run_all(sh_execution *execution, const selection *of, sh_gradient_sink *sink,
+                         void *context)
 {
     const sh_program *program = execution->program;
     run r = {.execution = execution, .sink = sink, .context = context};
+    r.interrupt = of->prepares ? NULL : execution->interrupt;
     const sh_clock *mark = execution->mark;
     if (execution->times != NULL)
         r.begun_ns = sh_clock_now_ns(execution->clock);
-    for (size_t i = 0, now; i < program->instruction_count; i += now) {
+    for (size_t i = 0, now; i < program->instruction_count && !is_interrupted(&r); i += now) {
         const sh_instruction *instruction = &program->instructions[i];
         now = 1;
         if (!is_selected(program, instruction, of))
@@ -301,6 +314,7 @@ static void run_all(sh_execution *execution, const selection *of, sh_gradient_si
         if (execution->times != NULL)
             execution->times[i].count++;
     }
+    return is_interrupted(&r) ? sh_fail(SH_ABORTED, "the computation was interrupted") : SH_OK;
 }
 
 static const sh_instruction *product_sink(const sh_program *program, uint32_t parameter)
@@ -364,13 +378,11 @@ sh_status sh_execution_prepare(sh_execution *execution)
 sh_status sh_execution_prepare_part(sh_execution *execution, uint32_t part, uint32_t parts)
 {
     const selection of = {.prepares = true, .part = part, .parts = parts};
-    run_all(execution, &of, NULL, NULL);
-    return SH_OK;
+    return run_all(execution, &of, NULL, NULL);
 }
 
 sh_status sh_execution_run(sh_execution *execution, sh_gradient_sink *sink, void *context)
 {
     const selection of = {.prepares = false, .parts = 1};
-    run_all(execution, &of, sink, context);
-    return SH_OK;
+    return run_all(execution, &of, sink, context);
 }

@@ -15,6 +15,8 @@
 #ifndef SHOAL_BACKEND_PROGRAM_H
 #define SHOAL_BACKEND_PROGRAM_H
 
+#include <stdatomic.h>
+
 #include "backend/compiler.h"
 #include "backend/prepared.h"
 #include "base/clock.h"
@@ -114,6 +116,10 @@ sh_status sh_execution_watch(sh_execution *execution, const sh_clock *clock) SHO
 void sh_execution_mark(sh_execution *execution, const sh_clock *clock);
 /* The time read in the last run; 0 before the first. */
 uint64_t sh_execution_marked_ns(const sh_execution *execution);
+
+/* While `flag` is set (any thread), runs fail with SH_ABORTED before their next instruction or
+ * slab; the sink may have got some gradients. `flag` is borrowed until the execution is freed. */
+void sh_execution_interrupt_by(sh_execution *execution, const atomic_bool *flag);
 
 /* Instructions started so far; each counts once per slab. Any thread. */
 uint64_t sh_execution_progress(const sh_execution *execution);

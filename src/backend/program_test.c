@@ -374,6 +374,45 @@ static void gradients_are_handed_over_as_soon_as_they_exist(void **state)
     sh_graph_free(graph);
 }
 
+typedef struct interruption {
+    atomic_bool flag;
+    uint32_t gradients;
+} interruption;
+
+static void interrupt(void *context, uint32_t parameter, const sh_gradient *gradient)
+{
+    interruption *seen = context;
+    (void)parameter;
+    (void)gradient;
+    seen->gradients++;
+    atomic_store(&seen->flag, true);
+}
+
+static void runs_are_interrupted_between_instructions(void **state)
+{
+    (void)state;
+    interruption seen = {0};
+    sh_graph *graph = new_graph();
+    const sh_value_id x = sh_graph_input(graph, (sh_type){SH_F32, {2, {1, 3}}});
+    const sh_value_id seed = sh_graph_input(graph, (sh_type){SH_F32, {2, {1, 2}}});
+    sh_graph_differentiate(graph, sh_layer_linear(&(sh_net){.graph = graph}, x, "fc1", 2), seed);
+    float w1[6] = {1, 0, 0, 0, 1, 0}, b1[2] = {1, 0};
+    machine m = start(graph, best(), (float *const[]){w1, b1});
+    memset(sh_execution_input(m.execution, 0), 0, 3 * sizeof(float));
+    memset(sh_execution_input(m.execution, 1), 0, 2 * sizeof(float));
+    sh_execution_interrupt_by(m.execution, &seen.flag);
+    assert_fails(sh_execution_run(m.execution, interrupt, &seen), SH_ABORTED, "interrupted");
+    assert_int_equal(seen.gradients, 1); /* of two */
+    const uint64_t progress = sh_execution_progress(m.execution);
+    assert_fails(sh_execution_run(m.execution, NULL, NULL), SH_ABORTED, "interrupted");
+    assert_int_equal(sh_execution_progress(m.execution), progress);
+    assert_ok(sh_execution_prepare(m.execution));
+    atomic_store(&seen.flag, false);
+    assert_ok(sh_execution_run(m.execution, NULL, NULL));
+    stop(&m);
+    sh_graph_free(graph);
+}
+
 typedef struct factors {
     const sh_execution *execution;
     float x[2][64], dy[2][64], gradient[2][64];
@@ -654,6 +693,7 @@ int main(void)
         cmocka_unit_test(outputs_stay_readable),
         cmocka_unit_test(results_take_the_place_of_what_is_needed_no_more),
         cmocka_unit_test(gradients_are_handed_over_as_soon_as_they_exist),
+        cmocka_unit_test(runs_are_interrupted_between_instructions),
         cmocka_unit_test(a_gradient_is_made_again_of_its_factors),
         cmocka_unit_test(a_gradient_that_is_given_is_handed_over_too),
         cmocka_unit_test(models_run_within_their_memory),

@@ -44,7 +44,7 @@ struct sh_lanes {
     sh_footprint footprint;
     atomic_uint_fast64_t turns;
     atomic_uint reading; /* lanes that read samples now */
-    atomic_bool waiting;
+    atomic_bool waiting, interrupted;
 };
 
 /* What the first steps touch beside the lanes' memory: stacks, the recorders (SQLite's pages, the
@@ -181,6 +181,7 @@ static sh_status set_up(sh_lanes *lanes, const sh_lanes_options *options, tier *
             if (options->clock != NULL)
                 SH_TRY(sh_execution_watch(*execution, options->clock));
             sh_execution_mark(*execution, options->mark);
+            sh_execution_interrupt_by(*execution, &lanes->interrupted);
         }
     }
     at->lane_bytes = lanes->memory_bytes;
@@ -428,4 +429,9 @@ void sh_lanes_set_waiting(sh_lanes *lanes, bool waiting)
 bool sh_lanes_are_waiting(const sh_lanes *lanes)
 {
     return atomic_load_explicit(&lanes->waiting, memory_order_relaxed);
+}
+
+void sh_lanes_interrupt(sh_lanes *lanes, bool interrupted)
+{
+    atomic_store_explicit(&lanes->interrupted, interrupted, memory_order_relaxed);
 }

@@ -100,6 +100,9 @@ bool sh_lanes_are_reading(const sh_lanes *lanes);
 void sh_lanes_set_waiting(sh_lanes *lanes, bool waiting);
 bool sh_lanes_are_waiting(const sh_lanes *lanes);
 
+/* While set, runs of the lanes' programs fail with SH_ABORTED. Any thread. */
+void sh_lanes_interrupt(sh_lanes *lanes, bool interrupted);
+
 /* NULL if no program has this mode and size. Borrowed until sh_lanes_free. */
 sh_execution *sh_lanes_execution(const sh_lanes *lanes, uint32_t lane, sh_model_mode mode,
                                  uint32_t samples);

@@ -312,6 +312,13 @@ done:
     return status;
 }
 
+/* An interrupted lap would leave weights between two steps. */
+void sh_trainer_interrupt(sh_trainer *trainer, bool interrupted)
+{
+    if (trainer->stage.strategy->ops->step == NULL)
+        sh_lanes_interrupt(trainer->stage.lanes, interrupted);
+}
+
 const sh_lanes *sh_trainer_lanes(const sh_trainer *trainer)
 {
     return trainer->stage.lanes;

@@ -124,9 +124,11 @@ void sh_trainer_set_callbacks(sh_trainer *trainer, const sh_trainer_options *opt
 /* The grains held for the replica's position; borrowed until the next call that is not const. */
 const sh_ranges *sh_trainer_held(const sh_trainer *trainer);
 void sh_trainer_forget(sh_trainer *trainer); /* the next stage begins with an empty sum */
+/* While set, stages fail with SH_ABORTED as soon as a lane ends an instruction, and no grain is
+ * held; but not those of a strategy whose devices step apart. Any thread. */
+void sh_trainer_interrupt(sh_trainer *trainer, bool interrupted);
 
-/* Drops held grains if the phase changes. */
-void sh_trainer_set_phase(sh_trainer *trainer, uint32_t phase);
+void sh_trainer_set_phase(sh_trainer *trainer, uint32_t phase); /* forgets, if it changes */
 
 /* The rate of full grains per second if every lane is busy, and times of steps. */
 sh_speed sh_trainer_speed(const sh_trainer *trainer);

@@ -32,7 +32,7 @@ struct sh_agent {
     uint64_t sent;   /* serial of the last notice sent */
     uint64_t beats;
     sh_channel_stats closed;
-    bool settled; /* no more fetches */
+    bool settled; /* no more fetches and interruptions */
 
     pthread_mutex_t lock; /* guards all below */
     sh_participant participant;
@@ -265,6 +265,8 @@ static void beat(void *context)
 void sh_agent_abandon(sh_agent *agent)
 {
     handle(agent, &(sh_participant_event){.kind = SH_PARTICIPANT_ABANDONED});
+    if (agent->session != NULL && !agent->settled) /* all devices compute its step again */
+        sh_trainer_interrupt(agent->session->trainer, true);
     end_fetch(agent);
 }
 
@@ -464,6 +466,8 @@ static void do_settle(void *context)
 {
     sh_agent *agent = context;
     agent->settled = true;
+    if (agent->session != NULL)
+        sh_trainer_interrupt(agent->session->trainer, false);
     end_fetch(agent);
 }
 

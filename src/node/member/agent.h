@@ -77,7 +77,8 @@ bool sh_agent_is_whole(sh_agent *agent);
  * after its last step. */
 bool sh_agent_stop(sh_agent *agent);
 
-/* The coordinator is lost: ends all rounds and transfers, and starts no stage. Loop only. */
+/* The coordinator is lost: ends all rounds and transfers, starts no stage, and until sh_agent_stop
+ * interrupts the current one. Loop only. */
 void sh_agent_abandon(sh_agent *agent);
 
 /* Sends a last heartbeat before this device leaves. Loop only. */

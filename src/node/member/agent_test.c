@@ -103,6 +103,63 @@ static void a_thread_that_waits_answers_calls_until_there_is_a_task(void **state
     assert_ptr_equal(found, &scene);
 }
 
+static void abandon(void *context)
+{
+    sh_agent_abandon(context);
+}
+
+static sh_status begin_round(sh_engine *engine, const sh_span *spans, uint32_t count)
+{
+    (void)engine;
+    (void)spans;
+    (void)count;
+    return SH_OK;
+}
+
+/* In the backward pass of the last grain. */
+static void abandon_when_ready(sh_engine *engine, uint32_t span)
+{
+    (void)engine;
+    if (span == 0)
+        sh_loop_call(scene.loop, abandon, scene.agent);
+}
+
+static void an_abandoned_agent_interrupts_the_step(void **state)
+{
+    (void)state;
+    static const sh_engine_ops ops = {
+        .name = "abandoning", .begin = begin_round, .ready = abandon_when_ready};
+    sh_engine engine = {&ops, 1};
+    sh_trainer *trainer = scene.session->trainer;
+    const sh_replica *replica = scene.session->replica;
+    const uint32_t grains = sh_job_grains(&scene.session->job);
+    sh_part part = {.share = {0, grains}, .of = grains, .engine = &engine};
+    char before[SH_DIGEST_TEXT], after[SH_DIGEST_TEXT], alone[SH_DIGEST_TEXT];
+    sh_step_result result;
+    sh_sum_totals totals;
+    assert_ok(sh_replica_hash(replica, before));
+    assert_fails(sh_trainer_step(trainer, &part, &result), SH_ABORTED, "interrupted");
+    assert_int_equal(sh_ranges_total(sh_trainer_held(trainer)), 0);
+    part.engine = sh_engine_solo();
+    assert_fails(sh_trainer_step(trainer, &part, &result), SH_ABORTED, "interrupted");
+    assert_fails(sh_trainer_evaluate(trainer, &part, &totals), SH_ABORTED, "interrupted");
+    assert_ok(sh_replica_hash(replica, after));
+    assert_string_equal(after, before);
+    (void)sh_agent_stop(scene.agent);
+    sh_loop_call(scene.loop, abandon, scene.agent);
+    assert_ok(sh_trainer_step(trainer, &part, &result));
+    assert_ok(sh_replica_hash(replica, after));
+
+    sh_session *other;
+    assert_ok(sh_session_open(&other, &scene.session->job, NULL));
+    assert_ok(sh_session_start(other, 1, 0));
+    assert_ok(sh_trainer_step(other->trainer, &part, &result));
+    assert_ok(sh_replica_hash(other->replica, alone));
+    assert_string_equal(after, alone);
+    assert_string_not_equal(after, before);
+    sh_session_close(other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +167,8 @@ int main(void)
             a_thread_that_hangs_while_it_waits_does_not_count_as_waiting, open_scene, close_scene),
         cmocka_unit_test_setup_teardown(a_thread_that_waits_answers_calls_until_there_is_a_task,
                                         open_scene, close_scene),
+        cmocka_unit_test_setup_teardown(an_abandoned_agent_interrupts_the_step, open_scene,
+                                        close_scene),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
