@@ -50,6 +50,7 @@ struct sh_trainer {
     } audit;
     uint32_t redone, repeated; /* redos of this step, without and with calibration */
     bool profiled;
+    char first_grain[SH_DIGEST_TEXT]; /* its hash; "" before the first call for it */
     void (*on_times)(void *context, const sh_step_times *times);
     void (*on_passed)(void *context, const sh_stage_outcome *outcome);
     void *context;

@@ -279,7 +279,7 @@ static void add_to_hash(void *context, uint32_t tensor, const sh_gradient *gradi
     sh_digest_add(probe->digest, gradient->values, gradient->count * sizeof *gradient->values);
 }
 
-sh_status sh_trainer_first_grain(sh_trainer *trainer, char hex[SH_DIGEST_TEXT])
+static sh_status hash_first_grain(sh_trainer *trainer, char hex[SH_DIGEST_TEXT])
 {
     sh_stage *stage = &trainer->stage;
     sh_replica *replica = stage->replica;
@@ -310,6 +310,18 @@ done:
     sh_replica_unlock(replica);
     free(held);
     return status;
+}
+
+/* All devices wait for a successor, which needs the hash again. */
+sh_status sh_trainer_first_grain(sh_trainer *trainer, char hex[SH_DIGEST_TEXT])
+{
+    char fresh[SH_DIGEST_TEXT];
+    if (trainer->first_grain[0] == '\0') {
+        SH_TRY(hash_first_grain(trainer, fresh));
+        memcpy(trainer->first_grain, fresh, sizeof fresh);
+    }
+    memcpy(hex, trainer->first_grain, sizeof trainer->first_grain);
+    return SH_OK;
 }
 
 /* An interrupted lap would leave weights between two steps. */

@@ -134,7 +134,7 @@ void sh_trainer_set_phase(sh_trainer *trainer, uint32_t phase); /* forgets, if i
 sh_speed sh_trainer_speed(const sh_trainer *trainer);
 
 /* A hash of the gradients of the job's first grain with its initial weights. A difference between
- * devices shows a defective processor, memory or build. */
+ * devices shows a defective processor, memory or build. Only the first call computes it. */
 sh_status sh_trainer_first_grain(sh_trainer *trainer, char hex[SH_DIGEST_TEXT]) SHOAL_CHECKED;
 
 /* Profiles the steps since sh_trainer_clear_times, redone and failed ones included, without

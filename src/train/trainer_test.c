@@ -702,6 +702,10 @@ static void the_first_grain_is_the_same_on_all_devices(void **state)
         const float held = shop.replica->weights[0];
         assert_ok(sh_trainer_first_grain(shop.trainer, hash[i]));
         assert_true(shop.replica->weights[0] == held);
+        char again[SH_DIGEST_TEXT];
+        sh_trainer_interrupt(shop.trainer, true); /* so it cannot be computed */
+        assert_ok(sh_trainer_first_grain(shop.trainer, again));
+        assert_string_equal(again, hash[i]);
         workshop_close(&shop);
     }
     assert_string_equal(hash[0], hash[1]);
