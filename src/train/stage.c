@@ -305,6 +305,11 @@ static sh_status compute_all(sh_stage *stage, sh_engine *engine)
     sh_gpus_begin_turn(stage);
     sh_stage_run_lanes(stage, compute, stage);
     sh_gpus_end_turn(stage);
+    const sh_status status = sh_stage_status(stage);
+    if (status != SH_OK) {
+        sh_stage_forget(stage); /* a unit may be added in part */
+        return status;
+    }
     if (training) {
         const uint32_t full = sh_schedule_batch(&stage->schedule, 0).grain;
         uint32_t samples = 0;
@@ -313,10 +318,7 @@ static sh_status compute_all(sh_stage *stage, sh_engine *engine)
         sh_pace_note_grains(&stage->times.pace, (double)samples / (double)full,
                             (double)atomic_load(&stage->turn.lane_busy_ns) * 1e-9);
     }
-    const sh_status status = sh_stage_status(stage);
-    if (status != SH_OK)
-        sh_stage_forget(stage); /* a unit may be added in part */
-    return status;
+    return SH_OK;
 }
 
 static sh_status begin(sh_stage *stage, const sh_part *part)

@@ -618,6 +618,10 @@ static void the_pace_is_that_of_its_grains(void **state)
     e.pace = &clock;
     workshop_open(&shop, &e, 1);
     const sh_part part = {.share = {0, 8}, .of = 8, .engine = sh_engine_solo()};
+    sh_trainer_interrupt(shop.trainer, true); /* without grains */
+    for (int i = 0; i < 8; i++)
+        assert_fails(sh_trainer_step(shop.trainer, &part, &result), SH_ABORTED, "interrupted");
+    sh_trainer_interrupt(shop.trainer, false);
     assert_true(sh_trainer_speed(shop.trainer).rate == 0);
     for (int i = 0; i < 8; i++)
         assert_ok(sh_trainer_step(shop.trainer, &part, &result));
