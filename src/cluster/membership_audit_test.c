@@ -9,6 +9,7 @@
 static uint64_t adds[DEVICES], commits[DEVICES], answers[DEVICES];
 static uint32_t idle = DEVICES;  /* this device has no grains */
 static uint32_t skips = DEVICES; /* this one leaves out its last grain */
+static bool late[DEVICES];       /* sums are still on their way to these devices */
 static uint32_t seed;            /* who computes what again */
 static uint32_t audited;         /* grains that all devices computed again */
 
@@ -19,6 +20,7 @@ static void work(uint32_t count, double part)
     memset(adds, 0, sizeof adds);
     memset(commits, 0, sizeof commits);
     memset(answers, 0, sizeof answers);
+    memset(late, 0, sizeof late);
     audited = 0;
 }
 
@@ -55,7 +57,7 @@ static uint32_t sum_up(void)
         sh_sum_check_merge(&total, &own);
     }
     for (uint32_t i = 0; i < DEVICES; i++)
-        if (reports[i].key != 0) {
+        if (reports[i].key != 0 && !late[i]) {
             reports[i].total = total;
             inform(i, (sh_participant_event){.kind = SH_PARTICIPANT_AWAITS,
                                              .held = &reports[i].grains,
@@ -291,6 +293,24 @@ static void one_that_does_not_answer_is_lost(void **state)
     assert_non_null(strstr(refusal, "it did not follow the coordinator for "));
 }
 
+static void one_that_waits_for_a_lost_device_is_kept(void **state)
+{
+    (void)state;
+    work(3, 0.5);
+    parts[0].notice.speed.step_s = 1; /* others may wait longer for their sums */
+    late[1] = late[2] = true;
+    assert_int_not_equal(sum_up(), 0);
+    for (uint64_t now = 0; now < 20000 && present[1]; now += 100) {
+        coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_TICK, .now_ms = now});
+        for (uint32_t i = 0; i < 3; i++)
+            if (i != 1 || now < 500)
+                coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_HEARD, .device = i});
+    }
+    assert_false(present[1]);
+    assert_non_null(strstr(refusal, "nothing was heard from it"));
+    assert_true(present[2]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +326,7 @@ int main(void)
         cmocka_unit_test(a_lying_coordinator_ends_the_job),
         cmocka_unit_test(an_interrupted_audit_is_made_again),
         cmocka_unit_test(one_that_does_not_answer_is_lost),
+        cmocka_unit_test(one_that_waits_for_a_lost_device_is_kept),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     sh_membership_free(membership);

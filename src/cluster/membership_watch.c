@@ -147,15 +147,16 @@ static void note_debt(const sh_membership *membership, sh_roster_entry *one)
     const sh_notice *notice = &one->notice;
     const sh_awaited_answer awaited = {
         .pending = must_answer(membership, one),
+        .halt = membership->phase == SH_MEMBERSHIP_HALTING,
         .halted = notice->halted,
         .view = notice->view,
         .audit = notice->audit.key,
         .round = notice->audit.round,
         .since_ms = membership->clock_ms,
     };
-    if (before->pending != awaited.pending || before->halted != awaited.halted ||
-        before->view != awaited.view || before->audit != awaited.audit ||
-        before->round != awaited.round)
+    if (before->pending != awaited.pending || before->halt != awaited.halt ||
+        before->halted != awaited.halted || before->view != awaited.view ||
+        before->audit != awaited.audit || before->round != awaited.round)
         one->awaited = awaited;
 }
 

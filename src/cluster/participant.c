@@ -244,7 +244,8 @@ void sh_participant_handle(sh_participant *participant, const sh_participant_eve
     case SH_PARTICIPANT_STOPPED:
     case SH_PARTICIPANT_DIFFERED:
     case SH_PARTICIPANT_NOT_FINITE:
-        assert(participant->under_way == SH_TASK_RUN);
+        assert(participant->under_way == SH_TASK_RUN ||
+               (participant->under_way == SH_TASK_AUDIT && event->kind == SH_PARTICIPANT_STOPPED));
         stage_ended(participant, event);
         participant->stalled = true;
         if (event->kind == SH_PARTICIPANT_DIFFERED) {

@@ -54,7 +54,7 @@ typedef enum sh_participant_event_kind {
     /* A step is summed and waits for its audit: held; audit: its report, without an answer. */
     SH_PARTICIPANT_AWAITS,
     SH_PARTICIPANT_AUDITED,     /* answer */
-    SH_PARTICIPANT_STOPPED,     /* the stage ended without a sum: held, the own part; said */
+    SH_PARTICIPANT_STOPPED,     /* it ended without a sum or an answer: held, the own part; said */
     SH_PARTICIPANT_DIFFERED,    /* the checks in the sum differ: held, said, total */
     SH_PARTICIPANT_NOT_FINITE,  /* likewise, for non-finite numbers: held, own_not_finite */
     SH_PARTICIPANT_CHECKED,     /* check */

@@ -208,6 +208,21 @@ static void the_job_may_end_with_a_transfer(void **state)
     assert_int_equal(sh_participant_take(&part).kind, SH_TASK_WAIT);
 }
 
+static void an_audit_ends_without_an_answer_if_the_coordinator_is_lost(void **state)
+{
+    (void)state;
+    const sh_audit_report report = {.key = 5};
+    work();
+    hear((sh_participant_event){.kind = SH_PARTICIPANT_AWAITS, .audit = &report});
+    order((sh_directive){.serial = 4, .view = 1, .audit = {.key = 5, .round = 1}});
+    assert_int_equal(sh_participant_take(&part).kind, SH_TASK_AUDIT);
+    hear((sh_participant_event){.kind = SH_PARTICIPANT_ABANDONED});
+    hear((sh_participant_event){.kind = SH_PARTICIPANT_STOPPED});
+    assert_int_equal(part.under_way, SH_TASK_WAIT);
+    assert_int_equal(part.notice.audit.key, 0);
+    assert_int_equal(sh_participant_take(&part).kind, SH_TASK_WAIT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +235,7 @@ int main(void)
         cmocka_unit_test(a_transfer_voids_the_replica),
         cmocka_unit_test(a_complete_transfer_cannot_fail),
         cmocka_unit_test(the_job_may_end_with_a_transfer),
+        cmocka_unit_test(an_audit_ends_without_an_answer_if_the_coordinator_is_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

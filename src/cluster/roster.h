@@ -17,9 +17,11 @@
 #include "cluster/silence.h"
 #include "cluster/stall.h"
 
-/* A waiting device owes what a halt, or the view after it, requires. */
+/* A waiting device owes what a halt, the view after it, or an audit requires. Each has its own
+ * time, because until a halt the device may have waited for the lost one. */
 typedef struct sh_awaited_answer {
     bool pending;
+    bool halt; /* of these */
     /* From its last notice: an answer changes one of them and starts a new debt. */
     uint32_t halted, view, audit, round;
     uint64_t since_ms;

@@ -145,8 +145,10 @@ static sh_status do_audit(sh_training_loop *training_loop, const sh_task *task)
     sh_sum_check answer;
     const sh_status status =
         sh_trainer_recompute(training_loop->session->trainer, &task->work, &answer);
-    if (status == SH_ABORTED) /* the coordinator is lost, and its audit with it */
+    if (status == SH_ABORTED) { /* the coordinator is lost, and its audit with it */
+        tell(training_loop, SH_PARTICIPANT_STOPPED, 0);
         return SH_OK;
+    }
     SH_TRY(status);
     sh_agent_notify(training_loop->agent,
                     &(sh_participant_event){.kind = SH_PARTICIPANT_AUDITED, .answer = &answer});

@@ -88,6 +88,8 @@ MUTATIONS = [
      "    sh_callers_close(&coordinator->callers);\n", "", 504202),
     ("all wait equally long for a hung successor", "cluster/succession.c",
      " + between * SH_SUCCESSION_NEXT_MS", "", 799343),
+    ("a halt is owed since the audit before it", "cluster/membership_watch.c",
+     " before->halt != awaited.halt ||", "", 1134192),
     ("nobody becomes a successor while a view is linked", "node/coordinator/coordinator_successors.c",
      "(directive.phase == SH_DIRECTIVE_LINK && directive.planned)", "false", 528104),
     ("the silent are never missed", "cluster/membership.c",
